@@ -1,0 +1,173 @@
+"""Sets Headlight up beside this file and runs it: ``python make.py run``.
+
+    run       start the app in the browser             test      the whole test suite, browser tests included
+    lint      ruff and mypy                            bench     time the attention code on this machine
+    test-gpu  only the tests that need a CUDA device   lock      write both lock files again (needs uv)
+
+Further arguments are handed on: ``python make.py test -k softmax -x``, ``python make.py lock --upgrade``.
+
+The first call makes ``.venv`` and installs what ``requirements.lock`` names, each file checked against its hash, then
+the pinned torch from whatever index your pip uses. Set HEADLIGHT_TORCH_INDEX to an index address to take torch, and
+only torch, from there (a CPU build, say). Later calls find the set-up done; an interrupted one is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TORCH = "torch==2.13.0"
+# What only torch's CUDA build needs: torch pins these exactly, so pip brings them along with it where they belong.
+CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13",
+             "nvidia-nvshmem-cu13", "triton")  # fmt: skip
+LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+RUNTIME, DEV = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+STEADY = VENV / ".steady"  # there only while nothing is half installed
+
+
+def say(text: str) -> None:
+    print(f"headlight: {text}", flush=True)
+
+
+def names(lock: str) -> list[str]:
+    return [line.split("==")[0] for line in lock.splitlines() if line[:1].isalnum()]
+
+
+def install(what: str, *args: str, show: bool = False) -> None:
+    """pip install into .venv. pip's own output is shown only when it fails, or as it comes with `show`."""
+    say(f"installing {what} …")
+    start = time.monotonic()
+    STEADY.unlink(missing_ok=True)
+    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *args]
+    out, err = (None, None) if show else (subprocess.PIPE, subprocess.STDOUT)
+    done = subprocess.run(command, cwd=ROOT, text=True, errors="replace", stdout=out, stderr=err)
+    if done.returncode >= 0:  # not killed: pip came to its end, so it has also put away what it could not finish
+        STEADY.touch()
+    if done.returncode:
+        errors = [line for line in (done.stdout or "").splitlines() if line.startswith("ERROR: ")]
+        print("\n".join(errors[-5:]), file=sys.stderr)
+        sys.exit(
+            f"headlight: pip could not install {what}; check the network (and the pip index you have set), "
+            f"then give the same command again, or delete .venv to start over."
+        )
+    say(f"installed {what.partition(' (')[0]} in {time.monotonic() - start:.0f} s")
+
+
+def has_torch() -> bool:
+    """Whether .venv can import the pinned torch, whatever its build (2.13.0, 2.13.0+cpu, 2.13.0+cu130 …)."""
+    code = "import torch; print(torch.__version__)"
+    done = subprocess.run([PYTHON, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return done.returncode == 0 and done.stdout.strip().split("+")[0] == TORCH.partition("==")[2]
+
+
+def made_with_this_python() -> bool:
+    config = VENV / "pyvenv.cfg"
+    wanted = "version = {}.{}.".format(*sys.version_info)
+    return PYTHON.exists() and config.exists() and wanted in config.read_text(encoding="utf-8")
+
+
+def set_up(dev: bool) -> None:
+    """Bring .venv to what the locks say. Costs a few milliseconds when that is how it stands."""
+    python = "{}.{}".format(*sys.version_info)
+    if not (STEADY.exists() and made_with_this_python()):
+        state = "again: the last set-up was cut short, or used another Python" if VENV.exists() else "beside make.py"
+        say(f"making .venv with Python {python}, {state}")
+        base = getattr(sys, "_base_executable", None) or sys.executable
+        if subprocess.run([base, "-m", "venv", "--clear", VENV], stdout=subprocess.DEVNULL).returncode:
+            sys.exit("headlight: Python could not make .venv; on Debian or Ubuntu, `apt install python3-venv` helps.")
+        STEADY.touch()
+    for lock in (RUNTIME, DEV) if dev else (RUNTIME,):
+        text = lock.read_text(encoding="utf-8")
+        digest = hashlib.sha256("\n".join((text, TORCH, python)).encode()).hexdigest()
+        stamp = VENV / f".{lock.name}.done"
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
+            continue
+        what = f"the {len(names(text))} packages of {lock.name}"
+        install(what, "-q", "--require-hashes", "--no-deps", "-r", str(lock))
+        if lock == RUNTIME and not has_torch():
+            index = os.environ.get("HEADLIGHT_TORCH_INDEX")
+            source = ["--index-url", index, "--no-deps"] if index else []
+            size = "about 200 MB" if index or sys.platform != "linux" else "0.2 to 3 GB, depending on the build"
+            install(f"{TORCH} ({size})", *source, TORCH, show=sys.stdout.isatty())
+        part = stamp.with_suffix(".part")
+        part.write_text(digest, encoding="utf-8")
+        part.replace(stamp)
+
+
+def python_m(*args: str) -> int:
+    return subprocess.call([PYTHON, "-m", *args], cwd=ROOT)
+
+
+def test(*args: str) -> int:
+    """Find a browser first, so that its absence is said at once and not by the first browser test."""
+    found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if found.returncode:
+        return found.returncode
+    os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
+    return python_m("pytest", *args)
+
+
+def lint() -> int:
+    checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
+    return max(python_m(*check) for check in checks)
+
+
+def lock(*args: str) -> int:
+    """Resolve pyproject.toml for every platform; the dev lock holds only what the dev group adds."""
+    uv = shutil.which("uv")
+    if not uv:
+        sys.exit("headlight: `lock` needs uv; `pipx install uv` or your package manager gets it.")
+
+    def compile_to(target: Path, *options: str) -> None:
+        command = [uv, "pip", "compile", "pyproject.toml", "--universal", "--python-version=3.11", "--generate-hashes",
+                   "--no-header", "--no-annotate", "-q", "--no-emit-package=torch", f"--constraints={folder}/torch",
+                   f"--excludes={folder}/cuda", "-o", target.name, *options, *args]  # fmt: skip
+        if subprocess.run(command, cwd=ROOT).returncode:
+            sys.exit(f"headlight: uv could not write {target.name}.")
+        target.write_text(LOCK_HEADER + target.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "torch").write_text(TORCH, encoding="utf-8")
+        Path(folder, "cuda").write_text("\n".join(CUDA_ONLY), encoding="utf-8")
+        compile_to(RUNTIME)
+        known = sorted(set(names(RUNTIME.read_text(encoding="utf-8"))))
+        compile_to(DEV, "--group=dev", f"--constraints={RUNTIME.name}", *(f"--no-emit-package={k}" for k in known))
+    return 0
+
+
+def main(command: str, *args: str) -> int:
+    if command == "lock":
+        return lock(*args)
+    set_up(dev=command != "run")
+    if command == "run":
+        line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]
+        if os.name != "nt":
+            os.chdir(ROOT)
+            os.execv(line[0], line)
+        return subprocess.call(line, cwd=ROOT)
+    if command == "bench":
+        return python_m("mha_core.benchmark", *args)
+    if command == "test-gpu":
+        return python_m("pytest", "-m", "gpu", *args)
+    return test(*args) if command == "test" else lint()
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036
+        sys.exit("headlight: needs Python 3.11 or newer; this is {}.{}.{}.".format(*sys.version_info))
+    if len(sys.argv) < 2 or sys.argv[1] not in ("run", "test", "lint", "bench", "test-gpu", "lock"):
+        sys.exit(__doc__)
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

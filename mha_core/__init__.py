@@ -1,0 +1,32 @@
+"""Attention in plain PyTorch, with every tensor on record. Useful in a notebook without the app.
+
+    from mha_core import load_model
+    run = load_model("minilm").run("The animal didn't cross the street because it was too tired")
+    run.weights[3, 1]          # layer 3, head 1, counted from 0: rows are queries, columns are keys
+"""
+
+from __future__ import annotations
+
+from . import errors, masks, positions
+from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
+from .model import Model, Run
+from .pretrained import load_model
+from .trace import Step, Trace, no_trace
+
+__all__ = [
+    "IMPLEMENTATIONS",
+    "Model",
+    "MultiHeadAttention",
+    "Run",
+    "Step",
+    "Trace",
+    "Weights",
+    "attention",
+    "errors",
+    "join_heads",
+    "load_model",
+    "masks",
+    "no_trace",
+    "positions",
+    "split_heads",
+]

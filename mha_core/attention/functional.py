@@ -1,0 +1,128 @@
+"""Scaled dot-product attention as a bare function, and the split into heads."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
+from ..trace import Tracer, no_trace
+
+__all__ = ["attention", "check_temperature", "join_heads", "same_kind", "softmax_over_keys", "split_heads"]
+
+
+def attention(
+    q: Tensor,
+    k: Tensor | None = None,
+    v: Tensor | None = None,
+    *,
+    allow: Tensor | None = None,
+    bias: Tensor | None = None,
+    temperature: float = 1.0,
+    trace: Tracer = no_trace,
+) -> tuple[Tensor, Tensor]:
+    """softmax(q kᵀ / √d) v, of "Attention Is All You Need", equation 1.
+
+    Args:
+        q: (…, i, d); any leading axes, the same for all three.
+        k: (…, j, d); default q.
+        v: (…, j, any width); default k.
+        allow: bool, broadcasts to (…, i, j), True = may look. A row with nothing allowed gets weights 0.
+        bias: added to the scaled scores, broadcasts to (…, i, j).
+        temperature: divides the scores; above 1 flattens the weights, below 1 sharpens them.
+
+    Returns:
+        mixed (…, i, width of v) and weights (…, i, j).
+
+    Raises:
+        SizeError, MaskError, DtypeError, DeviceError: what came does not fit together.
+    """
+    k = q if k is None else k
+    v = k if v is None else v
+    same_kind(q=q, k=k, v=v)
+    if q.dim() < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2] or not (q.shape[:-2] == k.shape[:-2] == v.shape[:-2]):
+        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}: need q (…, i, d), k (…, j, d), v (…, j, any)")
+    check_temperature(temperature)
+    axes = {2: "", 3: "h ", 4: "b h "}.get(q.dim())
+    if axes is None:
+        trace = no_trace  # more leading axes than the letters name
+
+    trace("q", q, f"{axes}i d", "q")
+    trace("k", k, f"{axes}j d", "k")
+    trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v")
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    if bias is not None:
+        scores = scores + bias
+    scores = scores / temperature
+    trace("scores", scores, f"{axes}i j", "q kᵀ / √d")
+    weights = softmax_over_keys(scores, allow, trace, f"{axes}i j")
+    mixed = weights @ v
+    trace("mixed", mixed, f"{axes}i {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "weights v")
+    return mixed, weights
+
+
+def softmax_over_keys(scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
+    """Scores -> weights over the last axis, 0 where nothing is allowed. The one place that says what an empty row means.
+
+    A softmax over only −∞ is 0 / 0. Filling those rows with 0 afterwards mends the value, and the gradient too: the backward
+    pass of the first fill puts 0 into every forbidden cell, the whole of an empty row among them.
+    """
+    if allow is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        if allow.dtype != torch.bool:
+            raise MaskError(f"allow must be bool (True = may look), got {allow.dtype}; compare it with 0")
+        try:
+            masked = scores.masked_fill(~allow, -math.inf)
+        except RuntimeError as error:
+            raise MaskError(f"allow {tuple(allow.shape)} does not broadcast to the scores {tuple(scores.shape)}") from error
+        trace("masked", masked, axes, "scores, −∞ where not allowed")
+        weights = masked.softmax(dim=-1).masked_fill(~allow.any(dim=-1, keepdim=True), 0.0)
+    trace("weights", weights, axes, "softmax over the keys")
+    return weights
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """(…, c) -> (…, h, d) with d = c / h: a view, nothing moves.
+
+    Raises:
+        SizeError: c is no multiple of n_heads.
+    """
+    c = x.shape[-1]
+    check_heads("c", c, n_heads)
+    return x.unflatten(-1, (n_heads, c // n_heads))
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """(…, h, d) -> (…, c), the inverse of `split_heads`; copies only when h and d do not lie side by side in memory."""
+    return x.flatten(-2)
+
+
+def check_heads(name: str, width: int, n_heads: int) -> None:
+    """Raises a SizeError unless `width` splits into `n_heads` equal heads."""
+    if n_heads < 1 or width < 1:
+        raise SizeError(f"{name}={width}, n_heads={n_heads}: both must be at least 1")
+    if width % n_heads:
+        raise SizeError(f"{name}={width} cannot be split into {n_heads} equal heads; choose a multiple of {n_heads}")
+
+
+def check_temperature(temperature: float) -> None:
+    """Raises a HeadlightError unless the temperature is a finite number above 0."""
+    if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
+        raise HeadlightError(f"temperature={temperature!r} cannot divide the scores; choose a number above 0")
+
+
+def same_kind(**tensors: Tensor) -> None:
+    """Raises a DtypeError or DeviceError unless all are floating tensors of one dtype on one device."""
+    (first_name, first), *rest = tensors.items()
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+            got = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
+            raise DtypeError(f"{name} must be a floating tensor, got {got}; convert it with .float()")
+    for name, tensor in rest:
+        if tensor.dtype != first.dtype:
+            raise DtypeError(f"{first_name} is {first.dtype} and {name} is {tensor.dtype}; convert one with .to(dtype)")
+        if tensor.device != first.device:
+            raise DeviceError(f"{first_name} is on {first.device} and {name} is on {tensor.device}; move one with .to(device)")

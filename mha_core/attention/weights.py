@@ -1,0 +1,50 @@
+"""The canonical form through which all implementations share their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from torch import Tensor, nn
+
+from ..errors import SizeError
+
+__all__ = ["Weights"]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The four matrices of multi-head attention as nn.Linear keeps them, (out, in) = (d_model, d_model); biases (d_model,) or None.
+
+    Rows h·d_head … (h + 1)·d_head − 1 of q, k and v belong to head h; so do these columns of o.
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    o: Tensor
+    q_bias: Tensor | None = None
+    k_bias: Tensor | None = None
+    v_bias: Tensor | None = None
+    o_bias: Tensor | None = None
+
+    def items(self) -> list[tuple[str, Tensor | None]]:
+        """(name, matrix or bias or None) in the order of the fields."""
+        return [(field.name, getattr(self, field.name)) for field in fields(self)]
+
+    def check(self, d_model: int, biases: dict[str, bool]) -> None:
+        """Raises a SizeError unless these weights fit a layer of that width with exactly these biases."""
+        for name, tensor in self.items():
+            matrix = not name.endswith("_bias")
+            expected = (d_model, d_model) if matrix else (d_model,)
+            wanted = matrix or biases[name]
+            if tensor is None and wanted:
+                raise SizeError(f"the layer has {name} but the weights do not; build it with bias=False or out_bias=False")
+            if tensor is not None and not wanted:
+                raise SizeError(f"the weights have {name} but the layer does not; build it with bias=True and out_bias=True")
+            if tensor is not None and tuple(tensor.shape) != expected:
+                raise SizeError(f"{name} has shape {tuple(tensor.shape)}, the layer needs {expected}")
+
+
+def copy_of(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
+    """Detached copies of a Linear's matrix and bias."""
+    return linear.weight.detach().clone(), None if linear.bias is None else linear.bias.detach().clone()

@@ -1,0 +1,55 @@
+"""Where to compute: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
+
+from __future__ import annotations
+
+import torch
+
+from .errors import DeviceError, DtypeError
+
+__all__ = ["available", "is_out_of_memory", "pick", "require_dtype"]
+
+
+def available() -> list[str]:
+    """Names of the kinds of device present on this machine, best first; "cpu" is always the last."""
+    present = []
+    if torch.cuda.is_available():
+        present.append("cuda")
+    if torch.backends.mps.is_available():
+        present.append("mps")
+    return [*present, "cpu"]
+
+
+def pick(choice: str | torch.device = "auto") -> torch.device:
+    """The device for a choice such as "auto", "cpu", "cuda", "cuda:1" or "mps".
+
+    Raises:
+        DeviceError: the name is no device, or that device is not on this machine.
+    """
+    if choice == "auto":
+        return torch.device(available()[0])
+    try:
+        device = torch.device(choice)
+    except (RuntimeError, TypeError) as error:
+        raise DeviceError(f"device={choice!r} is not a device; choose one of auto, {', '.join(available())}") from error
+    if device.type not in available():
+        raise DeviceError(f"device={str(device)!r} is not on this machine; choose one of auto, {', '.join(available())}")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise DeviceError(f"device={str(device)!r} is not on this machine; it has {torch.cuda.device_count()} of them")
+    return device
+
+
+def require_dtype(dtype: torch.dtype, device: torch.device) -> None:
+    """Refuses a number format that the device cannot compute in.
+
+    Raises:
+        DtypeError: not a floating type, or float64 on mps.
+    """
+    if not dtype.is_floating_point:
+        raise DtypeError(f"dtype={dtype} is not a floating type; choose torch.float32 or torch.float64")
+    if device.type == "mps" and dtype == torch.float64:
+        raise DtypeError("mps has no float64; choose torch.float32 or device='cpu'")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True when a GPU ran out of memory; mps reports it as a plain RuntimeError."""
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()

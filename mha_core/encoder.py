@@ -1,0 +1,110 @@
+"""A BERT-style encoder from scratch on our own attention: embeddings, then post-norm layers (Devlin et al. 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import MultiHeadAttention
+from .attention.base import AttentionLayer
+from .positions import InLayers, Learned, Position
+from .trace import Tracer, no_trace
+
+__all__ = ["Encoder", "EncoderLayer", "EncoderSizes"]
+
+
+@dataclass(frozen=True)
+class EncoderSizes:
+    """Sizes of an encoder; `eps` is the layer norms' guard against division by 0."""
+
+    vocabulary: int
+    d_model: int
+    n_heads: int
+    n_layers: int
+    d_feed_forward: int
+    max_len: int
+    eps: float = 1e-12
+
+
+class EncoderLayer(nn.Module):
+    """Attention and a feed-forward network, each added to its input and then normalised."""
+
+    def __init__(self, sizes: EncoderSizes) -> None:
+        super().__init__()
+        self.attention: AttentionLayer = MultiHeadAttention(sizes.d_model, sizes.n_heads)
+        self.attention_norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
+        self.expand = nn.Linear(sizes.d_model, sizes.d_feed_forward)
+        self.contract = nn.Linear(sizes.d_feed_forward, sizes.d_model)
+        self.output_norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        allow: Tensor | None = None,
+        position: Position | None = None,
+        heads: Tensor | None = None,
+        temperature: float = 1.0,
+        trace: Tracer = no_trace,
+    ) -> tuple[Tensor, Tensor]:
+        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j). Arguments as in `AttentionLayer.forward`."""
+        mixed, weights = self.attention(x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace)
+        x = self.attention_norm(mixed + x)
+        x = self.output_norm(self.contract(F.gelu(self.expand(x))) + x)
+        return x, weights
+
+
+class Encoder(nn.Module):
+    """Token embeddings, one positional encoding, and a stack of layers. `position` is the encoding that it was trained with."""
+
+    def __init__(self, sizes: EncoderSizes) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.words = nn.Embedding(sizes.vocabulary, sizes.d_model)
+        self.segment = nn.Parameter(0.02 * self.words.weight.new_empty(sizes.d_model).normal_())
+        self.position: Position = Learned(sizes.d_model, sizes.max_len)
+        self.norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
+        self.layers = nn.ModuleList(EncoderLayer(sizes) for _ in range(sizes.n_layers))
+
+    def forward(
+        self,
+        ids: Tensor,
+        *,
+        allow: Tensor | None = None,
+        position: Position | None = None,
+        heads: Tensor | None = None,
+        temperature: float = 1.0,
+        trace_layer: int | None = None,
+        trace: Tracer = no_trace,
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Runs token ids through all layers.
+
+        Args:
+            ids: int64 (b, i).
+            allow: one mask for every layer, as in `AttentionLayer.forward`.
+            position: used instead of the trained encoding.
+            heads: bool (layers, h), False switches that head off.
+            temperature: of every softmax.
+            trace_layer, trace: the layer whose steps are recorded.
+
+        Returns:
+            hidden: layers + 1 tensors (b, i, c), the first the embeddings after their norm; weights: one (b, h, i, j) a layer.
+        """
+        position = self.position if position is None else position
+        x = self.norm(position.add(self.words(ids) + self.segment))
+        hidden, weights = [x], []
+        within = InLayers(position)
+        for number, layer in enumerate(self.layers):
+            x, maps = layer(
+                x,
+                allow=allow,
+                position=within,
+                heads=None if heads is None else heads[number],
+                temperature=temperature,
+                trace=trace if number == trace_layer else no_trace,
+            )
+            hidden.append(x)
+            weights.append(maps)
+        return hidden, weights

@@ -1,0 +1,264 @@
+"""A tokenizer and an encoder as one thing that takes text: `Model.run(text)` -> `Run`."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+from torch import Tensor
+
+from . import masks, positions
+from .device import is_out_of_memory
+from .encoder import Encoder
+from .errors import MaskError, SizeError, TooLong
+from .positions import Learned, Position, Sinusoidal
+from .trace import Step, Trace, no_trace
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["Mask", "Model", "Run"]
+
+T = TypeVar("T")
+Mask = str | masks.Rule | Tensor
+
+
+@dataclass(frozen=True)
+class Run:
+    """One sentence's way through a model. Tensors are detached, on the model's device and in its dtype.
+
+    Attributes:
+        tokens: as the tokenizer cut them, "##" kept, special tokens in.
+        ids: their numbers in the vocabulary.
+        weights: (layers, h, i, j), every head's map.
+        hidden: (layers + 1, i, d_model); [0] = the embeddings after their norm.
+        sentence: (d_model,), the last hidden state's mean over all tokens, scaled to length 1.
+        steps: the steps of the traced layer, otherwise empty.
+        device: where it was computed.
+        notices: what happened that was not asked for, in whole sentences.
+    """
+
+    tokens: list[str]
+    ids: list[int]
+    weights: Tensor
+    hidden: Tensor
+    sentence: Tensor
+    steps: tuple[Step, ...]
+    device: torch.device
+    notices: tuple[str, ...]
+
+
+class Model:
+    """A read-only model that many threads may run at once.
+
+    Args:
+        name: what it was loaded as.
+        tokenizer: with padding and truncation switched off.
+        encoder: in eval mode, without gradients.
+        origin: "pretrained", "trained here" or "random".
+        fall_back: True allows to compute on the CPU when the device runs out of memory.
+        folder: where the weights were read, if from files.
+        facts: where the weights came from, for "about this picture".
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Tokenizer,
+        encoder: Encoder,
+        *,
+        origin: str,
+        fall_back: bool = False,
+        folder: Path | None = None,
+        facts: dict[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        self.encoder = encoder
+        self.origin = origin
+        self.folder = folder
+        self.facts = facts or {}
+        self.sizes = encoder.sizes
+        self.pad_id = tokenizer.token_to_id("[PAD]") or 0
+        table = encoder.position.table if isinstance(encoder.position, Learned) else None
+        # a wave of amplitude a has the root mean square a / √2
+        self._trained_amplitude = 1.0 if table is None else math.sqrt(2 * float(table.square().mean()))
+        self._fall_back = fall_back
+        self._on_cpu: Encoder | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return self.encoder.words.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The weights' number format."""
+        return self.encoder.words.weight.dtype
+
+    def tokenize(self, text: str) -> tuple[list[str], list[int]]:
+        """Tokens and ids of a text, special tokens included.
+
+        Raises:
+            TooLong: more tokens than the model has positions.
+        """
+        coded = self.tokenizer.encode(text)
+        if len(coded.ids) > self.sizes.max_len:
+            raise TooLong(limit=self.sizes.max_len, got=len(coded.ids))
+        return coded.tokens, coded.ids
+
+    def run(
+        self,
+        text: str,
+        *,
+        mask: Mask = "none",
+        position: str | Position = "trained",
+        heads_off: Iterable[tuple[int, int]] = (),
+        temperature: float = 1.0,
+        trace_layer: int | None = None,
+    ) -> Run:
+        """Computes every map and hidden state of one text.
+
+        Args:
+            text: anything; "" is [CLS] [SEP]. Nothing is ever cut.
+            mask: written form ("causal & window:3"), a rule, or bool (i, j) | (h, i, j), True = may look; for every layer.
+            position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name is scaled
+                to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
+            heads_off: (layer, head) pairs, counted from 0, whose output is set to 0.
+            temperature: divides the scores of every layer.
+            trace_layer: the layer whose steps are recorded.
+
+        Raises:
+            TooLong, MaskError, PositionError, SizeError: with the numbers.
+        """
+        return self._run(
+            [text], mask, None, position=position, heads_off=heads_off, temperature=temperature, trace_layer=trace_layer
+        )[0]
+
+    def run_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        mask: Mask = "none",
+        mask_padding: bool = True,
+        position: str | Position = "trained",
+        heads_off: Iterable[tuple[int, int]] = (),
+        temperature: float = 1.0,
+    ) -> list[Run]:
+        """One padded pass over several texts; a run each, with the padding cut off.
+
+        mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
+        Other arguments and errors as in `run`; a mask tensor must have the padded length.
+        """
+        return self._run(
+            list(texts), mask, mask_padding, position=position, heads_off=heads_off, temperature=temperature, trace_layer=None
+        )
+
+    def _run(
+        self,
+        texts: list[str],
+        mask: Mask,
+        mask_padding: bool | None,
+        *,
+        position: str | Position,
+        heads_off: Iterable[tuple[int, int]],
+        temperature: float,
+        trace_layer: int | None,
+    ) -> list[Run]:
+        if not texts:
+            return []
+        coded = [self.tokenize(text) for text in texts]
+        lengths = torch.tensor([len(ids) for _, ids in coded])
+        longest = int(lengths.max())
+        ids = torch.tensor([ids + [self.pad_id] * (longest - len(ids)) for _, ids in coded])
+        keep = torch.arange(longest)[None, :] < lengths[:, None] if mask_padding else None
+        allow = self._allow(mask, longest, keep)
+        heads = self._heads(heads_off)
+        if trace_layer is not None and not 0 <= trace_layer < self.sizes.n_layers:
+            raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+
+        def compute(encoder: Encoder) -> tuple[Tensor, Tensor, Trace]:
+            device = encoder.words.weight.device
+            trace = Trace()
+            hidden, weights = encoder(
+                ids.to(device),
+                allow=None if allow is None else allow.to(device),
+                position=self._position(position, encoder),
+                heads=None if heads is None else heads.to(device),
+                temperature=temperature,
+                trace_layer=trace_layer,
+                trace=no_trace if trace_layer is None else trace,
+            )
+            return torch.stack(hidden, dim=1), torch.stack(weights, dim=1), trace
+
+        (hidden, weights, trace), notices = self._with_fall_back(compute)
+        return [
+            Run(
+                tokens=tokens,
+                ids=own_ids,
+                weights=weights[row, :, :, : len(own_ids), : len(own_ids)],
+                hidden=hidden[row, :, : len(own_ids)],
+                sentence=torch.nn.functional.normalize(hidden[row, -1, : len(own_ids)].mean(dim=0), dim=0),
+                steps=tuple(trace.steps),
+                device=hidden.device,
+                notices=notices,
+            )
+            for row, (tokens, own_ids) in enumerate(coded)
+        ]
+
+    def _with_fall_back(self, compute: Callable[[Encoder], T]) -> tuple[T, tuple[str, ...]]:
+        """Runs `compute` on the model's device; on the CPU when a GPU that nobody chose by name is out of memory."""
+        with torch.no_grad():
+            try:
+                return compute(self.encoder), ()
+            except RuntimeError as error:
+                if not (self._fall_back and self.device.type != "cpu" and is_out_of_memory(error)):
+                    raise
+            return compute(self._cpu_encoder()), (f"{self.device} is out of memory; this was computed on the CPU.",)
+
+    def _cpu_encoder(self) -> Encoder:
+        with self._lock:
+            if self._on_cpu is None:
+                copy = Encoder(self.sizes).to(self.dtype)
+                copy.load_state_dict({name: tensor.cpu() for name, tensor in self.encoder.state_dict().items()})
+                self._on_cpu = copy.eval().requires_grad_(False)
+            return self._on_cpu
+
+    def _allow(self, mask: Mask, length: int, keep: Tensor | None) -> Tensor | None:
+        """The mask of all layers, or None when everything is allowed: a mask of only True would cost time and change nothing."""
+        if isinstance(mask, Tensor):
+            allow = masks.check(mask, 1, self.sizes.n_heads, length, length, mask.device)
+            return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
+        if not isinstance(mask, str) and not callable(mask):
+            raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
+        rule = masks.parse(mask) if isinstance(mask, str) else mask
+        allow = masks.allow(rule, length, length, keep)
+        return None if bool(allow.all()) else allow
+
+    def _heads(self, heads_off: Iterable[tuple[int, int]]) -> Tensor | None:
+        layers, h = self.sizes.n_layers, self.sizes.n_heads
+        pairs = list(heads_off)
+        for layer, head in pairs:
+            if not (0 <= layer < layers and 0 <= head < h):
+                raise SizeError(f"heads_off has ({layer}, {head}); layers are 0 to {layers - 1}, heads 0 to {h - 1}")
+        if not pairs:
+            return None
+        heads = torch.ones(layers, h, dtype=torch.bool)
+        heads[tuple(torch.tensor(pairs).T)] = False
+        return heads
+
+    def _position(self, position: str | Position, encoder: Encoder) -> Position:
+        if isinstance(position, Position):
+            return position
+        if position == "trained":
+            return encoder.position
+        made = positions.build(position, d_model=self.sizes.d_model, max_len=self.sizes.max_len)
+        if isinstance(made, Sinusoidal) and isinstance(encoder.position, Learned):
+            made.amplitude = self._trained_amplitude
+        return made.to(device=encoder.words.weight.device, dtype=self.dtype)

@@ -1,0 +1,76 @@
+"""Encodings that are added to the embeddings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import PositionError
+from .base import Position
+
+__all__ = ["Learned", "Sinusoidal", "sinusoids"]
+
+
+@lru_cache(maxsize=8)
+def sinusoids(length: int, d_model: int) -> Tensor:
+    """The table of "Attention Is All You Need" (3.5), float64 (length, d_model), on the CPU.
+
+    Channel 2 m is sin(p / 10000^(2 m / d_model)), channel 2 m + 1 the cosine of the same angle, for position p from 0.
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position * frequency
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
+
+
+class Sinusoidal(Position):
+    """Fixed waves added to the embeddings; any length. Paper: Vaswani et al. 2017, section 3.5.
+
+    Args:
+        d_model: width, must be even: sines and cosines come in pairs.
+        amplitude: factor on the table.
+
+    Raises:
+        PositionError: odd width.
+    """
+
+    def __init__(self, d_model: int, amplitude: float = 1.0) -> None:
+        super().__init__()
+        if d_model < 2 or d_model % 2:
+            raise PositionError(f"d_model={d_model}: sines and cosines come in pairs; choose an even number")
+        self.d_model = d_model
+        self.amplitude = amplitude
+
+    def add(self, x: Tensor) -> Tensor:
+        if x.shape[-1] != self.d_model:
+            raise PositionError(f"Sinusoidal has d_model={self.d_model}, the input {x.shape[-1]} channels; make them equal")
+        # the angles need float64 (at position 511 a float32 angle is off by 3e-5), the device need not have it
+        table = sinusoids(x.shape[-2], self.d_model)
+        return x + (table * self.amplitude).to(dtype=x.dtype).to(x.device)
+
+
+class Learned(Position):
+    """One trained vector a position, added to the embeddings, as in BERT.
+
+    Args:
+        d_model: width.
+        max_len: number of positions; beyond it there is nothing to add.
+        std: spread of the random start.
+
+    Raises:
+        PositionError: (in `add`) a sequence longer than max_len.
+    """
+
+    def __init__(self, d_model: int, max_len: int, std: float = 0.02) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_len, d_model) * std)
+
+    def add(self, x: Tensor) -> Tensor:
+        max_len, d_model = self.table.shape
+        if x.shape[-2] > max_len:
+            raise PositionError(f"{x.shape[-2]} positions, but the learned table has {max_len}; shorten the text")
+        if x.shape[-1] != d_model:
+            raise PositionError(f"Learned has d_model={d_model}, the input {x.shape[-1]} channels; make them equal")
+        return x + self.table[: x.shape[-2]]

@@ -1,0 +1,85 @@
+"""A positional encoding is one class with three places where it may act."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from ..errors import PositionError
+
+__all__ = ["InLayers", "Nothing", "Position", "Together"]
+
+
+class Position(nn.Module):
+    """The three places, as no-ops. An encoding overrides exactly one of them.
+
+    `add` acts on the embeddings, `rotate` on queries and keys after the split into heads, `bias` on the scaled scores.
+    Every forward pass names all three in this order, so no layer knows which encoding it serves.
+    """
+
+    def add(self, x: Tensor) -> Tensor:
+        """x (b, i, c) -> (b, i, c)."""
+        return x
+
+    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """q (b, h, i, d), k (b, h, j, d) -> the same shapes."""
+        return q, k
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        """q (b, h, i, d) -> a number to add to each scaled score, (b|1, h, i, j), or None."""
+        return None
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """Which of "add", "rotate", "bias" this encoding overrides."""
+        return frozenset(place for place in ("add", "rotate", "bias") if getattr(type(self), place) is not getattr(Position, place))
+
+
+class Nothing(Position):
+    """No positions: attention then sees a bag of words."""
+
+
+class InLayers(Position):
+    """What is left of an encoding for the layers of an encoder that has called `add` itself."""
+
+    def __init__(self, inner: Position) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        return self.inner.rotate(q, k)
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        return self.inner.bias(q, len_k)
+
+    @property
+    def acts(self) -> frozenset[str]:
+        return self.inner.acts - {"add"}
+
+
+class Together(Position):
+    """Two encodings that act in different places.
+
+    Raises:
+        PositionError: both act in the same place.
+    """
+
+    def __init__(self, a: Position, b: Position) -> None:
+        super().__init__()
+        shared = a.acts & b.acts
+        if shared:
+            raise PositionError(f"{type(a).__name__} and {type(b).__name__} both act in {', '.join(sorted(shared))}; combine two different places")
+        self.a, self.b = a, b
+
+    def add(self, x: Tensor) -> Tensor:
+        return self.b.add(self.a.add(x))
+
+    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        return self.b.rotate(*self.a.rotate(q, k))
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        first = self.a.bias(q, len_k)
+        return self.b.bias(q, len_k) if first is None else first
+
+    @property
+    def acts(self) -> frozenset[str]:
+        return self.a.acts | self.b.acts

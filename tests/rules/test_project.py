@@ -1,0 +1,91 @@
+"""The set-up files agree with one another, and name no package index."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import make
+
+ROOT = Path(__file__).parents[2]
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def entries(name: str) -> list[tuple[Requirement, list[str]]]:
+    """The requirements of a lock file, each with its hashes."""
+    text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.split("--hash=") for line in text.splitlines() if line and not line.startswith("#")]
+    return [(Requirement(line[0].strip()), [part.strip() for part in line[1:]]) for line in lines]
+
+
+def versions(*names: str) -> dict[str, set[str]]:
+    """Every locked version by package: more than one where Python versions differ."""
+    found: dict[str, set[str]] = {}
+    for name in names:
+        for requirement, _ in entries(name):
+            pin = str(requirement.specifier)
+            assert re.fullmatch(r"==[^*,]+", pin), f"{requirement} is not pinned"
+            found.setdefault(canonicalize_name(requirement.name), set()).add(pin.removeprefix("=="))
+    return found
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_requirement_has_hashes(name: str) -> None:
+    for requirement, hashes in entries(name):
+        assert hashes, requirement
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", digest) for digest in hashes), requirement
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_hold_neither_torch_nor_what_only_cuda_needs(name: str) -> None:
+    assert not [package for package in versions(name) if re.match(r"(torch|triton|nvidia|cuda)($|-)", package)]
+    assert "never" not in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_dev_lock_holds_only_what_it_adds() -> None:
+    runtime, dev = (versions(name) for name in LOCKS)
+    assert not runtime.keys() & dev.keys()
+
+
+def test_locks_agree_with_pyproject() -> None:
+    runtime, both = versions(LOCKS[0]), versions(*LOCKS)
+    for table, locked in ((PROJECT["project"]["dependencies"], runtime), (PROJECT["dependency-groups"]["dev"], both)):
+        for requirement in map(Requirement, table):
+            if requirement.name != "torch":
+                pins = locked[canonicalize_name(requirement.name)]
+                assert all(requirement.specifier.contains(pin) for pin in pins), requirement
+
+
+def test_torchs_ordinary_dependencies_are_locked() -> None:
+    ordinary = {"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"}
+    assert ordinary | {"typing-extensions"} <= versions(LOCKS[0]).keys()
+
+
+def test_torch_pin_is_inside_the_range() -> None:
+    pin = Requirement(make.TORCH)
+    (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
+    assert pin.name == "torch"
+    assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
+
+
+def test_make_asks_for_the_python_of_pyproject() -> None:
+    asked = SpecifierSet(PROJECT["project"]["requires-python"])
+    assert asked.contains(Version("3.11"))
+    assert not asked.contains(Version("3.10"))
+    assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
+
+
+def test_no_tracked_file_names_a_package_index() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    line = re.compile(rb"--((extra-)?index-url|find-links)[ =]+\S*/|files\.pythonhosted|://\S+/[s]imple\b")
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    assert not [path for path in paths if path.is_file() and line.search(path.read_bytes())]
