@@ -54,7 +54,7 @@ class FusedAttention(AttentionLayer):
         dropout = self.dropout if self.training else 0.0
         scale = 1 / (math.sqrt(self.d_head) * temperature)
         if need_weights or bias is not None or trace is not no_trace:
-            scores = _scaled_product(q, k, scale)
+            scores = (q @ k.mT).mul_(scale)  # in place: a fresh product, and one b h i j tensor less to write
             if bias is not None:
                 scores = scores + bias / temperature
             trace("scores", scores, "b h i j", "q kᵀ / √d_head")
@@ -107,11 +107,3 @@ class FusedAttention(AttentionLayer):
         o, o_bias = copy_of(self.out)
         biases = (None, None, None) if qkv_bias is None else qkv_bias.chunk(3)
         return Weights(*qkv.chunk(3), o, *biases, o_bias)
-
-
-def _scaled_product(q: Tensor, k: Tensor, scale: float) -> Tensor:
-    """q (b, h, i, d), k (b, h, j, d) -> scale · q kᵀ (b, h, i, j); the scale costs nothing inside the product."""
-    b, h, i, _ = q.shape
-    j = k.shape[2]
-    product = torch.baddbmm(q.new_empty(()), q.reshape(b * h, i, -1), k.reshape(b * h, j, -1).mT, beta=0, alpha=scale)
-    return product.view(b, h, i, j)
