@@ -1,5 +1,7 @@
 """Attention in plain PyTorch, with every tensor on record. Useful in a notebook without the app.
 
+The shortest use:
+
     from mha_core import load_model
     run = load_model("minilm").run("The animal didn't cross the street because it was too tired")
     run.weights[3, 1]          # layer 3, head 1, counted from 0: rows are queries, columns are keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .errors import SizeError, Unsupported
-from .model import Model, Run
+from .model import Model
 
 __all__ = [
     "cosine",
@@ -22,11 +23,14 @@ __all__ = [
 ]
 
 
-def cosine(a: Run, b: Run) -> float:
-    """Cosine of two sentence vectors, 1 = the same direction."""
-    if a.sentence is b.sentence:
-        return 1.0
-    return float(a.sentence.cpu() @ b.sentence.cpu())
+def cosine(a: Tensor, b: Tensor) -> float:
+    """Cosine of the angle between two vectors (d,), on any device; 1 = the same direction.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    return float(torch.nn.functional.cosine_similarity(a.cpu(), b.cpu(), dim=0))
 
 
 def relative_difference(a: Tensor, b: Tensor) -> float:
@@ -36,8 +40,10 @@ def relative_difference(a: Tensor, b: Tensor) -> float:
         SizeError: two shapes.
     """
     _same_shape(a, b)
-    distance = float(torch.linalg.vector_norm(a - b))
-    return 0.0 if distance == 0 else distance / float(torch.linalg.vector_norm(b))
+    distance, length = float(torch.linalg.vector_norm(a - b)), float(torch.linalg.vector_norm(b))
+    if distance == 0:
+        return 0.0
+    return distance / length if length else math.inf
 
 
 def largest_difference(a: Tensor, b: Tensor) -> float:
@@ -62,13 +68,13 @@ def previous_token_weight(weights: Tensor) -> float:
 
 
 _reference_lock = threading.Lock()
-_references: dict[Path, Any] = {}
+_references: dict[tuple[Path, torch.dtype], Any] = {}
 
 
 def difference_to_transformers(model: Model, text: str) -> float:
-    """The largest difference of any weight or hidden state between our encoder and transformers' own, on the same files.
+    """The largest difference of any weight or hidden state between our encoder and transformers', on the same files.
 
-    Imports transformers (seconds) and keeps its model. It runs on the CPU, eager, in the model's dtype; ours runs as it is.
+    Imports transformers (seconds) and keeps its model. It runs on the CPU, eager, in the model's dtype.
 
     Raises:
         Unsupported: the model was not read from a folder that transformers could read too.
@@ -77,18 +83,27 @@ def difference_to_transformers(model: Model, text: str) -> float:
         raise Unsupported(f"model {model.name!r} was not read from a folder, so transformers has nothing to read")
     run = model.run(text)
     with _reference_lock, torch.no_grad():
-        reference = _references.get(model.folder)
+        reference = _references.get((model.folder, model.dtype))
         if reference is None:
-            from transformers import BertModel
-
-            reference = BertModel.from_pretrained(
-                model.folder, attn_implementation="eager", add_pooling_layer=False, local_files_only=True, use_safetensors=True
-            ).eval()
-            _references[model.folder] = reference
-        theirs = reference.to(model.dtype)(torch.tensor([run.ids]), output_attentions=True, output_hidden_states=True)
+            reference = _references[model.folder, model.dtype] = _read_reference(model.folder, model.dtype)
+        theirs = reference(torch.tensor([run.ids]), output_attentions=True, output_hidden_states=True)
     maps = largest_difference(run.weights.cpu(), torch.cat(theirs.attentions))
     states = largest_difference(run.hidden.cpu(), torch.cat(theirs.hidden_states))
     return max(maps, states)
+
+
+def _read_reference(folder: Path, dtype: torch.dtype) -> Any:
+    from transformers import BertModel
+
+    reference: Any = BertModel.from_pretrained(
+        folder,
+        attn_implementation="eager",
+        add_pooling_layer=False,
+        dtype=dtype,
+        local_files_only=True,
+        use_safetensors=True,
+    )
+    return reference.eval()
 
 
 def _same_shape(a: Tensor, b: Tensor) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from .errors import DeviceError, DtypeError
 
-__all__ = ["available", "is_out_of_memory", "pick", "require_dtype"]
+__all__ = ["available", "is_out_of_memory", "pick", "require_dtype", "threads"]
 
 
 def available() -> list[str]:
@@ -32,9 +32,9 @@ def pick(choice: str | torch.device = "auto") -> torch.device:
     except (RuntimeError, TypeError) as error:
         raise DeviceError(f"device={choice!r} is not a device; choose one of auto, {', '.join(available())}") from error
     if device.type not in available():
-        raise DeviceError(f"device={str(device)!r} is not on this machine; choose one of auto, {', '.join(available())}")
+        raise DeviceError(f"device={choice!s} is not on this machine; choose one of auto, {', '.join(available())}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise DeviceError(f"device={str(device)!r} is not on this machine; it has {torch.cuda.device_count()} of them")
+        raise DeviceError(f"device={choice!s} is not on this machine; it has {torch.cuda.device_count()} of them")
     return device
 
 
@@ -51,5 +51,11 @@ def require_dtype(dtype: torch.dtype, device: torch.device) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True when a GPU ran out of memory; mps reports it as a plain RuntimeError."""
-    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
+    """True when a GPU ran out of memory; mps and cuBLAS report it as a plain RuntimeError."""
+    text = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in text or "alloc_failed" in text
+
+
+def threads() -> int:
+    """How many threads torch uses for one operation on the CPU."""
+    return torch.get_num_threads()

@@ -50,14 +50,16 @@ class EncoderLayer(nn.Module):
         trace: Tracer = no_trace,
     ) -> tuple[Tensor, Tensor]:
         """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j). Arguments as in `AttentionLayer.forward`."""
-        mixed, weights = self.attention(x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace)
+        mixed, weights = self.attention(
+            x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace
+        )
         x = self.attention_norm(mixed + x)
         x = self.output_norm(self.contract(F.gelu(self.expand(x))) + x)
         return x, weights
 
 
 class Encoder(nn.Module):
-    """Token embeddings, one positional encoding, and a stack of layers. `position` is the encoding that it was trained with."""
+    """Token embeddings, one positional encoding and a stack of layers. `position` is the one it was trained with."""
 
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
@@ -90,7 +92,8 @@ class Encoder(nn.Module):
             trace_layer, trace: the layer whose steps are recorded.
 
         Returns:
-            hidden: layers + 1 tensors (b, i, c), the first the embeddings after their norm; weights: one (b, h, i, j) a layer.
+            hidden: layers + 1 tensors (b, i, c), the first the embeddings after their norm.
+            weights: one (b, h, i, j) a layer.
         """
         position = self.position if position is None else position
         x = self.norm(position.add(self.words(ids) + self.segment))

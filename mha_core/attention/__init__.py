@@ -8,7 +8,15 @@ from .functional import attention, join_heads, split_heads
 from .fused import FusedAttention
 from .weights import Weights
 
-__all__ = ["IMPLEMENTATIONS", "AttentionLayer", "MultiHeadAttention", "Weights", "attention", "join_heads", "split_heads"]
+__all__ = [
+    "IMPLEMENTATIONS",
+    "AttentionLayer",
+    "MultiHeadAttention",
+    "Weights",
+    "attention",
+    "join_heads",
+    "split_heads",
+]
 
 IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = {
     "efficient": EfficientAttention,

@@ -38,7 +38,9 @@ class AttentionLayer(nn.Module, ABC):
 
     can: ClassVar[frozenset[str]] = EVERYTHING
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         check_heads("d_model", d_model, n_heads)
         if not 0 <= dropout < 1:
@@ -98,15 +100,16 @@ class AttentionLayer(nn.Module, ABC):
             key: (b, j, d_model); default `query`.
             value: (b, j, d_model); default `key`.
             allow: bool (i, j), (h, i, j) or (b|1, h|1, i, j), True = may look; moved to the query's device.
-            position: an encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q and k, bias() on the scores.
+            position: an encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q and k,
+                bias() on the scores.
             heads: bool (h,), False sets that head's mixed output to 0.
             temperature: divides the scores.
             need_weights: False leaves the maps out, which is faster.
             trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
 
         Returns:
-            out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without need_weights).
-            Without a batch: weights (h, i, j).
+            out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without
+            need_weights). Without a batch: weights (h, i, j).
 
         Raises:
             SizeError, MaskError, DtypeError, DeviceError: arguments do not fit; Unsupported: not in `can`.
@@ -136,7 +139,8 @@ class AttentionLayer(nn.Module, ABC):
         return out, weights
 
     def extra_repr(self) -> str:
-        return f"d_model={self.d_model}, n_heads={self.n_heads}, bias={self.bias}, out_bias={self.out_bias}, dropout={self.dropout}"
+        names = ("d_model", "n_heads", "bias", "out_bias", "dropout")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     def _biases(self) -> dict[str, bool]:
         return {"q_bias": self.bias, "k_bias": self.bias, "v_bias": self.bias, "o_bias": self.out_bias}
@@ -152,15 +156,21 @@ class AttentionLayer(nn.Module, ABC):
         shapes = [tuple(x.shape) for x in (query, key, value)]
         batched = query.dim() == 3
         fits = all(len(shape) == query.dim() and shape[-1] == self.d_model for shape in shapes)
-        if query.dim() not in (2, 3) or not fits or shapes[1] != shapes[2] or (batched and shapes[0][0] != shapes[1][0]):
+        fits = fits and query.dim() in (2, 3) and shapes[1] == shapes[2]
+        if not fits or (batched and shapes[0][0] != shapes[1][0]):
             c = self.d_model
-            raise SizeError(f"query, key, value have shapes {shapes}; need (b, i, {c}), (b, j, {c}), (b, j, {c}) or all three without b")
+            need = f"(b, i, {c}), (b, j, {c}), (b, j, {c}) or all three without b"
+            raise SizeError(f"query, key, value have shapes {shapes}; need {need}")
         return batched
 
-    def _check_features(self, allow: Tensor | None, position: Position, heads: Tensor | None, temperature: float) -> None:
+    def _check_features(
+        self, allow: Tensor | None, position: Position, heads: Tensor | None, temperature: float
+    ) -> None:
         """Checks `heads` and `temperature`, and that everything asked for is in `can`."""
         check_temperature(temperature)
-        if heads is not None and (not isinstance(heads, Tensor) or heads.dtype != torch.bool or tuple(heads.shape) != (self.n_heads,)):
+        if heads is not None and not (
+            isinstance(heads, Tensor) and heads.dtype == torch.bool and heads.shape == (self.n_heads,)
+        ):
             got = f"{heads.dtype} {tuple(heads.shape)}" if isinstance(heads, Tensor) else type(heads).__name__
             raise SizeError(f"heads must be bool ({self.n_heads},), True = on, got {got}")
         asked = set(position.acts & {"rotate", "bias"})
@@ -169,7 +179,8 @@ class AttentionLayer(nn.Module, ABC):
         asked |= {"head_mask"} if allow is not None and allow.shape[1] > 1 else set()
         missing = sorted(asked - self.can)
         if missing:
-            raise Unsupported(f"{type(self).__name__} cannot do {', '.join(missing)}; it can do {', '.join(sorted(self.can))}")
+            can = ", ".join(sorted(self.can))
+            raise Unsupported(f"{type(self).__name__} cannot do {', '.join(missing)}; it can do {can}")
 
 
 def add_once(position: Position, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:

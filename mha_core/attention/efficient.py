@@ -1,4 +1,4 @@
-"""One Linear each for q, k and v; view, transpose, attend, transpose back: the form of most annotated implementations."""
+"""One Linear each for q, k and v; view, transpose, attend, transpose back: the form of most annotated sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ __all__ = ["EfficientAttention"]
 class EfficientAttention(AttentionLayer):
     """Multi-head attention with all heads in one product. See `AttentionLayer` for arguments, shapes and errors."""
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
+    ) -> None:
         super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
         self.query = nn.Linear(d_model, d_model, bias=self.bias)
         self.key = nn.Linear(d_model, d_model, bias=self.bias)

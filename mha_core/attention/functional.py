@@ -41,9 +41,7 @@ def attention(
     """
     k = q if k is None else k
     v = k if v is None else v
-    same_kind(q=q, k=k, v=v)
-    if q.dim() < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2] or not (q.shape[:-2] == k.shape[:-2] == v.shape[:-2]):
-        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}: need q (…, i, d), k (…, j, d), v (…, j, any)")
+    _check_shapes(q, k, v, bias)
     check_temperature(temperature)
     axes = {2: "", 3: "h ", 4: "b h "}.get(q.dim())
     if axes is None:
@@ -64,20 +62,16 @@ def attention(
 
 
 def softmax_over_keys(scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
-    """Scores -> weights over the last axis, 0 where nothing is allowed. The one place that says what an empty row means.
+    """Scores -> weights over the last axis, 0 where nothing is allowed. Here alone is said what an empty row means.
 
-    A softmax over only −∞ is 0 / 0. Filling those rows with 0 afterwards mends the value, and the gradient too: the backward
-    pass of the first fill puts 0 into every forbidden cell, the whole of an empty row among them.
+    A softmax over only −∞ is 0 / 0. Filling those rows with 0 afterwards mends the value, and the gradient too: the
+    backward pass of the first fill puts 0 into every forbidden cell, the whole of an empty row among them.
     """
     if allow is None:
         weights = scores.softmax(dim=-1)
     else:
-        if allow.dtype != torch.bool:
-            raise MaskError(f"allow must be bool (True = may look), got {allow.dtype}; compare it with 0")
-        try:
-            masked = scores.masked_fill(~allow, -math.inf)
-        except RuntimeError as error:
-            raise MaskError(f"allow {tuple(allow.shape)} does not broadcast to the scores {tuple(scores.shape)}") from error
+        allow = _check_allow(allow, scores)
+        masked = scores.masked_fill(~allow, -math.inf)
         trace("masked", masked, axes, "scores, −∞ where not allowed")
         weights = masked.softmax(dim=-1).masked_fill(~allow.any(dim=-1, keepdim=True), 0.0)
     trace("weights", weights, axes, "softmax over the keys")
@@ -92,12 +86,40 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """
     c = x.shape[-1]
     check_heads("c", c, n_heads)
-    return x.unflatten(-1, (n_heads, c // n_heads))
+    return x.view(*x.shape[:-1], n_heads, c // n_heads)
 
 
 def join_heads(x: Tensor) -> Tensor:
     """(…, h, d) -> (…, c), the inverse of `split_heads`; copies only when h and d do not lie side by side in memory."""
     return x.flatten(-2)
+
+
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
+    """Raises unless q, k, v and the bias fit together."""
+    same_kind(q=q, k=k, v=v, **({} if bias is None else {"bias": bias}))
+    shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+    fits = min(q.dim(), k.dim(), v.dim()) >= 2 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]
+    if not fits or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        raise SizeError(f"{shapes}: need q (…, i, d), k (…, j, d), v (…, j, any)")
+    scores = (*q.shape[:-1], k.shape[-2])
+    if bias is not None and not _broadcasts(tuple(bias.shape), scores):
+        raise SizeError(f"bias {tuple(bias.shape)} does not broadcast to the scores {scores}")
+
+
+def _check_allow(allow: Tensor, scores: Tensor) -> Tensor:
+    """The mask on the device of the scores; raises a MaskError unless it is bool and broadcasts to them."""
+    if not isinstance(allow, Tensor) or allow.dtype != torch.bool:
+        got = allow.dtype if isinstance(allow, Tensor) else type(allow).__name__
+        raise MaskError(f"allow must be a bool tensor (True = may look), got {got}; compare it with 0")
+    if not _broadcasts(tuple(allow.shape), tuple(scores.shape)):
+        raise MaskError(f"allow {tuple(allow.shape)} does not broadcast to the scores {tuple(scores.shape)}")
+    return allow.to(scores.device)
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """True when a tensor of that shape stretches to the target without stretching the target itself."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(own in (1, size) for own, size in pairs)
 
 
 def check_heads(name: str, width: int, n_heads: int) -> None:
@@ -125,4 +147,5 @@ def same_kind(**tensors: Tensor) -> None:
         if tensor.dtype != first.dtype:
             raise DtypeError(f"{first_name} is {first.dtype} and {name} is {tensor.dtype}; convert one with .to(dtype)")
         if tensor.device != first.device:
-            raise DeviceError(f"{first_name} is on {first.device} and {name} is on {tensor.device}; move one with .to(device)")
+            places = f"{first_name} is on {first.device} and {name} is on {tensor.device}"
+            raise DeviceError(f"{places}; move one with .to(device)")

@@ -21,10 +21,12 @@ __all__ = ["FusedAttention"]
 class FusedAttention(AttentionLayer):
     """Multi-head attention with one input projection. See `AttentionLayer` for arguments, shapes and errors.
 
-    Without maps, bias and trace the middle is torch's scaled_dot_product_attention; its result is the same up to rounding.
+    Without maps, bias and trace the middle is torch's scaled_dot_product_attention, the same up to rounding.
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
+    ) -> None:
         super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
         self.qkv = nn.Linear(d_model, 3 * d_model, bias=self.bias)
         self.out = nn.Linear(d_model, d_model, bias=self.out_bias)
@@ -77,7 +79,7 @@ class FusedAttention(AttentionLayer):
         if key is query and value is query:
             qkv = self.qkv(query)
             trace("qkv.project", qkv, "b i (3 c)", "x Wqkv")
-            qkv = qkv.unflatten(-1, (3, self.n_heads, self.d_head))
+            qkv = qkv.view(*qkv.shape[:2], 3, self.n_heads, self.d_head)
             trace("qkv.view", qkv, "b i 3 h d", "qkv.view(b, i, 3, n_heads, d_head)")
             q, k, v = qkv.permute(2, 0, 3, 1, 4)
             return q, k, v
@@ -87,7 +89,7 @@ class FusedAttention(AttentionLayer):
         for name, axis, x, weight, bias in zip("qkv", "ijj", (query, key, value), weights, biases, strict=True):
             part = F.linear(x, weight, bias)
             trace(f"{name}.project", part, f"b {axis} c", f"x W{name}")
-            part = part.unflatten(-1, (self.n_heads, self.d_head))
+            part = part.view(*part.shape[:2], self.n_heads, self.d_head)
             trace(f"{name}.view", part, f"b {axis} h d", f"{name}.view(b, {axis}, n_heads, d_head)")
             parts.append(part.transpose(1, 2))
         return parts[0], parts[1], parts[2]
@@ -105,5 +107,6 @@ class FusedAttention(AttentionLayer):
     def save(self) -> Weights:
         qkv, qkv_bias = copy_of(self.qkv)
         o, o_bias = copy_of(self.out)
-        biases = (None, None, None) if qkv_bias is None else qkv_bias.chunk(3)
-        return Weights(*qkv.chunk(3), o, *biases, o_bias)
+        q, k, v = qkv.chunk(3)
+        q_bias, k_bias, v_bias = (None, None, None) if qkv_bias is None else qkv_bias.chunk(3)
+        return Weights(q, k, v, o, q_bias, k_bias, v_bias, o_bias)

@@ -13,9 +13,10 @@ __all__ = ["Weights"]
 
 @dataclass(frozen=True)
 class Weights:
-    """The four matrices of multi-head attention as nn.Linear keeps them, (out, in) = (d_model, d_model); biases (d_model,) or None.
+    """The four matrices of multi-head attention as nn.Linear keeps them; biases (d_model,) or None.
 
-    Rows h·d_head … (h + 1)·d_head − 1 of q, k and v belong to head h; so do these columns of o.
+    A matrix is (out, in) = (d_model, d_model). Rows h·d_head … (h + 1)·d_head − 1 of q, k and v belong to head h; so do
+    these columns of o.
     """
 
     q: Tensor
@@ -37,10 +38,11 @@ class Weights:
             matrix = not name.endswith("_bias")
             expected = (d_model, d_model) if matrix else (d_model,)
             wanted = matrix or biases[name]
+            option = "out_bias" if name == "o_bias" else "bias"
             if tensor is None and wanted:
-                raise SizeError(f"the layer has {name} but the weights do not; build it with bias=False or out_bias=False")
+                raise SizeError(f"the layer has {name} but the weights do not; build it with {option}=False")
             if tensor is not None and not wanted:
-                raise SizeError(f"the weights have {name} but the layer does not; build it with bias=True and out_bias=True")
+                raise SizeError(f"the weights have {name} but the layer does not; build it with {option}=True")
             if tensor is not None and tuple(tensor.shape) != expected:
                 raise SizeError(f"{name} has shape {tuple(tensor.shape)}, the layer needs {expected}")
 

@@ -45,7 +45,7 @@ class Sinusoidal(Position):
 
     def add(self, x: Tensor) -> Tensor:
         if x.shape[-1] != self.d_model:
-            raise PositionError(f"Sinusoidal has d_model={self.d_model}, the input {x.shape[-1]} channels; make them equal")
+            raise PositionError(f"Sinusoidal has d_model={self.d_model}, the input has {x.shape[-1]}; make them equal")
         # the angles need float64 (at position 511 a float32 angle is off by 3e-5), the device need not have it
         table = sinusoids(x.shape[-2], self.d_model)
         return x + (table * self.amplitude).to(dtype=x.dtype).to(x.device)
@@ -72,5 +72,5 @@ class Learned(Position):
         if x.shape[-2] > max_len:
             raise PositionError(f"{x.shape[-2]} positions, but the learned table has {max_len}; shorten the text")
         if x.shape[-1] != d_model:
-            raise PositionError(f"Learned has d_model={d_model}, the input {x.shape[-1]} channels; make them equal")
+            raise PositionError(f"Learned has d_model={d_model}, the input has {x.shape[-1]}; make them equal")
         return x + self.table[: x.shape[-2]]

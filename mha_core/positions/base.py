@@ -31,7 +31,8 @@ class Position(nn.Module):
     @property
     def acts(self) -> frozenset[str]:
         """Which of "add", "rotate", "bias" this encoding overrides."""
-        return frozenset(place for place in ("add", "rotate", "bias") if getattr(type(self), place) is not getattr(Position, place))
+        places = ("add", "rotate", "bias")
+        return frozenset(place for place in places if getattr(type(self), place) is not getattr(Position, place))
 
 
 class Nothing(Position):
@@ -67,7 +68,8 @@ class Together(Position):
         super().__init__()
         shared = a.acts & b.acts
         if shared:
-            raise PositionError(f"{type(a).__name__} and {type(b).__name__} both act in {', '.join(sorted(shared))}; combine two different places")
+            names = f"{type(a).__name__} and {type(b).__name__}"
+            raise PositionError(f"{names} both act in {', '.join(sorted(shared))}; combine two different places")
         self.a, self.b = a, b
 
     def add(self, x: Tensor) -> Tensor:

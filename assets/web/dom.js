@@ -1,0 +1,46 @@
+// Elements from plain values. Text only ever becomes a text node.
+
+/** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith("on")) element[name] = value;
+    else setAttribute(element, name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Sets, or for null and false removes, an attribute; touches nothing that is already so. */
+export function setAttribute(element, name, value) {
+  if (value === null || value === undefined || value === false) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+}
+
+/** Sets a text only when it differs, so that a screen reader does not hear it twice. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Puts one child for each item into `parent`, reusing those that are there, so that focus survives. */
+export function fill(parent, items, make, update) {
+  while (parent.children.length > items.length) parent.lastElementChild.remove();
+  while (parent.children.length < items.length) parent.append(make(parent.children.length));
+  items.forEach((item, index) => update(parent.children[index], item, index));
+}
+
+/** A canvas sized in CSS pixels and drawn in device pixels; returns its cleared context. */
+export function contextOf(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) {
+    canvas.width = w;
+    canvas.height = hgt;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}

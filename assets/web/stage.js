@@ -1,0 +1,449 @@
+// The view itself: elements, state, and one drawing a frame.
+
+import { gradient, inks } from "./colour.js";
+import { fill, h, setAttribute, setText } from "./dom.js";
+import { HeadsGrid } from "./heads.js";
+import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
+import { BigMap } from "./map.js";
+import { fillTable } from "./table.js";
+import { forbids, number, ranked, story } from "./words.js";
+
+const NARROW = 760;
+const SCALES = [
+  ["root", "√ weight"],
+  ["linear", "linear"],
+  ["own", "per map"],
+];
+const KEYS_HELP = "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.";
+
+const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
+
+export class View {
+  constructor(root) {
+    this.turn = 0;
+    this.send = () => {};
+    this.maps = this.focus = null;
+    this.at = { layer: 0, head: 0, row: 0, key: null };
+    this.chosen = false;
+    this.look = parseLook("");
+    this.off = new Set();
+    this.heads = new HeadsGrid({
+      focus: (layer, head) => this.go({ layer, head }),
+      lamp: (layer, head) => this.toggleOff(layer, head),
+      hide: (layer, head) => this.toggleHidden(layer, head),
+      solo: (layer, head) => this.toggleSolo(layer, head),
+      hover: (text) => this.read(text),
+    });
+    this.big = new BigMap({ pick: (row, key) => this.go({ row, key }), hover: (text) => this.read(text) });
+    this.pinned = new BigMap({ pick: () => {}, hover: (text) => this.read(text && `pinned: ${text}`) });
+    this.build(root);
+    new ResizeObserver(() => this.resized()).observe(this.root);
+    document.fonts?.ready.then(() => this.redraw());
+  }
+
+  build(root) {
+    this.parts = {
+      notices: h("div", { class: "notices", role: "status" }),
+      presets: h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" }),
+      chips: h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" }),
+      layers: h("div", { class: "segments", role: "group", "aria-label": "Layer" }),
+      modes: h("div", { class: "segments", role: "group", "aria-label": "Map or table" }),
+      scales: h("div", { class: "segments", role: "group", "aria-label": "Colour scale" }),
+      specials: button("[CLS] [SEP]", () => this.change({ nospecials: !this.look.nospecials }), { class: "toggle" }),
+      sort: button("", () => this.change({ sort: !this.look.sort }), { class: "toggle" }),
+      pin: button("pin", () => this.tell({ pin: !this.focus?.pin }), { class: "toggle" }),
+      link: button("copy link", () => this.copyLink(), { class: "toggle" }),
+      everyHead: button("show all heads", () => this.change({ hidden: new Set(), solo: null }), { class: "toggle" }),
+      title: h("h2"),
+      label: h("span", { class: "label" }),
+      sizes: h("span", { class: "sizes" }, h("span", { class: "badge query" }), h("span", { class: "badge key" })),
+      solo: button("solo", () => this.toggleSolo(this.at.layer, this.at.head), { class: "toggle" }),
+      hide: button("hide", () => this.toggleHidden(this.at.layer, this.at.head), { class: "toggle" }),
+      lamp: button("", () => this.toggleOff(this.at.layer, this.at.head), { class: "toggle" }),
+      table: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Weights as a table" }),
+      readout: h("div", { class: "readout" }),
+      legend: h("div", { class: "legend" }, h("span", { class: "low" }), h("span", { class: "ramp" }), h("span", { class: "high" }), h("span", { class: "law" })),
+      looks: h("div", { class: "looks" }, h("span", { class: "who" }), h("span", { class: "list" })),
+      sum: h("p", { class: "sum" }),
+      story: h("dl", { class: "story" }),
+      pinTitle: h("h2"),
+      pinLabel: h("span", { class: "label" }),
+      figures: h("div", { class: "figures" }),
+      status: h("div", { class: "status" }),
+      live: h("div", { class: "aloud", "aria-live": "polite" }),
+    };
+    const p = this.parts;
+    this.modeButtons = [button("map", () => this.change({ table: false })), button("table", () => this.change({ table: true }))];
+    p.modes.append(...this.modeButtons);
+    this.scaleButtons = SCALES.map(([scale, text]) => button(text, () => this.change({ scale })));
+    p.scales.append(...this.scaleButtons);
+    p.story.append(...["query", "key", "value"].flatMap((part) => [h("dt", { class: part }, part), h("dd")]));
+    const large = h(
+      "section",
+      { class: "large panel", "aria-label": "Head in focus" },
+      h("header", {}, h("div", { class: "titles" }, p.title, p.label), p.sizes, h("div", { class: "actions" }, p.solo, p.hide, p.lamp)),
+      h("div", { class: "room" }, this.big.element, p.table),
+      p.readout,
+      p.legend,
+      p.looks,
+      p.sum,
+      p.story,
+    );
+    const pin = h(
+      "section",
+      { class: "pinned panel", "aria-label": "Pinned picture" },
+      h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => this.tell({ pin: false }), { class: "toggle" }))),
+      h("div", { class: "room" }, this.pinned.element),
+    );
+    this.element = h(
+      "div",
+      { class: "view", hidden: "" },
+      p.notices,
+      p.presets,
+      p.chips,
+      h("div", { class: "bar" }, p.layers, p.modes, p.scales, p.specials, p.sort, p.everyHead, h("span", { class: "push" }), p.pin, p.link),
+      h("section", { class: "all-heads", "aria-label": "Heads" }, this.heads.element),
+      large,
+      pin,
+      p.figures,
+      h("footer", {}, p.status, h("div", { class: "help" }, `Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers. ${KEYS_HELP}`)),
+      p.live,
+    );
+    this.room = large.querySelector(".room");
+    this.pinRoom = pin.querySelector(".room");
+    this.root = root.host ?? root;
+    root.append(this.element);
+  }
+
+  // ---- what comes in
+
+  takeMaps(maps) {
+    this.maps = maps;
+    this.redraw();
+  }
+
+  takeFocus(focus) {
+    if (this.focus === focus) return;
+    this.focus = focus;
+    // an answer to an earlier click must not undo a later one; its numbers are used where they fit
+    if (focus.heard >= this.turn || this.turn === 0) {
+      const { layer, head } = parseAt(focus.at);
+      this.at = { layer, head, row: focus.row, key: focus.key };
+      this.chosen = focus.at.split(".").length > 2;
+      this.look = parseLook(focus.look);
+      this.off = new Set(focus.off ? focus.off.split("-") : []);
+      this.turn = focus.heard;
+    }
+    this.redraw();
+  }
+
+  // ---- what the visitor does
+
+  go(change) {
+    if (change.row !== undefined) this.chosen = true;
+    Object.assign(this.at, change);
+    this.redraw();
+    this.tell({});
+  }
+
+  change(change) {
+    Object.assign(this.look, change);
+    this.redraw();
+    this.tell({});
+  }
+
+  toggleHidden(layer, head) {
+    const hidden = new Set(this.look.hidden);
+    const id = `${layer}.${head}`;
+    if (!hidden.delete(id)) hidden.add(id);
+    this.change({ hidden, solo: null });
+  }
+
+  toggleSolo(layer, head) {
+    const id = `${layer}.${head}`;
+    this.change({ solo: this.look.solo === id ? null : id });
+  }
+
+  toggleOff(layer, head) {
+    const id = `${layer}.${head}`;
+    this.off = new Set(this.off);
+    if (!this.off.delete(id)) this.off.add(id);
+    this.redraw();
+    this.tell({});
+  }
+
+  tell(extra) {
+    this.turn += 1;
+    const at = "preset" in extra ? writeAt(this.at, false) : writeAt(this.at, this.chosen);
+    this.send({ turn: this.turn, at, look: writeLook(this.look), off: [...this.off].join("-"), ...extra });
+  }
+
+  async copyLink() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.say("link copied");
+    } catch {
+      window.prompt("Copy this link", location.href); // without a secure context the clipboard is closed
+    }
+  }
+
+  // ---- drawing
+
+  resized() {
+    this.heads.rects = null;
+    this.redraw();
+  }
+
+  themeChanged() {
+    const box = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
+    const probe = h("canvas").getContext("2d");
+    probe.fillStyle = box || "#000";
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(probe.fillStyle.slice(at, at + 2), 16));
+    this.theme = 0.299 * r + 0.587 * g + 0.114 * b > 128 ? "light" : "dark";
+    setAttribute(this.element, "data-theme", this.theme);
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.frame || !this.maps || !this.focus) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = null;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const { maps, focus, look, at } = this;
+    if (!this.theme) this.themeChanged();
+    this.element.hidden = false;
+    at.row = Math.min(at.row, maps.n - 1);
+    if (at.key !== null && at.key >= maps.n) at.key = null;
+    const width = this.element.clientWidth;
+    if (!width) return;
+    const special = (token) => token === "[CLS]" || token === "[SEP]";
+    const [first, last] = look.nospecials ? [Number(special(maps.tokens[0])), Number(maps.n > 1 && special(maps.tokens[maps.n - 1]))] : [0, 0];
+    const matching = focus.digest === maps.digest;
+    const fits = matching && focus.layer === at.layer && focus.head === at.head;
+    this.weights = fits ? focus.weights : null;
+    const shownAll = look.all && width >= NARROW;
+    setAttribute(this.element, "class", `view${focus.pin ? " with-pin" : ""}${width < NARROW ? " narrow" : ""}`);
+    this.drawControls(shownAll);
+    const state = {
+      ...at,
+      ...look,
+      all: shownAll,
+      off: this.off,
+      first,
+      last,
+      sortKey: this.sortKey(),
+    };
+    const colours = inks(this.element);
+    this.heads.update(state, maps, this.order(shownAll), shownAll ? maps.heads : width < 420 ? 3 : 4);
+    this.heads.draw(this.theme, colours);
+    this.drawBig(state, colours, first, last, matching);
+    this.drawWords(first, last);
+    this.drawFoot();
+    Object.assign(this.element.dataset, { digest: maps.digest, numbers: this.weights ? `${at.layer}.${at.head}` : "", turn: this.turn, heard: focus.heard });
+  }
+
+  /** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. */
+  sortKey() {
+    const { at, maps } = this;
+    if (at.key !== null) return at.key;
+    if (!maps.isWhole(at.layer)) return null;
+    const { bytes } = maps.map(at.layer, at.head);
+    return ranked(bytes.subarray(at.row * maps.n, (at.row + 1) * maps.n))[0][0];
+  }
+
+  order(all) {
+    const { maps, at, look } = this;
+    const layers = all ? [...Array(maps.layers).keys()] : [at.layer];
+    const key = this.sortKey();
+    return layers.flatMap((layer) => {
+      const pairs = Array.from({ length: maps.heads }, (_, head) => [layer, head]);
+      if (!look.sort || key === null || !maps.isWhole(layer)) return pairs;
+      const given = ([l, head]) => maps.map(l, head).bytes[at.row * maps.n + key];
+      return pairs.sort((a, b) => given(b) - given(a) || a[1] - b[1]);
+    });
+  }
+
+  drawControls(shownAll) {
+    const { parts: p, maps, focus, look, at } = this;
+    const { layer, head, row } = at;
+    fill(p.notices, focus.notices, () => h("p"), setText);
+    fill(
+      p.presets,
+      focus.presets,
+      (index) => button("", () => this.tell({ preset: index })),
+      (element, text) => {
+        setText(element, text);
+        setAttribute(element, "aria-pressed", String(text === focus.typed));
+      },
+    );
+    fill(p.chips, maps.tokens, (index) => button("", () => this.go({ row: index, key: null }), { class: "chip" }), (chip, token, index) => {
+      setText(chip, token);
+      setAttribute(chip, "aria-pressed", String(index === row));
+    });
+    const choices = [...Array(maps.layers).keys()];
+    fill(
+      p.layers,
+      [...choices, "all"],
+      (index) => button("", () => (index < maps.layers ? (this.look.all = false, this.go({ layer: index })) : this.change({ all: true }))),
+      (element, choice) => {
+        const every = choice === "all";
+        setText(element, every ? `all ${maps.layers * maps.heads}` : `L${choice}`);
+        setAttribute(element, "aria-label", every ? "all layers and heads at once" : `layer ${choice}`);
+        setAttribute(element, "class", every ? "every" : null);
+        setAttribute(element, "aria-pressed", String(every ? shownAll : !shownAll && choice === layer));
+      },
+    );
+    this.modeButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(Boolean(look.table) === (index === 1))));
+    this.scaleButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(SCALES[index][0] === look.scale)));
+    setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
+    setAttribute(p.specials, "aria-label", "show special tokens");
+    const key = this.sortKey();
+    setText(p.sort, key === null ? "sort heads" : `sort by ${maps.tokens[row]} → ${maps.tokens[key]}`);
+    setAttribute(p.sort, "aria-pressed", String(look.sort));
+    setAttribute(p.sort, "disabled", key === null);
+    p.everyHead.hidden = !look.solo && !look.hidden.size;
+    setText(p.pin, focus.pin ? "unpin" : "pin");
+    setAttribute(p.pin, "title", "keep this picture beside the next one");
+    const id = `${layer}.${head}`;
+    setAttribute(p.solo, "aria-pressed", String(look.solo === id));
+    setAttribute(p.hide, "aria-pressed", String(look.hidden.has(id)));
+    setText(p.lamp, this.off.has(id) ? "off in the model" : "on in the model");
+    setAttribute(p.lamp, "aria-pressed", String(!this.off.has(id)));
+  }
+
+  drawBig(state, colours, first, last, matching) {
+    const { parts: p, maps, focus, at, look } = this;
+    setText(p.title, `Layer ${at.layer} · Head ${at.head}`);
+    setText(p.label, `${focus.label}, ${focus.origin} weights`);
+    setText(p.sizes.children[0], `${maps.n} queries`);
+    setText(p.sizes.children[1], `${maps.n} keys`);
+    this.big.element.hidden = look.table;
+    p.table.hidden = !look.table;
+    const forbidden = forbids(matching ? focus.mask : "none");
+    if (look.table) {
+      fillTable(p.table, maps.tokens, this.weights, at.row, forbidden);
+    } else {
+      const shown = {
+        tokens: maps.tokens,
+        map: maps.map(at.layer, at.head),
+        whole: maps.isWhole(at.layer),
+        weights: this.weights,
+        row: at.row,
+        key: at.key,
+        scale: look.scale,
+        theme: this.theme,
+        first,
+        last,
+        forbids: forbidden,
+        name: `Layer ${at.layer} head ${at.head}`,
+      };
+      this.big.draw(shown, colours, this.roomFor(this.room));
+    }
+    if (focus.pin) {
+      const where = parseAt(focus.pin.at);
+      setText(p.pinTitle, `Layer ${where.layer} · Head ${where.head}, pinned`);
+      setText(p.pinLabel, focus.pin.label);
+      const size = focus.pin.tokens.length;
+      const cut = look.nospecials ? 1 : 0;
+      const shown = {
+        tokens: focus.pin.tokens,
+        map: { size, bytes: Uint8Array.from(focus.pinWeights, (weight) => Math.round(255 * weight)) },
+        whole: true,
+        weights: focus.pinWeights,
+        row: where.row,
+        key: where.key,
+        scale: look.scale,
+        theme: this.theme,
+        first: cut,
+        last: cut,
+        forbids: forbids(focus.pin.mask),
+        name: `Pinned: layer ${where.layer} head ${where.head}`,
+      };
+      this.pinned.draw(shown, colours, this.roomFor(this.pinRoom));
+    }
+    p.legend.querySelector(".ramp").style.backgroundImage = gradient(this.theme);
+    const most = look.scale === "own" && maps.isWhole(at.layer) ? maps.map(at.layer, at.head).bytes.reduce((a, b) => Math.max(a, b), 0) / 255 : 1;
+    setText(p.legend.querySelector(".low"), "0");
+    setText(p.legend.querySelector(".high"), most === 1 ? "1" : most.toFixed(2));
+    const law = { root: "colour follows √ of the weight", linear: "colour follows the weight", own: "colour follows the weight, each map up to its own largest" };
+    setText(p.legend.querySelector(".law"), law[look.scale] + (maps.isWhole(at.layer) ? "" : "; a thumbnail until this layer has come"));
+  }
+
+  roomFor(element) {
+    const style = getComputedStyle(element);
+    const width = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return { width, height: Math.max(260, Math.min(640, window.innerHeight - 250)) };
+  }
+
+  drawWords(first, last) {
+    const { parts: p, maps, at, weights } = this;
+    const own = maps.tokens[at.row];
+    if (!weights) {
+      setText(p.sum, "…");
+      return;
+    }
+    const row = weights.subarray(at.row * maps.n, (at.row + 1) * maps.n);
+    const best = ranked(row).slice(0, 5).filter(([, weight]) => weight > 0);
+    setText(p.looks.querySelector(".who"), own);
+    setAttribute(p.looks, "data-empty", best.length ? null : "");
+    fill(p.looks.querySelector(".list"), best, () => h("span", { class: "badge key" }), (element, [key, weight]) =>
+      setText(element, `${maps.tokens[key]} ${number(weight)}`),
+    );
+    const total = row.reduce((sum, weight) => sum + weight, 0);
+    const seen = row.subarray(first, maps.n - last).reduce((sum, weight) => sum + weight, 0);
+    setText(
+      p.sum,
+      first || last
+        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${own} sums to ${number(seen)} of ${number(total)}.`
+        : "",
+    );
+    const lines = story(maps.tokens, at.row, row);
+    p.story.querySelectorAll("dd").forEach((element, index) => setText(element, lines[index][1]));
+    this.say(`Layer ${at.layer}, head ${at.head}. ${own} looks at ${best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`).join(", ") || "nothing"}.`);
+  }
+
+  drawFoot() {
+    const { parts: p, focus } = this;
+    fill(
+      p.figures,
+      focus.figures,
+      () => h("div", { class: "panel figure" }, h("strong"), button("", (event) => this.askComparison(event.target), { class: "toggle" }), h("span")),
+      (card, figure) => {
+        const [value, ask, label] = card.children;
+        setText(value, figure.value);
+        value.hidden = !figure.value;
+        ask.hidden = Boolean(figure.value) || !figure.ask;
+        if (!ask.disabled || figure.value) setText(ask, figure.ask ?? "");
+        if (figure.value || focus.heard >= (this.asked ?? 0)) {
+          ask.disabled = false;
+          setText(ask, figure.ask ?? "");
+        }
+        setText(label, figure.label);
+      },
+    );
+    setText(p.status, focus.status);
+  }
+
+  askComparison(element) {
+    element.disabled = true;
+    element.textContent = "comparing …";
+    this.tell({ compare: true });
+    this.asked = this.turn;
+  }
+
+  read(text) {
+    setText(this.parts.readout, text ?? "");
+  }
+
+  /** Speaks once per pause. */
+  say(text) {
+    if (text === this.lastSaid) return;
+    this.lastSaid = text;
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => setText(this.parts.live, text), 700);
+  }
+}

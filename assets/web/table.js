@@ -1,0 +1,33 @@
+// The map as a table of float32 weights.
+
+import { h } from "./dom.js";
+import { ranked } from "./words.js";
+
+const WHOLE_UP_TO = 40; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
+
+const cell = (tag, text, props = {}) => h(tag, props, text);
+
+export function fillTable(parent, tokens, weights, row, forbids) {
+  const kind = weights && `${tokens.join("\0")} ${row}`;
+  if (parent.shown === weights && parent.kind === kind) return;
+  Object.assign(parent, { shown: weights, kind });
+  if (!weights) {
+    parent.replaceChildren(h("p", {}, "…"));
+    return;
+  }
+  const n = tokens.length;
+  const written = (i, j) => (forbids(i, j) ? "—" : weights[i * n + j].toFixed(4));
+  if (n <= WHOLE_UP_TO) {
+    const head = h("tr", {}, cell("td", "query ↓ key →"), ...tokens.map((token) => cell("th", token, { scope: "col" })));
+    const body = tokens.map((token, i) =>
+      h("tr", { class: i === row ? "focused" : null }, cell("th", token, { scope: "row" }), ...tokens.map((_, j) => cell("td", written(i, j)))),
+    );
+    parent.replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
+  } else {
+    const own = weights.subarray(row * n, (row + 1) * n);
+    const head = h("tr", {}, cell("th", "position"), cell("th", "key"), cell("th", `weight from ${tokens[row]}`));
+    const body = ranked(own).map(([j]) => h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), cell("td", written(row, j))));
+    const note = h("p", {}, `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`);
+    parent.replaceChildren(note, h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
+  }
+}

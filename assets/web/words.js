@@ -1,0 +1,40 @@
+// Sentences and numbers, each computed from the weights that are shown.
+
+/** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. */
+export function number(value) {
+  const short = value.toFixed(2);
+  return (short === "0.00" && value !== 0) || (short === "1.00" && value !== 1) ? value.toFixed(4) : short;
+}
+
+/** The columns of a row, largest first: [[key, weight], …]. */
+export function ranked(row) {
+  return Array.from(row, (weight, key) => [key, weight]).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+export function spoken(token) {
+  return token === "" ? "empty" : token;
+}
+
+/** One line each on what the row in focus makes of query, key and value. */
+export function story(tokens, row, weights) {
+  const own = tokens[row];
+  const [[best, weight]] = ranked(weights);
+  const nobody = weight === 0;
+  return [
+    ["query", `what ${own} is looking for: its row of the map.`],
+    ["key", nobody ? "what each token offers; here none may be looked at." : `what each token offers; ${tokens[best]} fits this query best.`],
+    [
+      "value",
+      nobody
+        ? "what is handed on; here nothing."
+        : `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${tokens[best]}.`,
+    ],
+  ];
+}
+
+/** Which cells the mask of the picture forbids, from its written form; none, causal and window are what the page offers. */
+export function forbids(mask) {
+  if (mask === "causal") return (i, j) => j > i;
+  const width = /^window:(\d+)$/.exec(mask);
+  return width ? (i, j) => Math.abs(i - j) >= Number(width[1]) : () => false;
+}

@@ -1,0 +1,164 @@
+"""Models and computed pictures, shared by all visitors of this process. No streamlit: the app warms this up before the first one."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from mha_core import Model, Run, compare, load_model
+from mha_core.errors import HeadlightError
+
+from .presets import PRESETS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["MODEL", "Picture", "Settings", "difference_to_transformers", "model_on", "picture", "warm_up"]
+
+# Models on a public server come from this list, never from a link.
+MODEL = "minilm"
+CACHE_BYTES = 128 * 2**20
+PASSES_AT_ONCE = 4
+
+_models: dict[str, Model] = {}
+_models_lock = threading.Lock()
+_differences: LRUCache[tuple[str, str], float] = LRUCache(256)
+_cache_lock = threading.Lock()
+_passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a picture's numbers depend on.
+
+    Attributes:
+        text: the sentence.
+        mask: written form, as in `mha_core.masks.parse`.
+        position: "trained" or a name of `mha_core.positions.NAMES`.
+        temperature: divides the scores.
+        heads_off: sorted (layer, head) pairs, counted from 0.
+        device: as in `mha_core.device.pick`.
+    """
+
+    text: str
+    mask: str = "none"
+    position: str = "trained"
+    temperature: float = 1.0
+    heads_off: tuple[tuple[int, int], ...] = ()
+    device: str = "auto"
+
+    @property
+    def untouched(self) -> Settings:
+        """The same sentence in the model as it was trained."""
+        return Settings(self.text, device=self.device)
+
+    @property
+    def digest(self) -> str:
+        """A short name for exactly these settings."""
+        return hashlib.blake2b(repr(astuple(self)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One computed run and its figures.
+
+    Attributes:
+        settings, run: what was asked and what came of it.
+        seconds: time of the pass, device synchronised.
+        cosine: of its sentence vector to the untouched model's.
+        worst_row_sum: the row sum farthest from 1, over all maps.
+    """
+
+    settings: Settings
+    run: Run
+    seconds: float
+    cosine: float
+    worst_row_sum: float
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that keeping it costs."""
+        return self.run.weights.nbytes + self.run.hidden.nbytes
+
+
+_pictures: LRUCache[Settings, Picture] = LRUCache(CACHE_BYTES, getsizeof=lambda kept: kept.nbytes)
+_untouched: LRUCache[tuple[str, str], Tensor] = LRUCache(256)
+
+
+def model_on(device: str) -> Model:
+    """The model on a device, loaded once. Raises what `load_model` raises."""
+    with _models_lock:
+        if device not in _models:
+            _models[device] = load_model(MODEL, device=device)
+        return _models[device]
+
+
+def picture(settings: Settings) -> Picture:
+    """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
+    with _cache_lock:
+        kept = _pictures.get(settings)
+    if kept is not None:
+        return kept
+    model = model_on(settings.device)
+    with _passes:
+        start = time.perf_counter()
+        run = model.run(
+            settings.text,
+            mask=settings.mask,
+            position=settings.position,
+            heads_off=settings.heads_off,
+            temperature=settings.temperature,
+        )
+        worst = compare.worst_row_sum(run.weights)  # reads the result, which waits for the device
+        seconds = time.perf_counter() - start
+        cosine = compare.cosine(run.sentence, _untouched_sentence(model, settings, run))
+    made = Picture(settings, run, seconds, cosine, worst)
+    with _cache_lock:
+        if made.nbytes <= CACHE_BYTES:
+            _pictures[settings] = made
+    return made
+
+
+def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
+    """The largest difference of the untouched model's maps and hidden states to transformers' on the same sentence.
+
+    Only computed with `ask`; otherwise what is known from an earlier time, or None.
+    """
+    key = (settings.text, settings.device)
+    with _cache_lock:
+        known = _differences.get(key)
+    if known is None and ask:
+        with _passes:
+            known = compare.difference_to_transformers(model_on(settings.device), settings.text)
+        with _cache_lock:
+            _differences[key] = known
+    return known
+
+
+def warm_up() -> None:
+    """Loads the model and runs it once, so that the first visitor does not wait for it.
+
+    A model that cannot be loaded is logged; the pages say so in a sentence.
+    """
+    try:
+        picture(Settings(PRESETS[0]))
+    except HeadlightError as error:
+        logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
+
+
+def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
+    """The sentence vector of the untouched model, kept without its maps."""
+    key = (settings.text, settings.device)
+    with _cache_lock:
+        kept = _untouched.get(key)
+    if kept is None:
+        kept = run.sentence if settings == settings.untouched else model.run(settings.text).sentence
+        with _cache_lock:
+            _untouched[key] = kept
+    return kept

@@ -1,0 +1,14 @@
+"""The sentences that are one click away. Sources: the five texts that Headlight grew out of, and Winograd's classic pair."""
+
+from __future__ import annotations
+
+__all__ = ["PRESETS"]
+
+PRESETS = (
+    "The animal didn't cross the street because it was too tired",
+    "The animal didn't cross the street because it was too wide",
+    "can you can that",
+    "how are you",
+    "you how are",
+    "orange is my favorite fruit",
+)

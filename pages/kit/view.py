@@ -1,0 +1,100 @@
+"""What is looked at in a picture, and its two compact texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
+
+No streamlit and no torch: parsing and writing only. All numbers count from 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+__all__ = ["DEFAULT_AT", "At", "Look", "parse_at", "parse_heads", "parse_look", "write_heads"]
+
+DEFAULT_AT = "3.1"
+SCALES = ("root", "linear", "own")
+_SWITCHES = ("nospecials", "all", "table", "sort")
+
+
+@dataclass(frozen=True)
+class At:
+    """Layer and head in focus; `row` is the query in focus and `key` a chosen key, None = chosen by the page."""
+
+    layer: int
+    head: int
+    row: int | None = None
+    key: int | None = None
+
+    def __str__(self) -> str:
+        numbers = [self.layer, self.head]
+        if self.row is not None:
+            numbers += [self.row] if self.key is None else [self.row, self.key]
+        return ".".join(map(str, numbers))
+
+    def on(self, tokens: Sequence[str]) -> At:
+        """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
+
+        Chosen is the first "it", whose referent is the classic question; otherwise the first word.
+        """
+        n = len(tokens)
+        if self.row is not None and self.row < n:
+            return self if self.key is None or self.key < n else replace(self, key=None)
+        row = tokens.index("it") if "it" in tokens else min(1, n - 1)
+        return replace(self, row=row, key=None)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the maps are drawn; nothing here changes a number."""
+
+    scale: str = "root"
+    switches: frozenset[str] = frozenset()
+    hidden: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    solo: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        words = [] if self.scale == "root" else [self.scale]
+        words += [switch for switch in _SWITCHES if switch in self.switches]
+        words += ["hide" + write_heads(self.hidden)] if self.hidden else []
+        words += ["solo" + write_heads([self.solo])] if self.solo else []
+        return "_".join(words)
+
+
+def parse_at(text: str, layers: int, heads: int) -> At | None:
+    """`at` of a link, None when it is not one of this model's."""
+    if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
+        return None
+    numbers = [int(number) for number in text.split(".")]
+    return At(*numbers) if numbers[0] < layers and numbers[1] < heads else None
+
+
+def parse_look(text: str, layers: int, heads: int) -> Look | None:
+    """`look` of a link, None when a word of it is not known."""
+    scale, switches, hidden, solo = "root", set(), frozenset[tuple[int, int]](), None
+    for word in text.split("_") if text else []:
+        if word in SCALES:
+            scale = word
+        elif word in _SWITCHES:
+            switches.add(word)
+        elif word.startswith("hide") and (found := parse_heads(word[4:], layers, heads)):
+            hidden = frozenset(found)
+        elif word.startswith("solo") and (found := parse_heads(word[4:], layers, heads)) and len(found) == 1:
+            solo = found[0]
+        else:
+            return None
+    return Look(scale, frozenset(switches), hidden, solo)
+
+
+def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:
+    """"3.5-3.9" -> ((3, 5), (3, 9)), sorted and without repeats; "" is none; None when it names what is not there."""
+    if not text:
+        return ()
+    if not re.fullmatch(r"\d{1,4}\.\d{1,4}(-\d{1,4}\.\d{1,4})*", text, re.ASCII):
+        return None
+    pairs = {(int(layer), int(head)) for layer, head in (pair.split(".") for pair in text.split("-"))}
+    return tuple(sorted(pairs)) if all(layer < layers and head < heads for layer, head in pairs) else None
+
+
+def write_heads(pairs: frozenset[tuple[int, int]] | tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> str:
+    """The inverse of `parse_heads`."""
+    return "-".join(f"{layer}.{head}" for layer, head in sorted(pairs))
