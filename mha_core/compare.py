@@ -40,6 +40,7 @@ def relative_difference(a: Tensor, b: Tensor) -> float:
         SizeError: two shapes.
     """
     _same_shape(a, b)
+    a, b = a.detach(), b.detach()
     distance, length = float(torch.linalg.vector_norm(a - b)), float(torch.linalg.vector_norm(b))
     if distance == 0:
         return 0.0
@@ -53,18 +54,18 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
         SizeError: two shapes.
     """
     _same_shape(a, b)
-    return float((a - b).abs().max()) if a.numel() else 0.0
+    return float((a - b).detach().abs().max()) if a.numel() else 0.0
 
 
 def worst_row_sum(weights: Tensor) -> float:
     """The row sum that lies farthest from 1, over every row of (…, i, j). An empty row gives 0."""
-    sums = weights.sum(dim=-1).flatten()
+    sums = weights.detach().sum(dim=-1).flatten()
     return float(sums[(sums - 1).abs().argmax()])
 
 
 def previous_token_weight(weights: Tensor) -> float:
     """The mean weight that a token gives to the one before it, over one map (i, j); the first token has none."""
-    return float(weights.diagonal(offset=-1).mean())
+    return float(weights.detach().diagonal(offset=-1).mean())
 
 
 _reference_lock = threading.Lock()
@@ -98,7 +99,7 @@ def _read_reference(folder: Path, dtype: torch.dtype) -> Any:
     reference: Any = BertModel.from_pretrained(
         folder,
         attn_implementation="eager",
-        add_pooling_layer=False,
+       
         dtype=dtype,
         local_files_only=True,
         use_safetensors=True,

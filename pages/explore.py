@@ -18,6 +18,7 @@ def show() -> None:
     controls.remember_link()
     rail, stage = layout.rail_and_stage()
     with rail:
+        brand = st.container()
         model = cached.model_on(st.session_state.get("dev") or "auto")
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
         asked = Settings(
@@ -28,7 +29,7 @@ def show() -> None:
             heads_off=controls.heads_off(layers, heads),
             device=controls.device(),
         )
-        controls.large_type()
+        layout.house(brand, large=controls.large_type())
         about = st.popover("About this picture", width="stretch")
     with stage:
         asked = replace(asked, text=controls.sentence())

@@ -6,7 +6,7 @@ import { HeadsGrid } from "./heads.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
 import { fillTable } from "./table.js";
-import { forbids, number, ranked, story } from "./words.js";
+import { forbids, number, ranked, story, total } from "./words.js";
 
 const NARROW = 760;
 const SCALES = [
@@ -81,10 +81,9 @@ export class View {
     const large = h(
       "section",
       { class: "large panel", "aria-label": "Head in focus" },
-      h("header", {}, h("div", { class: "titles" }, p.title, p.label), p.sizes, h("div", { class: "actions" }, p.solo, p.hide, p.lamp)),
+      h("header", {}, h("div", { class: "titles" }, p.title, h("div", { class: "under-title" }, p.label, p.sizes)), h("div", { class: "actions" }, p.solo, p.hide, p.lamp)),
       h("div", { class: "room" }, this.big.element, p.table),
-      p.readout,
-      p.legend,
+      h("div", { class: "under" }, p.legend, p.readout),
       p.looks,
       p.sum,
       p.story,
@@ -238,7 +237,7 @@ export class View {
       sortKey: this.sortKey(),
     };
     const colours = inks(this.element);
-    this.heads.update(state, maps, this.order(shownAll), shownAll ? maps.heads : width < 420 ? 3 : 4);
+    this.heads.update(state, maps, this.order(shownAll), shownAll ? maps.heads : width < 420 || (focus.pin && width >= NARROW) ? 3 : 4);
     this.heads.draw(this.theme, colours);
     this.drawBig(state, colours, first, last, matching);
     this.drawWords(first, last);
@@ -369,7 +368,7 @@ export class View {
     const most = look.scale === "own" && maps.isWhole(at.layer) ? maps.map(at.layer, at.head).bytes.reduce((a, b) => Math.max(a, b), 0) / 255 : 1;
     setText(p.legend.querySelector(".low"), "0");
     setText(p.legend.querySelector(".high"), most === 1 ? "1" : most.toFixed(2));
-    const law = { root: "colour follows √ of the weight", linear: "colour follows the weight", own: "colour follows the weight, each map up to its own largest" };
+    const law = { root: "colour: √ of the weight", linear: "colour: the weight", own: "colour: the weight, each map up to its own largest" };
     setText(p.legend.querySelector(".law"), law[look.scale] + (maps.isWhole(at.layer) ? "" : "; a thumbnail until this layer has come"));
   }
 
@@ -393,12 +392,10 @@ export class View {
     fill(p.looks.querySelector(".list"), best, () => h("span", { class: "badge key" }), (element, [key, weight]) =>
       setText(element, `${maps.tokens[key]} ${number(weight)}`),
     );
-    const total = row.reduce((sum, weight) => sum + weight, 0);
-    const seen = row.subarray(first, maps.n - last).reduce((sum, weight) => sum + weight, 0);
     setText(
       p.sum,
       first || last
-        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${own} sums to ${number(seen)} of ${number(total)}.`
+        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${own} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`
         : "",
     );
     const lines = story(maps.tokens, at.row, row);

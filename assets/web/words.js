@@ -11,6 +11,9 @@ export function ranked(row) {
   return Array.from(row, (weight, key) => [key, weight]).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
+/** A sum of weights, to two digits: the last digits of a float32 sum are rounding. */
+export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
+
 export function spoken(token) {
   return token === "" ? "empty" : token;
 }

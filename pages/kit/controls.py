@@ -72,13 +72,16 @@ def notices(**usable: bool) -> list[str]:
     st.session_state["asked"] = {}
     found = []
     for key, values in asked.items():
-        got = st.session_state.get(key, DEFAULTS[key])
+        if key not in st.session_state:  # its control is not on the page, as the width without a window
+            continue
+        got = st.session_state[key]
         if usable.get(key, sorted(_written(got)) == sorted(_normal(got, values))):
             continue
         said = ", ".join(values)
         said = said if len(said) <= 40 else said[:39] + "…"
         instead = "the default" if key in usable else ", ".join(_written(got)) or "nothing"
         found.append(f"The link says {key}={said}, which cannot be used here; {instead} is used instead.")
+    st.session_state["unusable"] = [key for key, used in usable.items() if not used]
     left_out = [{"pin": "the pinned picture", "s": "the sentence"}[key] for key in too_long_for_link()]
     if left_out:
         found.append(f"A link to this would pass {LONGEST_LINK:,} bytes, so it leaves out {' and '.join(left_out)}.")
@@ -110,7 +113,7 @@ def sentence() -> str:
         "Sentence",
         DEFAULTS["s"],
         key="s",
-        bind=None if "s" in too_long_for_link() else _BOUND,
+        bind=_bound_if_short("s"),
         live="100ms",
         label_visibility="collapsed",
         placeholder="Type a sentence",
@@ -165,10 +168,12 @@ def large_type() -> bool:
 
 def hidden_texts() -> tuple[str, str, str]:
     """`at`, `look` and `pin`: what the map view keeps in the link. The fields are not shown; the view writes them."""
+    for key in st.session_state.pop("unusable", ()):
+        st.session_state[key] = DEFAULTS[key]
     with st.container(key="link_texts"):
         at = st.text_input("at", DEFAULTS["at"], key="at", bind=_BOUND)
         look = st.text_input("look", DEFAULTS["look"], key="look", bind=_BOUND)
-        pin = st.text_input("pin", DEFAULTS["pin"], key="pin", bind=None if "pin" in too_long_for_link() else _BOUND)
+        pin = st.text_input("pin", DEFAULTS["pin"], key="pin", bind=_bound_if_short("pin"))
     return at, look, pin
 
 
@@ -188,6 +193,16 @@ def too_long_for_link() -> tuple[str, ...]:
         if len(link(leave_out)) <= LONGEST_LINK:
             break
     return leave_out
+
+
+def _bound_if_short(key: str) -> Any:
+    """Binds a text to the link unless the link would grow too long; a text that is short again goes back into it."""
+    long = key in too_long_for_link()
+    was_long = st.session_state.get(f"long_{key}", False)
+    st.session_state[f"long_{key}"] = long
+    if was_long and not long:
+        st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
+    return None if long else _BOUND
 
 
 def pin_text(settings: Settings, at: str) -> str:

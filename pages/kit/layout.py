@@ -7,14 +7,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from . import canvas
 
-__all__ = ["rail_and_stage"]
+__all__ = ["house", "rail_and_stage"]
 
 
 def rail_and_stage() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The two places of a page, with brand and theme switch on top of the rail."""
+    """The two places of a page."""
     with st.container(key="frame"):
         left, right = st.columns([1, 4], gap="medium")
-    rail = left.container(key="rail")
-    with rail:
-        canvas.house(large=bool(st.session_state.get("big", False)))
-    return rail, right.container(key="stage")
+    return left.container(key="rail"), right.container(key="stage")
+
+
+def house(place: DeltaGenerator, *, large: bool) -> None:
+    """Brand, theme switch and type size, at a place kept free for them: the control for the size comes after it."""
+    with place:
+        canvas.house(large=large)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +61,11 @@ def text_of(model: Model, tokens: int) -> str:
     return text
 
 
+@pytest.fixture(autouse=True)
+def _same_numbers_each_time() -> None:
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def minilm() -> Model:
     return load_model("minilm", device="cpu")
@@ -78,3 +84,32 @@ def reference(minilm: Model) -> Any:
 @pytest.fixture(scope="session")
 def reference64(minilm64: Model) -> Any:
     return read_reference(minilm64)
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT as transformers saves it, every parameter random (its own start has biases of 0)."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("tiny")
+    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d", "e", "f"])}
+    tokenizer: Any = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.enable_padding(length=12)
+    tokenizer.enable_truncation(5)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    sizes = {"vocab_size": 10, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
+    model: Any = BertModel(BertConfig(**sizes, intermediate_size=40, max_position_embeddings=16))
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.3, generator=generator)
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_folder: Path) -> Model:
+    return load_model(str(tiny_folder), device="cpu")

