@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .errors import SizeError, Unsupported
 from .model import Model
+from .pretrained import read_with_transformers
 
 __all__ = [
     "cosine",
@@ -86,25 +87,11 @@ def difference_to_transformers(model: Model, text: str) -> float:
     with _reference_lock, torch.no_grad():
         reference = _references.get((model.folder, model.dtype))
         if reference is None:
-            reference = _references[model.folder, model.dtype] = _read_reference(model.folder, model.dtype)
+            reference = _references[model.folder, model.dtype] = read_with_transformers(model.folder, model.dtype)
         theirs = reference(torch.tensor([run.ids]), output_attentions=True, output_hidden_states=True)
     maps = largest_difference(run.weights.cpu(), torch.cat(theirs.attentions))
     states = largest_difference(run.hidden.cpu(), torch.cat(theirs.hidden_states))
     return max(maps, states)
-
-
-def _read_reference(folder: Path, dtype: torch.dtype) -> Any:
-    from transformers import BertModel
-
-    reference: Any = BertModel.from_pretrained(
-        folder,
-        attn_implementation="eager",
-       
-        dtype=dtype,
-        local_files_only=True,
-        use_safetensors=True,
-    )
-    return reference.eval()
 
 
 def _same_shape(a: Tensor, b: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -64,8 +65,11 @@ class Encoder(nn.Module):
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.sizes = sizes
-        self.words = nn.Embedding(sizes.vocabulary, sizes.d_model)
-        self.segment = nn.Parameter(0.02 * self.words.weight.new_empty(sizes.d_model).normal_())
+        # BERT's law, a truncated normal; nn.Embedding's own, on the meta device, would import torch's compiler (70 MB)
+        self.words = nn.Embedding.from_pretrained(torch.empty(sizes.vocabulary, sizes.d_model), freeze=False)
+        self.segment = nn.Parameter(torch.empty(sizes.d_model))
+        for weight in (self.words.weight, self.segment):
+            nn.init.trunc_normal_(weight, std=0.02)
         self.position: Position = Learned(sizes.d_model, sizes.max_len)
         self.norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
         self.layers = nn.ModuleList(EncoderLayer(sizes) for _ in range(sizes.n_layers))

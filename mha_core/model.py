@@ -91,7 +91,7 @@ class Model:
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         table = encoder.position.table if isinstance(encoder.position, Learned) else None
         # a wave of amplitude a has the root mean square a / √2
-        self._trained_amplitude = 1.0 if table is None else math.sqrt(2 * float(table.square().mean()))
+        self._trained_amplitude = 1.0 if table is None else math.sqrt(2 * float(table.detach().square().mean()))
         self._fall_back = fall_back
         self._on_cpu: Encoder | None = None
         self._lock = threading.Lock()
@@ -259,18 +259,14 @@ class Model:
 
     def _heads(self, heads_off: Iterable[tuple[int, int]]) -> Tensor | None:
         layers, h = self.sizes.n_layers, self.sizes.n_heads
-        pairs = list(heads_off)
         known = {(layer, head) for layer in range(layers) for head in range(h)}
-        for pair in pairs:
-            if pair not in known:
-                raise SizeError(
-                    f"heads_off has {pair!r}; pairs (layer, head), layers 0 to {layers - 1}, heads 0 to {h - 1}"
-                )
-        if not pairs:
-            return None
         heads = torch.ones(layers, h, dtype=torch.bool)
-        heads[tuple(torch.tensor(pairs).T)] = False
-        return heads
+        for pair in heads_off:
+            if not isinstance(pair, (tuple, list)) or tuple(pair) not in known:
+                ends = f"layers 0 to {layers - 1}, heads 0 to {h - 1}"
+                raise SizeError(f"heads_off has {pair!r}; give pairs (layer, head), {ends}")
+            heads[int(pair[0]), int(pair[1])] = False
+        return None if bool(heads.all()) else heads
 
     def _position(self, position: str | Position, encoder: Encoder) -> Position:
         if isinstance(position, Position):

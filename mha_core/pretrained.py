@@ -17,7 +17,7 @@ from .encoder import Encoder, EncoderSizes
 from .errors import Unsupported, WeightsFileError
 from .model import Model
 
-__all__ = ["MINILM_SHA256", "load_model"]
+__all__ = ["MINILM_SHA256", "load_model", "read_with_transformers"]
 
 # sentence-transformers/all-MiniLM-L6-v2; the value that public projects pin for model.safetensors
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -74,6 +74,20 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
         facts={"model": name, "sha256": digest, "torch": str(torch.__version__), "python": platform.python_version()},
         notices=notices,
     )
+
+
+def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:
+    """The same files as transformers' BertModel on the CPU, in eval mode, eager: the one kind that shows its maps."""
+    from transformers import BertModel
+
+    reference: Any = BertModel.from_pretrained(
+        folder,
+        attn_implementation="eager",
+        dtype=dtype,
+        local_files_only=True,
+        use_safetensors=True,
+    )
+    return reference.eval()
 
 
 def _minilm_folder() -> Path:
@@ -184,6 +198,8 @@ def _canonical(tensors: dict[str, Tensor], sizes: EncoderSizes) -> dict[str, Ten
         "contract": "output.dense",
         "output_norm": "output.LayerNorm",
     }
+    if f"encoder.layer.{sizes.n_layers}.output.dense.weight" in tensors:
+        raise KeyError(f"more than {sizes.n_layers} layers in the file")
     for number in range(sizes.n_layers):
         theirs = f"encoder.layer.{number}."
         for kind in ("weight", "bias"):

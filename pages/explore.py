@@ -19,7 +19,7 @@ def show() -> None:
     rail, stage = layout.rail_and_stage()
     with rail:
         brand = st.container()
-        model = cached.model_on(st.session_state.get("dev") or "auto")
+        model = cached.model_on("auto")
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
         asked = Settings(
             text=st.session_state.get("s", PRESETS[0]),

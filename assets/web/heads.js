@@ -16,7 +16,7 @@ export class HeadsGrid {
     this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
     this.element = h("div", { class: "heads-holder" }, this.grid, this.canvas);
     this.grid.onkeydown = (event) => this.key(event);
-    this.grid.onfocusin = (event) => this.rove(this.tiles().indexOf(event.target.closest(".tile")));
+    this.grid.addEventListener("focusin", (event) => this.rove(this.tiles().indexOf(event.target.closest(".tile"))));
     this.element.onpointermove = (event) => this.hover(event);
     this.element.onpointerleave = () => this.act.hover(null);
   }
@@ -173,6 +173,7 @@ export class HeadsGrid {
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns, Home: -this.at, End: this.count - 1 - this.at }[event.key];
     const pair = this.shown[this.at];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest(".lamp") && (event.key === "Enter" || event.key === " ")) return; // the lamp's own click
     if (step !== undefined) {
       const to = this.at + step;
       if (to >= 0 && to < this.count) {

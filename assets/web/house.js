@@ -12,6 +12,8 @@ const isLight = (element) => {
 
 export default function house({ data, parentElement }) {
   if (!document.querySelector(`link[href="${data.css}"]`)) document.head.append(h("link", { rel: "stylesheet", href: data.css }));
+  const icon = document.querySelector("link[rel~='icon']");
+  if (icon) icon.href = new URL("./icon.svg", import.meta.url).href;
   document.documentElement.lang = "en";
   document.documentElement.style.fontSize = data.large ? "21px" : "";
   let brand = parentElement.querySelector(".brand");

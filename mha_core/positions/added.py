@@ -65,7 +65,7 @@ class Learned(Position):
 
     def __init__(self, d_model: int, max_len: int, std: float = 0.02) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(max_len, d_model) * std)
+        self.table = nn.Parameter(torch.normal(0.0, std, (max_len, d_model)))
 
     def add(self, x: Tensor) -> Tensor:
         max_len, d_model = self.table.shape

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.elements.widgets import text_widgets
 
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
@@ -54,6 +55,11 @@ DEFAULTS: dict[str, Any] = {
     "big": False,
 }
 _BOUND = "query-params"
+
+
+# How long the sentence box waits for the next key. Streamlit's way to say so, live="100ms", imports pandas for the
+# one string (79 MB, 0.4 s); should the name go away, its own 250 ms hold.
+text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]
 
 
 def remember_link() -> None:
@@ -114,7 +120,7 @@ def sentence() -> str:
         DEFAULTS["s"],
         key="s",
         bind=_bound_if_short("s"),
-        live="100ms",
+        live=True,
         label_visibility="collapsed",
         placeholder="Type a sentence",
     )
@@ -156,9 +162,10 @@ def head_name(layer: int, head: int) -> str:
 
 
 def device() -> str:
-    """The device, out of those present."""
+    """The device, out of those present; the best one is "auto", which may fall back to the CPU when its memory is full."""
     present = devices.available()
-    return str(st.segmented_control("Device", present, default=present[0], required=True, key="dev", bind=_BOUND))
+    chosen = st.segmented_control("Device", present, default=present[0], required=True, key="dev", bind=_BOUND)
+    return "auto" if chosen == present[0] else str(chosen)
 
 
 def large_type() -> bool:

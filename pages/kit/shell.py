@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 PAGES = [st.Page("../explore.py", title="Explore", url_path="explore", default=True)]
 
-ICON = str(Path(__file__).parents[2] / "assets" / "icon.png")
-
-st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
+st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
 page = st.navigation(PAGES, position="hidden")
 try:
     from mha_core.errors import HeadlightError

@@ -93,15 +93,22 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertModel
 
     folder = tmp_path_factory.mktemp("tiny")
-    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d", "e", "f"])}
+    vocabulary = {word: n for n, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdef"))}
     tokenizer: Any = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.enable_padding(length=12)
     tokenizer.enable_truncation(5)
     tokenizer.save(str(folder / "tokenizer.json"))
-    sizes = {"vocab_size": 10, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
-    model: Any = BertModel(BertConfig(**sizes, intermediate_size=40, max_position_embeddings=16))
+    config = BertConfig(
+        vocab_size=10,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        intermediate_size=40,
+        max_position_embeddings=16,
+    )
+    model: Any = BertModel(config)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in model.parameters():

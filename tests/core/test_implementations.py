@@ -58,6 +58,7 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {
     "added": ("maps", {"position": Sinusoidal(C)}),
     "rotated": ("rotate", {"position": Rotated()}),
     "slanted": ("bias", {"position": Slanted()}),
+    "slanted and hot": ("bias temperature", {"position": Slanted(), "temperature": 2.5}),
 }
 PAIRS = ["self", "cross", "three"]
 
@@ -73,7 +74,7 @@ class Case:
 
     @property
     def needs(self) -> set[str]:
-        return {FEATURES[self.feature][0]} | ({"head_mask"} if self.mask == "per head" else set())
+        return set(FEATURES[self.feature][0].split()) | ({"head_mask"} if self.mask == "per head" else set())
 
     def inputs(self, dtype: torch.dtype) -> tuple[list[Tensor], dict[str, Any]]:
         """Tensors for query (, key (, value)), and the named arguments."""

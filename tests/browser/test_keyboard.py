@@ -1,0 +1,158 @@
+"""Without a mouse, and for a screen reader."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from .helpers import PRESETS, TIRED, Explore, largest, written
+
+
+def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    press = explore.page.keyboard.press
+    explore.button("copy link").focus()
+    press("Tab")
+    assert explore.focused() == "layer 3 head 0"
+    press("ArrowRight")
+    press("ArrowDown")
+    assert explore.focused() == "layer 3 head 5"
+    press("End")
+    assert explore.focused() == "layer 3 head 11"
+    press("ArrowRight")
+    press("ArrowDown")
+    assert explore.focused() == "layer 3 head 11"
+    press("Home")
+    press("ArrowUp")
+    press("ArrowLeft")
+    assert explore.focused() == "layer 3 head 0"
+    press("ArrowRight")
+    press("ArrowRight")
+    press("Enter")
+    explore.settled()
+    assert explore.focused() == "layer 3 head 2"
+    assert explore.badges() == largest(run, 3, 2, run.tokens.index("it"))
+    press("h")
+    explore.settled()
+    assert explore.focused() == "layer 3 head 2, hidden"
+    press("h")
+    press("s")
+    explore.settled()
+    expect(explore.view.locator(".tile.away")).to_have_count(11)
+    press("s")
+    press("o")
+    explore.shows(heads_off=((3, 2),))
+    assert explore.focused() == "layer 3 head 2, off in the model"
+    press(" ")
+    explore.shows()
+    assert explore.focused() == "layer 3 head 2"
+
+
+def test_one_tab_stop_for_the_tiles_and_one_for_the_map(explore: Explore) -> None:
+    explore.open()
+    expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
+    explore.view.locator('.tile[tabindex="0"]').focus()
+    names = []
+    for _ in range(4):
+        explore.page.keyboard.press("Tab")
+        names.append(explore.focused())
+    assert names[:3] == ["solo", "hide", "on in the model"]
+    assert names[3].startswith("it → ")
+
+
+def test_arrows_walk_the_cells_of_the_map(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    press = explore.page.keyboard.press
+
+    def reads(row: int, key: int) -> str:
+        return f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
+
+    explore.button("on in the model").focus()
+    press("Tab")
+    assert explore.focused() == explore.readout() == reads(10, 0)
+    press("ArrowRight")
+    press("ArrowRight")
+    assert explore.focused() == explore.readout() == reads(10, 2)
+    press("ArrowUp")
+    press("End")
+    press("ArrowRight")
+    assert explore.focused() == explore.readout() == reads(9, 14)
+    press("Enter")
+    explore.settled()
+    assert explore.focused() == reads(9, 14)
+    explore.wait_for_query(at=["3.1.9.14"])
+    assert explore.badges() == largest(run, 3, 1, 9)
+    press("Home")
+    for _ in range(20):
+        press("ArrowDown")
+    assert explore.focused() == reads(14, 0)
+
+
+def test_keys_with_a_modifier_are_left_to_the_browser(explore: Explore) -> None:
+    explore.open()
+    explore.tile(3, 0).focus()
+    explore.page.keyboard.press("Control+o")
+    explore.page.keyboard.press("Alt+h")
+    explore.settled()
+    explore.shows()
+    assert not explore.query
+
+
+def test_a_lamp_keeps_the_focus_over_a_rerun(explore: Explore) -> None:
+    explore.open()
+    explore.lamp(3, 4).focus()
+    explore.page.keyboard.press("Enter")
+    explore.shows(heads_off=((3, 4),))
+    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
+    explore.chip(3).focus()
+    explore.page.keyboard.press("Enter")
+    explore.settled()
+    assert explore.focused() == "didn"
+
+
+def test_names_and_roles(explore: Explore) -> None:
+    explore.open()
+    view = explore.view
+    expect(view.get_by_role("grid", name="Heads of layer 3")).to_be_visible()
+    grid = view.get_by_role("grid", name="Layer 3 head 1: rows are queries, columns are keys")
+    expect(grid).to_be_visible()
+    expect(grid).to_have_attribute("aria-rowcount", "15")
+    expect(grid).to_have_attribute("aria-colcount", "15")
+    for name in ("Sentences to try", "Tokens: choose the query in focus", "Layer", "Map or table", "Colour scale"):
+        expect(view.get_by_role("group", name=name, exact=True)).to_have_count(1)
+    unnamed = view.evaluate(
+        "view => [...view.querySelectorAll('button')].filter(b => !b.hidden && b.checkVisibility()"
+        " && !(b.getAttribute('aria-label') || b.textContent.trim())).map(b => b.outerHTML)"
+    )
+    assert not unnamed
+    assert explore.page.locator("html").get_attribute("lang") == "en"
+    expect(explore.page.get_by_role("heading", level=1)).to_have_text("Headlight")
+    assert view.locator("canvas").evaluate_all("all => all.every(one => one.getAttribute('aria-hidden') === 'true')")
+
+
+def test_the_live_line_speaks_the_picture(explore: Explore) -> None:
+    explore.open()
+    live = explore.view.locator("[aria-live]")
+    expect(live).to_have_text("Layer 3, head 1. it looks at animal 0.64, [CLS] 0.12, it 0.07, street 0.05, the 0.05.")
+    run = explore.shows()
+    explore.tile(3, 8).locator(".square").click()
+    words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
+    expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
+
+
+def test_the_page_can_be_used_with_the_keyboard_alone(explore: Explore) -> None:
+    explore.open()
+    press = explore.page.keyboard.press
+    explore.button(PRESETS[2]).focus()
+    press("Enter")
+    explore.shows(PRESETS[2])
+    explore.box.focus()
+    press("Control+a")
+    explore.page.keyboard.type(TIRED)
+    explore.shows()
+    mask = explore.page.get_by_role("radio", name="none")
+    mask.focus()
+    press("ArrowRight")
+    press("Enter")
+    explore.shows(mask="causal")

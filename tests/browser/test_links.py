@@ -1,0 +1,182 @@
+"""The link holds the whole picture: opened cold, in another browser, tampered with, or grown too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import NewPage
+from .helpers import TIRED, WIDE, Explore, Server, largest
+
+EVERYTHING = {
+    "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it",
+    "mask": "window",
+    "w": "5",
+    "pos": "sinusoidal",
+    "t": "0.7",
+    "off": ["L1 H3", "L4 H11"],
+    "at": "4.7.3.2",
+    "look": "linear_nospecials_sort_hide4.1-4.2",
+    "pin": f"2.5.1~causal~none~1.5~0.1~{WIDE}",
+    "big": "true",
+}
+SETTINGS = {"mask": "window:5", "position": "sinusoidal", "temperature": 0.7, "heads_off": ((1, 3), (4, 11))}
+
+
+def check_everything(explore: Explore) -> None:
+    run = explore.shows(str(EVERYTHING["s"]), **SETTINGS)
+    assert explore.badges() == largest(run, 4, 7, 3)
+    assert explore.chips() == run.tokens
+    assert not explore.notices()
+    expect(explore.box).to_have_value(str(EVERYTHING["s"]))
+    expect(explore.view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
+    expect(explore.view.locator(".pinned .label")).to_have_text("mask causal, no positions, temperature 1.5, 1 head off")
+    expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("show special tokens")).to_have_attribute("aria-pressed", "false")
+    expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
+    expect(explore.page.get_by_role("switch", name="Large type")).to_be_checked()
+    expect(explore.page.get_by_role("spinbutton")).to_have_value("5")
+    explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
+
+
+def test_a_link_with_every_key_opens_the_same_picture_cold(
+    new_page: NewPage, start_server: Callable[..., Server]
+) -> None:
+    fresh = start_server()
+    explore = new_page(fresh.url)
+    explore.open(**EVERYTHING)
+    check_everything(explore)
+    link = explore.page.url
+    other = new_page(fresh.url)
+    other.page.goto(link)
+    check_everything(other)
+
+
+def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_page: NewPage) -> None:
+    explore.open()
+    explore.retype(f"{TIRED} & happy")
+    explore.shows(f"{TIRED} & happy")
+    explore.layer(2).click()
+    explore.settled()
+    explore.lamp(2, 3).click()
+    explore.shows(f"{TIRED} & happy", heads_off=((2, 3),))
+    explore.button("linear").click()
+    explore.settled()
+    explore.chip(2).click()
+    explore.settled()
+    explore.wait_for_query(at=["2.1.2"], look=["linear"], off=["L2 H3"])
+    other = new_page()
+    other.page.goto(explore.page.url)
+    run = other.shows(f"{TIRED} & happy", heads_off=((2, 3),))
+    assert other.badges() == explore.badges() == largest(run, 2, 1, 2)
+    assert other.query == explore.query
+
+
+def test_reload_keeps_the_state(explore: Explore) -> None:
+    explore.open()
+    explore.button(WIDE).click()
+    explore.shows(WIDE)
+    explore.tile(3, 4).locator(".square").click()
+    explore.settled()
+    explore.wait_for_query(at=["3.4"], s=[WIDE])
+    before = explore.badges()
+    explore.page.reload()
+    explore.shows(WIDE)
+    assert explore.badges() == before
+
+
+def test_back_and_forward(explore: Explore) -> None:
+    explore.open(mask="causal")
+    explore.shows(mask="causal")
+    explore.page.goto(f"{explore.url}/?mask=window&w=2")
+    explore.shows(mask="window:2")
+    explore.page.go_back()
+    explore.shows(mask="causal")
+    explore.page.go_forward()
+    explore.shows(mask="window:2")
+    explore.lamp(3, 5).click()
+    explore.shows(mask="window:2", heads_off=((3, 5),))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "instead"),
+    [
+        ("mask", "everything", "none"),
+        ("pos", "rotary; drop", "as trained"),
+        ("t", "99", "1"),
+        ("t", "nan", "1"),
+        ("dev", "cuda:7", None),
+        ("off", "L9 H99", "nothing"),
+        ("at", "99.99", "the default"),
+        ("look", "<script>", "the default"),
+        ("pin", "../../etc/passwd", "the default"),
+        ("big", "perhaps", "false"),
+    ],
+)
+def test_a_tampered_value_falls_back_and_a_sentence_says_so(
+    explore: Explore, key: str, value: str, instead: str | None
+) -> None:
+    explore.open(**{key: value})
+    run = explore.shows()
+    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    (notice,) = explore.notices()
+    assert notice.startswith(f"The link says {key}={value}, which cannot be used here; ")
+    if instead:
+        assert notice.endswith(f"; {instead} is used instead.")
+    explore.tile(3, 2).locator(".square").click()
+    explore.settled()
+    assert not explore.notices()
+    explore.wait_for_query(**{key: ["3.2"] if key == "at" else None})
+
+
+def test_several_tampered_values_have_a_sentence_each(explore: Explore) -> None:
+    explore.open(mask="x", t="-1", at="x", off=["L1 H1", "L1 H99"], unknown="1")
+    assert {notice.split("=")[0].rpartition(" ")[2] for notice in explore.notices()} == {"mask", "t", "at", "off"}
+
+
+def test_a_width_beyond_its_ends_in_a_link(explore: Explore) -> None:
+    explore.open(mask="window", w="100000")
+    explore.shows(mask="window:3")
+    assert explore.notices() == ["The link says w=100000, which cannot be used here; 3 is used instead."]
+
+
+def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
+    long = "ж" * 1990 + " it"  # six bytes a letter in a link
+    explore.open()
+    explore.retype(long)
+    explore.shows(long)
+    assert explore.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the sentence."]
+    explore.wait_for_query(s=None)
+    assert len(urlsplit(explore.page.url).query) <= 6000
+    expect(explore.box).to_have_value(long)
+    explore.retype("short again")
+    explore.shows("short again")
+    explore.wait_for_query(s=["short again"])
+    assert not explore.notices()
+
+
+def test_a_pinned_picture_is_left_out_first(explore: Explore) -> None:
+    long = "ж" * 600
+    explore.open(s=long)
+    explore.shows(long)
+    explore.button("pin").click()
+    explore.settled()
+    assert explore.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the pinned picture."]
+    expect(explore.view.locator(".pinned")).to_be_visible()
+    explore.wait_for_query(pin=None, s=[long])
+    explore.retype("it is short")
+    explore.shows("it is short")
+    explore.page.wait_for_url(lambda url: "pin=" in url)
+    assert not explore.notices()
+
+
+def test_the_copied_link_is_the_address(new_page: NewPage) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    page.open(at="2.3", t="0.5")
+    page.button("copy link").click()
+    expect(page.view.locator("[aria-live]")).to_have_text("link copied")
+    assert page.page.evaluate("navigator.clipboard.readText()") == page.page.url
+    assert quote("0.5") in page.page.url

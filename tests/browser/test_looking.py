@@ -1,0 +1,208 @@
+"""What is only looked at: layers, scales, special tokens, order, hidden heads, the pinned picture. No number changes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from mha_core import Run
+
+from .helpers import TIRED, WIDE, Explore, largest
+
+
+def given(run: Run, layer: int, row: int, key: int) -> list[int]:
+    """The heads of a layer by what they give, largest first."""
+    bytes_given = (run.weights[layer, :, row, key] * 255).round().int().tolist()
+    return sorted(range(len(bytes_given)), key=lambda head: (-bytes_given[head], head))
+
+
+def test_layers(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    for layer in (0, 5):
+        explore.layer(layer).click()
+        explore.settled()
+        assert explore.heads() == [f"{layer}.{head}" for head in range(12)]
+        assert explore.badges() == largest(run, layer, 1, run.tokens.index("it"))
+        expect(explore.layer(layer)).to_have_attribute("aria-pressed", "true")
+        explore.wait_for_query(at=[f"{layer}.1"])
+
+
+def test_a_tile_enlarges_its_head(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    for head in (0, 11, 7):
+        explore.tile(3, head).locator(".square").click()
+        explore.settled()
+        expect(explore.view.get_by_role("heading", name=f"Layer 3 · Head {head}")).to_be_visible()
+        assert explore.badges() == largest(run, 3, head, run.tokens.index("it"))
+
+
+def test_fast_clicks_end_at_the_last_head(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    for head in (0, 2, 3, 4, 5, 6, 7, 8, 9):
+        explore.tile(3, head).locator(".square").click()
+    explore.settled()
+    assert explore.badges() == largest(run, 3, 9, run.tokens.index("it"))
+    explore.wait_for_query(at=["3.9"])
+
+
+def test_all_72_at_once(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    explore.button("all layers and heads at once").click()
+    explore.settled()
+    assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
+    for number in range(72):
+        expect(explore.view.locator(".tile").nth(number)).to_be_visible()
+    explore.tile(5, 8).locator(".square").click()
+    explore.settled()
+    assert explore.badges() == largest(run, 5, 8, run.tokens.index("it"))
+    explore.wait_for_query(look=["all"], at=["5.8"])
+    explore.layer(2).click()
+    explore.settled()
+    assert explore.heads() == [f"2.{head}" for head in range(12)]
+
+
+def test_scale_and_legend(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    legend = explore.view.locator(".legend")
+    expect(legend).to_contain_text("√ of the weight")
+    explore.button("linear").click()
+    explore.settled()
+    expect(legend).to_contain_text("colour: the weight")
+    explore.tile(3, 9).locator(".square").click()
+    explore.button("per map").click()
+    explore.settled()
+    most = int((run.weights[3, 9].max() * 255).round()) / 255
+    assert legend.locator(".high").inner_text() == f"{most:.2f}"
+    explore.wait_for_query(look=["own"])
+    explore.button("√ weight").click()
+    explore.settled()
+    explore.wait_for_query(look=None)
+
+
+@pytest.mark.parametrize("head", [1, 7])
+def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_so(explore: Explore, head: int) -> None:
+    explore.open(at=f"3.{head}")
+    run = explore.shows()
+    row = run.tokens.index("it")
+    expect(explore.view.locator(".sum")).to_be_hidden()
+    explore.button("show special tokens").click()
+    explore.settled()
+    weights = run.weights[3, head, row]
+    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
+    assert explore.view.locator(".sum").inner_text() == (
+        f"[CLS] and [SEP] are not shown; rows are not renormalised: "
+        f"what is shown of row it sums to {shown:.2f} of {whole:.2f}."
+    )
+    expect(explore.button("show special tokens")).to_have_attribute("aria-pressed", "false")
+    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
+    assert explore.hover(1, 1).startswith("the → the ")
+
+
+def test_a_sentence_of_special_tokens_only_can_hide_them(explore: Explore) -> None:
+    explore.open(look="nospecials", s="x")
+    explore.retype("")
+    explore.shows("")
+    assert explore.chips() == ["[CLS]", "[SEP]"]
+
+
+def test_sort_by_the_row_in_focus(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
+    explore.button("sort by it → animal").click()
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
+    first = explore.view.locator(".tile").first
+    expect(first).to_have_attribute("aria-label", "layer 3 head 1, it gives animal 0.64")
+    explore.click_cell(it, street)
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
+    expect(explore.button("sort by it → street")).to_have_attribute("aria-pressed", "true")
+    explore.chip(street).click()
+    explore.settled()
+    best = int(run.weights[3, 1, street].argmax())
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
+    explore.button(f"sort by street → {run.tokens[best]}").click()
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in range(12)]
+
+
+def test_a_chip_makes_its_token_the_query_in_focus(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    for row in (0, 2, len(run.tokens) - 1):
+        explore.chip(row).click()
+        explore.settled()
+        expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
+        assert explore.view.locator(".who").inner_text() == run.tokens[row]
+        assert explore.badges() == largest(run, 3, 1, row)
+        explore.wait_for_query(at=[f"3.1.{row}"])
+
+
+def test_a_click_on_a_cell_takes_row_and_key(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    explore.click_cell(4, 6)
+    explore.settled()
+    explore.wait_for_query(at=["3.1.4.6"])
+    assert explore.badges() == largest(run, 3, 1, 4)
+
+
+def test_hide_solo_and_show_all_are_only_for_looking(explore: Explore) -> None:
+    explore.open()
+    before = explore.shows()
+    explore.tile(3, 4).locator(".square").click()
+    explore.button("hide").click()
+    explore.settled()
+    expect(explore.tile(3, 4).locator(".note")).to_have_text("hidden")
+    expect(explore.tile(3, 4)).to_have_attribute("aria-label", "layer 3 head 4, hidden")
+    explore.wait_for_query(look=["hide3.4"], off=None)
+    explore.button("solo").click()
+    explore.settled()
+    assert [head for head in explore.heads() if explore.tile(3, int(head[2:])).get_by_text("hidden").count() == 0] == [
+        "3.4"
+    ]
+    explore.button("show all heads").click()
+    explore.settled()
+    expect(explore.view.locator(".tile.away")).to_have_count(0)
+    expect(explore.button("show all heads")).to_be_hidden()
+    explore.wait_for_query(look=None)
+    assert explore.shows() is before
+
+
+def test_pin_keeps_a_picture_beside_the_next(explore: Explore) -> None:
+    explore.open()
+    expect(explore.view.locator(".pinned")).to_be_hidden()
+    explore.button("pin").click()
+    explore.settled()
+    pinned = explore.view.locator(".pinned")
+    expect(pinned).to_be_visible()
+    explore.button(WIDE).click()
+    explore.shows(WIDE)
+    expect(pinned.get_by_role("heading")).to_have_text("Layer 3 · Head 1, pinned")
+    tired = run_row(explore)
+    assert tired == "pinned: it → animal 0.64"
+    assert dict(badge.rsplit(" ", 1) for badge in explore.badges())["animal"] == "0.27"
+    pinned.get_by_role("button", name="unpin").click()
+    explore.settled()
+    expect(pinned).to_be_hidden()
+    explore.wait_for_query(pin=None, s=[WIDE])
+    explore.button(TIRED).click()
+    explore.shows()
+
+
+def run_row(explore: Explore) -> str:
+    """Points at it → animal in the pinned map."""
+    cell = explore.view.locator(".pinned .cell")
+    name, box = str(cell.get_attribute("aria-label")), cell.bounding_box()
+    assert box
+    row, key = int(cell.locator("..").get_attribute("aria-rowindex") or 0), int(cell.get_attribute("aria-colindex") or 0)
+    assert name
+    x, y = box["x"] + (2.5 - (key - 1)) * box["width"], box["y"] + (10.5 - (row - 1)) * box["height"]
+    explore.page.mouse.move(x, y)
+    return explore.readout()

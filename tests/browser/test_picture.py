@@ -1,0 +1,179 @@
+"""The picture on the screen is the core's numbers: words, hover, table, pixels."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from mha_core import Run
+
+from .helpers import PRESETS, WIDE, Explore, core, largest, written
+
+# A point of a cell where neither its number nor a line is drawn.
+ACROSS, DOWN = 0.5, 0.14
+
+PALETTE = """async ([view, scale, most]) => {
+  const files = performance.getEntriesByType("resource").map((entry) => entry.name);
+  const colour = await import(files.find((name) => name.endsWith("/colour.js")));
+  return Array.from(colour.palette(view.dataset.theme, scale, most), (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
+}"""
+PIXELS = """(canvas, points) => {
+  const [{ width, height }, box] = [canvas, canvas.getBoundingClientRect()];
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  return points.map(([x, y]) => {
+    const [px, py] = [x - box.x, y - box.y].map((at) => Math.floor((at * width) / box.width));
+    return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];
+  });
+}"""
+
+
+def bytes_of(run: Run, layer: int, head: int) -> list[list[int]]:
+    rows: list[list[int]] = (run.weights[layer, head] * 255).round().int().tolist()
+    return rows
+
+
+def brightness(colour: list[int]) -> float:
+    return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
+
+
+def test_the_default_picture(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    row = run.tokens.index("it")
+    assert explore.chips() == run.tokens
+    expect(explore.view.get_by_role("heading", name="Layer 3 · Head 1")).to_be_visible()
+    expect(explore.tile(3, 1)).to_have_attribute("aria-selected", "true")
+    expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
+    assert explore.view.locator(".who").inner_text() == "it"
+    assert explore.badges() == largest(run, 3, 1, row)
+    assert explore.badges()[0] == "animal 0.64"
+    assert "street 0.05" in explore.badges()
+    assert explore.figures()[:3] == ["1.000", "0 of 72", "1.000000"]
+    assert not explore.notices()
+    assert not explore.query
+
+
+def test_the_story_of_the_row_is_computed(explore: Explore) -> None:
+    explore.open()
+    story = explore.view.locator(".story").inner_text()
+    assert "animal fits this query best" in story
+    assert re.search(r"64 % of what it takes in is the value of animal", story)
+    explore.button(WIDE).click()
+    run = explore.shows(WIDE)
+    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    shown = dict(badge.rsplit(" ", 1) for badge in explore.badges())
+    assert (shown["animal"], shown["street"]) == ("0.27", "0.13")
+
+
+def test_status_says_device_time_and_bytes(explore: Explore) -> None:
+    explore.open()
+    assert re.fullmatch(r"\w+ · [\d.]+ ms compute · \d+ kB of maps", explore.view.locator(".status").inner_text())
+    expect(explore.view.get_by_text("counted from 0")).to_be_visible()
+
+
+def test_hover_reads_out_float32(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    n = len(run.tokens)
+    for row, key in [(0, 0), (10, 2), (n - 1, n - 1), (4, 9), (9, 4)]:
+        weight = written(float(run.weights[3, 1, row, key]))
+        assert explore.hover(row, key) == f"{run.tokens[row]} → {run.tokens[key]} {weight}"
+    explore.page.mouse.move(2, 2)
+    assert explore.readout() == ""
+
+
+def test_hover_over_another_head_reads_two_digits(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    n = len(run.tokens)
+    for head, row, key in [(2, 0, 0), (5, 10, 8), (11, n - 1, n - 1)]:
+        box = explore.tile(3, head).locator(".square").bounding_box()
+        assert box
+        explore.page.mouse.move(box["x"] + (key + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["width"] / n)
+        byte = bytes_of(run, 3, head)[row][key]
+        assert explore.readout() == f"L3 H{head}: {run.tokens[row]} → {run.tokens[key]} {byte / 255:.2f}"
+
+
+def test_a_label_stands_for_its_row_or_column(explore: Explore) -> None:
+    explore.open()
+    run = explore.shows()
+    first = explore.cell_box(1, 0)
+    explore.page.mouse.click(first["x"] - 20, first["y"] + first["side"] / 2)
+    explore.settled()
+    expect(explore.chip(1)).to_have_attribute("aria-pressed", "true")
+    assert explore.badges() == largest(run, 3, 1, 1)
+
+
+@pytest.mark.parametrize("scale", ["root", "linear", "own"])
+def test_pixels_of_the_enlarged_map_are_the_palette_at_the_weights(explore: Explore, scale: str) -> None:
+    explore.open(look="" if scale == "root" else scale)
+    run = explore.shows()
+    rows = bytes_of(run, 3, 1)
+    most = max(map(max, rows)) if scale == "own" else 255
+    colours = explore.page.evaluate(PALETTE, [explore.handle(), scale, most])
+    cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
+    origin = explore.cell_box(0, 0)
+    side = origin["side"]
+    points = [(origin["x"] + (key + ACROSS) * side, origin["y"] + (row + DOWN) * side) for row, key in cells]
+    seen = explore.view.locator(".large .map canvas").first.evaluate(PIXELS, points)
+    wrong = [(at, got) for at, got in zip(cells, seen, strict=True) if got != colours[rows[at[0]][at[1]]]]
+    assert not wrong
+    by_weight = sorted(zip((rows[row][key] for row, key in cells), map(brightness, seen), strict=True))
+    steps = list(zip(by_weight, by_weight[1:], strict=False))
+    assert all(low <= high + 2 for (_, low), (_, high) in steps), "a larger weight must not be darker"
+
+
+@pytest.mark.parametrize("layer", [0, 3])
+def test_pixels_of_the_tiles_are_the_palette_at_the_weights(explore: Explore, layer: int) -> None:
+    explore.open(at=f"{layer}.1")
+    run = explore.shows()
+    n = len(run.tokens)
+    colours = explore.page.evaluate(PALETTE, [explore.handle(), "root", 255])
+    points, wanted = [], []
+    for head in (0, 5, 11):
+        box: Any = explore.tile(layer, head).locator(".square").bounding_box()
+        step = box["width"] / n
+        for row, bytes_of_row in enumerate(bytes_of(run, layer, head)):
+            points += [(box["x"] + (key + 0.5) * step, box["y"] + (row + 0.5) * step) for key in range(n)]
+            wanted += [colours[byte] for byte in bytes_of_row]
+    assert explore.view.locator(".heads-holder canvas").evaluate(PIXELS, points) == wanted
+
+
+def test_the_table_is_the_map_to_four_digits(explore: Explore) -> None:
+    explore.open()
+    explore.button("table").click()
+    explore.settled()
+    run = explore.shows()
+    wanted = [
+        [token, *(f"{weight:.4f}" for weight in row)]
+        for token, row in zip(run.tokens, run.weights[3, 1].tolist(), strict=True)
+    ]
+    assert explore.table() == wanted
+    expect(explore.view.locator(".large .map")).to_be_hidden()
+    explore.button("map").click()
+    explore.settled()
+    expect(explore.view.locator(".large .map")).to_be_visible()
+
+
+@pytest.mark.parametrize("number", range(len(PRESETS)))
+def test_every_preset_is_one_click_away(explore: Explore, number: int) -> None:
+    explore.open(s="something else")
+    explore.button(PRESETS[number]).click()
+    run = explore.shows(PRESETS[number])
+    expect(explore.box).to_have_value(PRESETS[number])
+    expect(explore.button(PRESETS[number])).to_have_attribute("aria-pressed", "true")
+    assert explore.chips() == run.tokens
+
+
+def test_compare_now_shows_the_difference_to_transformers(explore: Explore) -> None:
+    from mha_core.compare import difference_to_transformers
+
+    explore.open()
+    explore.button("compare now").click()
+    value = explore.view.locator(".figure strong").nth(3)
+    expect(value).to_be_visible()
+    assert float(value.inner_text()) <= 1e-5
+    assert float(value.inner_text()) == pytest.approx(difference_to_transformers(core(), PRESETS[0]), abs=1e-6)

@@ -1,0 +1,210 @@
+"""The core on a CUDA device against the CPU's results. Runs with `-m gpu` only: `make test-gpu`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
+from mha_core.compare import largest_difference, relative_difference
+from mha_core.errors import DeviceError
+from mha_core.positions import Learned, Position, Sinusoidal
+
+from .conftest import TIRED, text_of
+
+pytestmark = pytest.mark.gpu
+
+CUDA = torch.device("cuda", 0)
+B, H, C, N = 4, 4, 64, 33
+LIMIT = {torch.float64: 1e-13, torch.float32: 5e-6}
+
+MASKS: dict[str, Tensor | None] = {
+    "none": None,
+    "causal": masks.allow(masks.causal, N, N),
+    "padding": masks.allow(masks.full, N, N, torch.arange(N) < torch.tensor([[N], [5], [17], [1]])),
+    "empty rows": masks.allow(masks.invert(masks.causal), N, N),
+    "per head": torch.cat([masks.allow(masks.window(w), N, N) for w in (1, 2, 9, 40)], dim=1),
+}
+
+
+@pytest.fixture(autouse=True)
+def _exact_products() -> Iterator[None]:
+    """Without TF32, whose ten bits would drown what is compared here."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.fixture(scope="module")
+def on_gpu() -> Model:
+    return load_model("minilm", device="cuda")
+
+
+def test_auto_takes_the_gpu() -> None:
+    assert device.available()[0] == "cuda"
+    assert device.pick("auto").type == "cuda"
+    with pytest.raises(DeviceError, match="it has"):
+        device.pick(f"cuda:{torch.cuda.device_count()}")
+
+
+@pytest.mark.parametrize("dtype", LIMIT, ids=str)
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_implementations(name: str, mask: str, need_weights: bool, dtype: torch.dtype) -> None:
+    kind = IMPLEMENTATIONS[name]
+    allow = MASKS["causal"] if mask == "per head" and "head_mask" not in kind.can else MASKS[mask]
+    layer = kind(C, H).to(dtype)
+    twin = copy.deepcopy(layer).to(CUDA)
+    x = torch.randn(B, N, C, dtype=dtype, requires_grad=True)
+    x_twin = x.detach().to(CUDA).requires_grad_()
+    options: dict[str, Any] = {"allow": allow, "need_weights": need_weights}  # the mask is moved to the query's device
+    if "heads" in kind.can:
+        options["heads"] = torch.tensor([True, False, True, True])
+    if "temperature" in kind.can:
+        options["temperature"] = 1.5
+    out, maps = layer(x, **options)
+    out_twin, maps_twin = twin(x_twin, **options)
+    assert out_twin.device == CUDA
+    assert relative_difference(out_twin.cpu(), out) <= LIMIT[dtype]
+    assert (maps is None) == (maps_twin is None) == (not need_weights)
+    if maps is not None and maps_twin is not None:
+        assert relative_difference(maps_twin.cpu(), maps) <= LIMIT[dtype]
+    torch.autograd.backward(out.square().sum())
+    torch.autograd.backward(out_twin.square().sum())
+    assert x.grad is not None
+    assert x_twin.grad is not None
+    assert x_twin.grad.isfinite().all()
+    assert relative_difference(x_twin.grad.cpu(), x.grad) <= 10 * LIMIT[dtype]
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_weights_move_between_devices(name: str) -> None:
+    layer = IMPLEMENTATIONS[name](C, H)
+    twin = IMPLEMENTATIONS[name](C, H).to(CUDA).load(layer.save())
+    assert twin.save().q.device == CUDA
+    assert torch.equal(IMPLEMENTATIONS[name](C, H).load(twin.save()).save().q, layer.save().q)
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_two_devices_raise_and_say_which(name: str) -> None:
+    layer, x = IMPLEMENTATIONS[name](C, H), torch.randn(B, N, C)
+    with pytest.raises(DeviceError, match=r"query is on cuda:0, the layer on cpu"):
+        layer(x.to(CUDA))
+    with pytest.raises(DeviceError, match=r"query is on cuda:0 and key is on cpu"):
+        layer.to(CUDA)(x.to(CUDA), x)
+
+
+def test_the_bare_function() -> None:
+    q, allow = torch.randn(2, 3, 6, dtype=torch.float64), torch.ones(3, 3, dtype=torch.bool).tril(-1)
+    mixed, weights = attention(q, allow=allow)
+    mixed_twin, weights_twin = attention(q.to(CUDA), allow=allow)
+    assert relative_difference(mixed_twin.cpu(), mixed) <= 1e-14
+    assert relative_difference(weights_twin.cpu(), weights) <= 1e-14
+    assert not weights_twin[:, 0].any()
+
+
+@pytest.mark.parametrize("position", [Sinusoidal(C), Learned(C, N)], ids=lambda position: type(position).__name__)
+def test_positions(position: Position) -> None:
+    x = torch.randn(B, N, C)
+    expected = position.add(x)
+    assert largest_difference(copy.deepcopy(position).to(CUDA).add(x.to(CUDA)).cpu(), expected) <= 1e-6
+
+
+def test_a_trace_sees_views_on_the_gpu() -> None:
+    def steps(where: torch.device | str) -> list[tuple[str, tuple[int, ...], bool, bool]]:
+        trace = Trace()
+        IMPLEMENTATIONS["efficient"](C, H).to(where)(torch.randn(B, N, C, device=where), trace=trace)
+        return [(step.name, step.strides, step.contiguous, step.is_view) for step in trace.steps]
+
+    assert steps(CUDA) == steps("cpu")
+
+
+@pytest.mark.parametrize("tokens", [2, 16, 128, 512])
+def test_minilm(minilm: Model, on_gpu: Model, tokens: int) -> None:
+    text = text_of(minilm, tokens)
+    run, expected = on_gpu.run(text), minilm.run(text)
+    assert run.device == run.weights.device == run.hidden.device == run.sentence.device == CUDA
+    assert (run.tokens, run.notices) == (expected.tokens, ())
+    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
+    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+
+
+def test_minilm_in_float64(minilm64: Model) -> None:
+    run, expected = load_model("minilm", device="cuda", dtype=torch.float64).run(TIRED), minilm64.run(TIRED)
+    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-12
+    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mask": "causal & window:4 | sinks:1"},
+        {"mask": torch.ones(15, 15, dtype=torch.bool).triu(1)},
+        {"position": "none"},
+        {"position": "sinusoidal"},
+        {"heads_off": [(0, 2), (3, 1)]},
+        {"temperature": 0.5},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_minilms_switches(minilm: Model, on_gpu: Model, options: dict[str, Any]) -> None:
+    run, expected = on_gpu.run(TIRED, **options), minilm.run(TIRED, **options)
+    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
+    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+
+
+def test_a_padded_batch(minilm: Model, on_gpu: Model) -> None:
+    texts = ["how are you", TIRED, ""]
+    for run, expected in zip(on_gpu.run_batch(texts), minilm.run_batch(texts), strict=True):
+        assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
+
+
+def test_runs_are_bit_equal(on_gpu: Model) -> None:
+    first = on_gpu.run(TIRED)
+    assert all(torch.equal(on_gpu.run(TIRED).weights, first.weights) for _ in range(3))
+
+
+@pytest.fixture
+def no_room() -> Iterator[None]:
+    """Lets this process have nothing more of the GPU's memory than it holds."""
+    load_model("minilm", device="cuda").run("how are you")  # what the libraries need for themselves
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(0.0001, CUDA)
+    yield
+    torch.cuda.set_per_process_memory_fraction(1.0, CUDA)
+    torch.cuda.empty_cache()
+
+
+def test_a_full_gpu_that_auto_chose(minilm: Model, request: pytest.FixtureRequest) -> None:
+    model, text = load_model("minilm", device="auto"), text_of(minilm, 512)
+    learned = Learned(384, 512).to(CUDA)
+    request.getfixturevalue("no_room")
+    runs = model.run_batch([text] * 4)
+    assert runs[0].device.type == "cpu"
+    assert runs[0].notices == ("cuda:0 is out of memory; this was computed on the CPU.",)
+    assert largest_difference(runs[3].weights, minilm.run(text).weights) <= 1e-5
+    assert model.run_batch([text] * 4, position=learned)[0].notices
+    assert learned.table.device == CUDA
+
+
+def test_a_full_gpu_that_was_chosen_by_name(on_gpu: Model, request: pytest.FixtureRequest) -> None:
+    text = text_of(on_gpu, 512)
+    request.getfixturevalue("no_room")
+    with pytest.raises(torch.OutOfMemoryError):
+        on_gpu.run_batch([text] * 4)
+
+
+@pytest.mark.usefixtures("no_room")
+def test_a_gpu_without_room_for_the_weights(minilm: Model) -> None:
+    model = load_model("minilm", device="auto")
+    run = model.run(TIRED)
+    assert run.device.type == "cpu"
+    assert len(run.notices) == 1
+    assert torch.equal(run.weights, minilm.run(TIRED).weights)

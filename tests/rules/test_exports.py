@@ -1,0 +1,155 @@
+"""The names and signatures that notebooks and other programs rely on. Add freely; do not rename."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import mha_core
+from mha_core import IMPLEMENTATIONS, Model, Run, Step, Trace, Weights, errors, masks, positions
+from mha_core.attention import AttentionLayer
+
+PACKAGE = pkgutil.walk_packages(mha_core.__path__, "mha_core.")
+MODULES = ["mha_core", *(found.name for found in PACKAGE)]
+REQUIRED = inspect.Parameter.empty
+
+CONTRACT = """
+load_model MultiHeadAttention IMPLEMENTATIONS Weights attention split_heads join_heads masks positions Trace no_trace
+errors Model Run Step
+"""
+
+
+def test_the_contracts_names() -> None:
+    assert set(CONTRACT.split()) <= set(mha_core.__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_name_in_all_exists_once(module: str) -> None:
+    loaded = importlib.import_module(module)
+    names = loaded.__all__
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not hasattr(loaded, name)] == []
+
+
+def signature(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
+    """(name, "/" | "*" | "=" for keyword-only, default) of each parameter but self."""
+    return [
+        (parameter.name, "keyword" if parameter.kind is parameter.KEYWORD_ONLY else "any", parameter.default)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+    ]
+
+
+PASS = [
+    ("allow", "keyword", None),
+    ("position", "keyword", None),
+    ("heads", "keyword", None),
+    ("temperature", "keyword", 1.0),
+    ("need_weights", "keyword", True),
+    ("trace", "keyword", mha_core.no_trace),
+]
+SWITCHES = [
+    ("position", "keyword", "trained"),
+    ("heads_off", "keyword", ()),
+    ("temperature", "keyword", 1.0),
+]
+
+
+def test_attention() -> None:
+    assert signature(mha_core.attention) == [
+        ("q", "any", REQUIRED),
+        ("k", "any", None),
+        ("v", "any", None),
+        ("allow", "keyword", None),
+        ("bias", "keyword", None),
+        ("temperature", "keyword", 1.0),
+        ("trace", "keyword", mha_core.no_trace),
+    ]
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_a_layer(name: str) -> None:
+    kind = IMPLEMENTATIONS[name]
+    assert signature(kind.__init__) == [
+        ("d_model", "any", REQUIRED),
+        ("n_heads", "any", REQUIRED),
+        ("bias", "keyword", True),
+        ("out_bias", "keyword", None),
+        ("dropout", "keyword", 0.0),
+    ]
+    inputs = [("query", "any", REQUIRED), ("key", "any", None), ("value", "any", None)]
+    assert signature(kind.forward) == inputs + PASS
+    assert issubclass(kind, (AttentionLayer, torch.nn.Module))
+    assert signature(kind.load) == [("weights", "any", REQUIRED)]
+    assert signature(kind.save) == []
+
+
+def test_load_model_run_and_run_batch() -> None:
+    assert signature(mha_core.load_model) == [
+        ("name", "any", "minilm"),
+        ("device", "any", "auto"),
+        ("dtype", "any", torch.float32),
+    ]
+    mask = ("mask", "keyword", "none")
+    assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, ("trace_layer", "keyword", None)]
+    assert signature(Model.run_batch) == [
+        ("texts", "any", REQUIRED),
+        mask,
+        ("mask_padding", "keyword", True),
+        *SWITCHES,
+    ]
+
+
+def test_masks() -> None:
+    assert signature(masks.allow) == [
+        ("rule", "any", REQUIRED),
+        ("len_q", "any", REQUIRED),
+        ("len_k", "any", REQUIRED),
+        ("keep", "any", None),
+        ("device", "any", None),
+    ]
+    names = "full causal window prefix sinks dilated documents cells both either invert parse allow"
+    assert set(names.split()) <= set(masks.__all__)
+
+
+def test_positions() -> None:
+    assert {"Position", "Nothing", "Sinusoidal", "Learned", "Together"} <= set(positions.__all__)
+    assert [name for name, *_ in signature(positions.Position.add)] == ["x"]
+    assert [name for name, *_ in signature(positions.Position.rotate)] == ["q", "k"]
+    assert [name for name, *_ in signature(positions.Position.bias)] == ["q", "len_k"]
+    assert signature(positions.Sinusoidal.__init__) == [("d_model", "any", REQUIRED), ("amplitude", "any", 1.0)]
+    assert [name for name, *_ in signature(positions.Learned.__init__)][:2] == ["d_model", "max_len"]
+    assert [name for name, *_ in signature(positions.Together.__init__)] == ["a", "b"]
+
+
+def test_the_fields_of_results() -> None:
+    def fields(kind: Any) -> list[str]:
+        return list(inspect.get_annotations(kind))
+
+    assert fields(Run) == ["tokens", "ids", "weights", "hidden", "sentence", "steps", "device", "notices"]
+    assert fields(Step) == ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value"]
+    assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
+    assert Trace().steps == []
+
+
+def test_the_error_tree() -> None:
+    names = [
+        "SizeError",
+        "MaskError",
+        "PositionError",
+        "Unsupported",
+        "TooLong",
+        "WeightsFileError",
+        "DeviceError",
+        "DtypeError",
+    ]
+    assert set(errors.__all__) == {"HeadlightError", *names}
+    assert errors.HeadlightError.__bases__ == (ValueError,)
+    assert all(getattr(errors, name).__bases__ == (errors.HeadlightError,) for name in names)
+    assert list(inspect.signature(errors.TooLong).parameters) == ["limit", "got"]
