@@ -66,7 +66,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.sizes = sizes
         # BERT's law, a truncated normal; nn.Embedding's own, on the meta device, would import torch's compiler (70 MB)
-        self.words = nn.Embedding.from_pretrained(torch.empty(sizes.vocabulary, sizes.d_model), freeze=False)
+        table = torch.empty(sizes.vocabulary, sizes.d_model)
+        self.words: nn.Embedding = nn.Embedding.from_pretrained(table, freeze=False)  # type: ignore[no-untyped-call]
         self.segment = nn.Parameter(torch.empty(sizes.d_model))
         for weight in (self.words.weight, self.segment):
             nn.init.trunc_normal_(weight, std=0.02)

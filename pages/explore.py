@@ -59,7 +59,9 @@ def compute(settings: Settings) -> tuple[Picture, list[str]]:
     except HeadlightError as error:
         last = st.session_state.get("last_text", PRESETS[0])
         shown = last if len(last) <= 60 else last[:59] + "…"
-        return cached.picture(replace(settings, text=last)), [f"{text.sentence(error)} The maps below still show “{shown}”."]
+        return cached.picture(replace(settings, text=last)), [
+            f"{text.sentence(error)} The maps below still show “{shown}”."
+        ]
     st.session_state["last_text"] = settings.text
     return picture, list(picture.run.notices)
 
@@ -106,14 +108,21 @@ def show_maps(
         "presets": PRESETS,
         "typed": settings.text,
         "notices": notices,
-        "figures": text.figures(picture, model, cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))),
+        "figures": text.figures(
+            picture, model, cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
+        ),
         "status": text.status(picture, len(maps)),
         "pin": None,
     }
     focus = [run.weights[at.layer, at.head]]
     if pinned is not None:
         other, where = pinned
-        state["pin"] = {"tokens": other.run.tokens, "at": str(where), "label": text.label(other.settings), "mask": other.settings.mask}
+        state["pin"] = {
+            "tokens": other.run.tokens,
+            "at": str(where),
+            "label": text.label(other.settings),
+            "mask": other.settings.mask,
+        }
         focus.append(other.run.weights[where.layer, where.head])
     canvas.map_view(maps, packing.pack_focus(state, *focus), on_act)
 

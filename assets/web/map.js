@@ -107,8 +107,8 @@ export class BigMap {
       }
       context.stroke();
     }
-    if (!weights || !shown.whole || step < 25 * unit) return;
-    const size = Math.min(13 * unit, step * 0.4);
+    if (!weights || !shown.whole || step < 22 * unit) return;
+    const size = Math.min(13 * unit, Math.max(10 * unit, step * 0.4));
     const most = shown.scale === "own" ? cut.bytes.reduce((a, b) => Math.max(a, b), 0) : 255;
     context.font = `${size}px ${inks.mono}`;
     context.textAlign = "center";

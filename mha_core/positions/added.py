@@ -65,7 +65,9 @@ class Learned(Position):
 
     def __init__(self, d_model: int, max_len: int, std: float = 0.02) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.normal(0.0, std, (max_len, d_model)))
+        self.table = nn.Parameter(torch.empty(max_len, d_model))
+        if not self.table.is_meta:  # there a draw would import torch's compiler, for nothing
+            nn.init.normal_(self.table, std=std)
 
     def add(self, x: Tensor) -> Tensor:
         max_len, d_model = self.table.shape

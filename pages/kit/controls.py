@@ -87,8 +87,9 @@ def notices(**usable: bool) -> list[str]:
         said = said if len(said) <= 40 else said[:39] + "…"
         instead = "the default" if key in usable else ", ".join(_written(got)) or "nothing"
         found.append(f"The link says {key}={said}, which cannot be used here; {instead} is used instead.")
-    st.session_state["unusable"] = [key for key, used in usable.items() if not used]
-    left_out = [{"pin": "the pinned picture", "s": "the sentence"}[key] for key in too_long_for_link()]
+    st.session_state["unusable"] = {key: st.session_state[key] for key, used in usable.items() if not used}
+    names = {"pin": "the pinned picture", "s": "the sentence"}
+    left_out = [names[key] for key in too_long_for_link() if st.session_state.get(key)]
     if left_out:
         found.append(f"A link to this would pass {LONGEST_LINK:,} bytes, so it leaves out {' and '.join(left_out)}.")
     return found
@@ -128,7 +129,9 @@ def sentence() -> str:
 
 def mask() -> str:
     """Mask, in written form; a window brings its width."""
-    kind = st.segmented_control("Mask", ["none", "causal", "window"], default="none", required=True, key="mask", bind=_BOUND)
+    kind = st.segmented_control(
+        "Mask", ["none", "causal", "window"], default="none", required=True, key="mask", bind=_BOUND
+    )
     if kind != "window":
         return str(kind)
     width = st.number_input(
@@ -175,8 +178,9 @@ def large_type() -> bool:
 
 def hidden_texts() -> tuple[str, str, str]:
     """`at`, `look` and `pin`: what the map view keeps in the link. The fields are not shown; the view writes them."""
-    for key in st.session_state.pop("unusable", ()):
-        st.session_state[key] = DEFAULTS[key]
+    for key, text in st.session_state.pop("unusable", {}).items():
+        if st.session_state.get(key) == text:  # otherwise the visitor has already done something else
+            st.session_state[key] = DEFAULTS[key]
     with st.container(key="link_texts"):
         at = st.text_input("at", DEFAULTS["at"], key="at", bind=_BOUND)
         look = st.text_input("look", DEFAULTS["look"], key="look", bind=_BOUND)
@@ -229,7 +233,13 @@ def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings
         degrees = float(temperature_text)
     except ValueError:
         return None
-    if at is None or off is None or position_name not in POSITIONS.values() or not 0.1 <= degrees <= 5 or len(words) > LONGEST_TEXT:
+    if (
+        at is None
+        or off is None
+        or position_name not in POSITIONS.values()
+        or not 0.1 <= degrees <= 5
+        or len(words) > LONGEST_TEXT
+    ):
         return None
     return Settings(words, mask_text, position_name, degrees, off, device), at
 

@@ -14,11 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 __all__ = ["HEADERS", "SecurityHeaders"]
 
 
-
 def _inline_script_hashes() -> str:
     """The hashes of the scripts that stand in Streamlit's own index.html, and of no others."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text("utf-8")
-    digests = (hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL))
+    digests = (
+        hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    )
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 

@@ -86,7 +86,7 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
 
 
 def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:
-    """"3.5-3.9" -> ((3, 5), (3, 9)), sorted and without repeats; "" is none; None when it names what is not there."""
+    """ "3.5-3.9" -> ((3, 5), (3, 9)), sorted and without repeats; "" is none; None when it names what is not there."""
     if not text:
         return ()
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(-\d{1,4}\.\d{1,4})*", text, re.ASCII):

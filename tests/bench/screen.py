@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -41,7 +42,8 @@ TIMER = """
 
 def sentence(tokens: int, seed: int = 0) -> str:
     """A text of so many tokens, special ones included: each of `WORDS` is one token."""
-    return " ".join(WORDS[(at * 7 + seed) % len(WORDS)] for at in range(tokens - 2))
+    draw = random.Random(f"{tokens} {seed}")
+    return " ".join(draw.choice(WORDS) for _ in range(tokens - 2))
 
 
 def timed(page: Page, event: str, wanted: str, act: Callable[[], None]) -> float:
@@ -101,7 +103,11 @@ def measure_page(browser: Browser, server: Server, tokens: int, rounds: int) -> 
     for at in range(30):
         x, y = area["x"] + area["width"] * (0.4 + 0.018 * at), area["y"] + area["height"] * (0.4 + 0.017 * at)
         hovers.append(timed(page, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
-    tiles, solo, hide = page.locator(".tile .square"), page.get_by_role("button", name="solo"), page.get_by_role("button", name="hide")
+    tiles, solo, hide = (
+        page.locator(".tile .square"),
+        page.get_by_role("button", name="solo"),
+        page.get_by_role("button", name="hide"),
+    )
     enlarge = [timed(page, "click", "frame", tiles.nth(at % 12).click) for at in range(12)]
     solos = [timed(page, "click", "frame", solo.click) for _ in range(12)]
     hides = [timed(page, "click", "frame", hide.click) for _ in range(12)]
@@ -112,7 +118,9 @@ def measure_page(browser: Browser, server: Server, tokens: int, rounds: int) -> 
         f"      frames    hover {quantiles(hovers)}   enlarge {quantiles(enlarge)}   solo {quantiles(solos)}   hide {quantiles(hides)}"
         f"   solo among 72 {quantiles(solos72)}"
     )
-    print(f"      {page.locator('.status').inner_text()}; page heap {page.evaluate('() => performance.memory.usedJSHeapSize') / 2**20:.0f} MiB")
+    print(
+        f"      {page.locator('.status').inner_text()}; page heap {page.evaluate('() => performance.memory.usedJSHeapSize') / 2**20:.0f} MiB"
+    )
     page.context.close()
 
 
@@ -137,14 +145,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--tokens", type=int, nargs="*", default=[16, 64, 128, 256, 511])
     options = parser.parse_args()
-    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic", "--disable-gpu"]
+    arguments = [
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-quic",
+        "--disable-gpu",
+    ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=Path(find_chromium()), args=arguments)
-        print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms as median and 95th percentile")
+        print(
+            f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms as median and 95th percentile"
+        )
         starts = [measure_start(browser) for _ in range(max(3, options.rounds // 2))]
-        print(f"process start → first painted map {statistics.median(s for s, _ in starts):.2f} s, memory then {statistics.median(m for _, m in starts):.0f} MiB")
+        print(
+            f"process start → first painted map {statistics.median(s for s, _ in starts):.2f} s, memory then {statistics.median(m for _, m in starts):.0f} MiB"
+        )
         with serve() as server:
             measure_typing(browser, server, options.rounds)
             for tokens in options.tokens:

@@ -33,13 +33,18 @@ class Server:
         raise RuntimeError("the server has ended")
 
 
+# the same server without the start-up freeze: what `app.py` asks of the collector is not done
+_WITHOUT_FREEZE = "import gc, sys; gc.freeze = lambda: None; from streamlit.web.cli import main; sys.exit(main())"
+
+
 @contextmanager
-def serve() -> Iterator[Server]:
+def serve(*, freeze: bool = True) -> Iterator[Server]:
     """Starts the app on a free port and waits until it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    start = ["-m", "streamlit"] if freeze else ["-c", _WITHOUT_FREEZE]
+    command = [sys.executable, *start, "run", "app.py", "--server.headless=true", f"--server.port={port}"]
     started = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -176,8 +176,6 @@ def test_the_device_is_one_of_those_present_and_cannot_be_deselected(explore: Ex
 
 def test_everything_at_once(explore: Explore) -> None:
     explore.open(mask="window", w="4", pos="sinusoidal", t="0.5", off=["L1 H3", "L2 H0"])
-    shows_it(
-        explore, mask="window:4", position="sinusoidal", temperature=0.5, heads_off=((1, 3), (2, 0))
-    )
+    shows_it(explore, mask="window:4", position="sinusoidal", temperature=0.5, heads_off=((1, 3), (2, 0)))
     label = explore.view.locator(".large .label").inner_text()
     assert label == "mask window 4, sinusoidal positions, temperature 0.5, 2 heads off, pretrained weights"

@@ -33,7 +33,9 @@ def check_everything(explore: Explore) -> None:
     assert not explore.notices()
     expect(explore.box).to_have_value(str(EVERYTHING["s"]))
     expect(explore.view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
-    expect(explore.view.locator(".pinned .label")).to_have_text("mask causal, no positions, temperature 1.5, 1 head off")
+    expect(explore.view.locator(".pinned .label")).to_have_text(
+        "mask causal, no positions, temperature 1.5, 1 head off"
+    )
     expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
     expect(explore.button("show special tokens")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
@@ -43,7 +45,7 @@ def check_everything(explore: Explore) -> None:
 
 
 def test_a_link_with_every_key_opens_the_same_picture_cold(
-    new_page: NewPage, start_server: Callable[..., Server]
+    start_server: Callable[..., Server], new_page: NewPage
 ) -> None:
     fresh = start_server()
     explore = new_page(fresh.url)

@@ -201,7 +201,10 @@ def run_row(explore: Explore) -> str:
     cell = explore.view.locator(".pinned .cell")
     name, box = str(cell.get_attribute("aria-label")), cell.bounding_box()
     assert box
-    row, key = int(cell.locator("..").get_attribute("aria-rowindex") or 0), int(cell.get_attribute("aria-colindex") or 0)
+    row, key = (
+        int(cell.locator("..").get_attribute("aria-rowindex") or 0),
+        int(cell.get_attribute("aria-colindex") or 0),
+    )
     assert name
     x, y = box["x"] + (2.5 - (key - 1)) * box["width"], box["y"] + (10.5 - (row - 1)) * box["height"]
     explore.page.mouse.move(x, y)
