@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-# Imports make millions of long-lived objects; collecting among them costs 0.4 s of start-up. `warm_up` switches it on again.
+# Imports make many long-lived objects; collecting among them costs 0.4 s of start-up. `lifespan` switches it on again.
 gc.disable()
 
 import logging

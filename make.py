@@ -1,7 +1,7 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
     run       start the app in the browser             test      the whole test suite, browser tests included
-    lint      ruff and mypy                            bench     time the attention code on this machine
+    lint      ruff and mypy                            bench     what it costs: core, server, screen
     test-gpu  only the tests that need a CUDA device   lock      write both lock files again (needs uv)
 
 Further arguments are handed on: ``python make.py test -k softmax -x``, ``python make.py lock --upgrade``.
@@ -156,7 +156,9 @@ def main(command: str, *args: str) -> int:
             os.execv(line[0], line)
         return subprocess.call(line, cwd=ROOT)
     if command == "bench":
-        return python_m("mha_core.benchmark", *args)
+        # with arguments the core's alone; without, also what a visitor and the server's memory feel
+        modules = ["mha_core.benchmark"] if args else ["mha_core.benchmark", "tests.bench.server", "tests.bench.screen"]
+        return max(python_m(module, *args) for module in modules)
     if command == "test-gpu":
         return python_m("pytest", "-m", "gpu", *args)
     return test(*args) if command == "test" else lint()

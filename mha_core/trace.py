@@ -7,7 +7,10 @@ whole pass, so that a note on a shape cannot become untrue. Nothing is kept on a
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import torch
@@ -38,7 +41,7 @@ def no_trace(name: str, value: Tensor, axes: str, expression: str = "") -> None:
     """Records nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """One recorded tensor.
 
@@ -70,26 +73,24 @@ class Trace:
     """
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
         self.sizes: dict[str, int] = {}
-        self._memory: set[tuple[torch.device, int]] = set()
+        self._recorded: list[tuple[str, str, str, Tensor]] = []
+        self._steps: list[Step] = []
 
     def __call__(self, name: str, value: Tensor, axes: str, expression: str = "") -> None:
         self._bind(name, value, axes)
-        memory = (value.device, value.untyped_storage().data_ptr())
-        self.steps.append(
-            Step(
-                name=name,
-                expression=expression,
-                axes=axes,
-                shape=tuple(value.shape),
-                strides=value.stride(),
-                contiguous=value.is_contiguous(),
-                is_view=memory in self._memory,
-                value=value.detach(),
-            )
-        )
-        self._memory.add(memory)
+        self._recorded.append((name, expression, axes, value.detach()))
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps so far. Built when asked for: the pass itself should pay as little as possible."""
+        memory = {_place(step.value) for step in self._steps}
+        for name, expression, axes, value in self._recorded[len(self._steps) :]:
+            shape, strides, contiguous = tuple(value.shape), value.stride(), value.is_contiguous()
+            is_view = _place(value) in memory
+            memory.add(_place(value))
+            self._steps.append(Step(name, expression, axes, shape, strides, contiguous, is_view, value))
+        return self._steps
 
     def __getitem__(self, name: str) -> Step:
         """The step of that name.
@@ -108,36 +109,33 @@ class Trace:
             raise SizeError(
                 f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}, which has {value.dim()} axes"
             )
-        for group, size in zip(groups, value.shape, strict=True):
-            known, unknown = 1, []
-            for letter in group:
-                if letter.isdigit():
-                    known *= int(letter)
-                elif letter in self.sizes:
-                    known *= self.sizes[letter]
-                else:
-                    unknown.append(letter)
+        for (factor, letters), size in zip(groups, value.shape, strict=True):
+            if factor == 1 and len(letters) == 1 and self.sizes.setdefault(letters[0], size) == size:
+                continue
+            unknown = [letter for letter in letters if letter not in self.sizes]
+            known = math.prod((self.sizes[letter] for letter in letters if letter in self.sizes), start=factor)
             if len(unknown) == 1 and known and size % known == 0:
                 self.sizes[unknown[0]] = size // known
             elif unknown or known != size:
-                bound = ", ".join(f"{letter}={self.sizes.get(letter, '?')}" for letter in group if not letter.isdigit())
+                bound = ", ".join(f"{letter}={self.sizes.get(letter, '?')}" for letter in letters)
                 raise SizeError(f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}; so far {bound}")
 
 
-def _groups(axes: str) -> list[list[str]]:
-    """ "b i (3 c)" -> [["b"], ["i"], ["3", "c"]]."""
-    groups: list[list[str]] = []
-    inside = False
-    for symbol in axes.replace("(", " ( ").replace(")", " ) ").split():
-        if symbol == "(":
-            inside = True
-            groups.append([])
-        elif symbol == ")":
-            inside = False
-        elif symbol not in AXES and not symbol.isdigit():
-            raise SizeError(f"axes {axes!r}: {symbol!r} is not an axis; the letters are {', '.join(AXES)}")
-        elif inside:
-            groups[-1].append(symbol)
-        else:
-            groups.append([symbol])
-    return groups
+def _place(value: Tensor) -> tuple[torch.device, int]:
+    """Which piece of memory a tensor reads."""
+    return value.device, value.untyped_storage().data_ptr()
+
+
+@lru_cache(maxsize=256)
+def _groups(axes: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """ "b i (3 c)" -> ((1, ("b",)), (1, ("i",)), (3, ("c",))): for each axis a factor and its letters."""
+    groups: list[tuple[int, tuple[str, ...]]] = []
+    for group in re.findall(r"\(.*?\)|\S+", axes):
+        symbols = group.strip("()").split()
+        strange = [symbol for symbol in symbols if symbol not in AXES and not symbol.isdigit()]
+        if strange or not symbols:
+            found = (strange or [group])[0]
+            raise SizeError(f"axes {axes!r}: {found!r} is not an axis; the letters are {', '.join(AXES)}")
+        factor = math.prod(int(symbol) for symbol in symbols if symbol.isdigit())
+        groups.append((factor, tuple(symbol for symbol in symbols if symbol in AXES)))
+    return tuple(groups)

@@ -52,7 +52,7 @@ def show() -> None:
 
 
 def compute(settings: Settings) -> tuple[Picture, list[str]]:
-    """The picture asked for; when the text cannot be used, that of the last one that could, and a sentence that says so."""
+    """The picture asked for; when the text cannot be used, that of the last one that could, and a sentence on it."""
     try:
         controls.check_length(settings.text)
         picture = cached.picture(settings)
@@ -89,7 +89,7 @@ def show_maps(
     *,
     chosen: bool,
 ) -> None:
-    """The map view with everything that it writes. `chosen`: the row in focus was chosen by the visitor, not by the page."""
+    """The map view with everything that it writes. `chosen`: the visitor, not the page, chose the row in focus."""
     run, settings = picture.run, picture.settings
     maps = packing.pack_maps(run.weights, run.tokens, settings.digest, at.layer)
     state = {
@@ -128,7 +128,7 @@ def show_maps(
 
 
 def on_act() -> None:
-    """Takes what the visitor did in the map view over into the bound controls, so that picture, controls and link agree."""
+    """Takes what the visitor did in the map view over into the bound controls: picture, controls and link agree."""
     event = canvas.take_event()
     controls.take_over(event)
     if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(PRESETS):

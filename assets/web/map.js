@@ -26,6 +26,7 @@ export class BigMap {
       if (at) {
         this.active = at;
         this.act.pick(...at);
+        this.point(at); // a finger has left by now, and its cell is not read out any more
       }
     };
     this.cell.onkeydown = (event) => this.key(event);

@@ -1,4 +1,4 @@
-"""Models and computed pictures, shared by all visitors of this process. No streamlit: the app warms this up before the first one."""
+"""Models and computed pictures, shared by all visitors of this process. No streamlit: the app warms this up."""
 
 from __future__ import annotations
 

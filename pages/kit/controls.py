@@ -1,8 +1,8 @@
-"""The controls that pages share. Each is bound to the link under its key; the keys are Headlight's public link format."""
+"""The controls that pages share. Each is bound to the link under its key; the keys are the public link format."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 import streamlit as st
@@ -54,7 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "pin": "",
     "big": False,
 }
-_BOUND = "query-params"
+_BOUND: Final = "query-params"
 
 
 # How long the sentence box waits for the next key. Streamlit's way to say so, live="100ms", imports pandas for the
@@ -69,7 +69,7 @@ def remember_link() -> None:
 
 
 def notices(**usable: bool) -> list[str]:
-    """One sentence for each value of the link that could not be used, answered once, and one when the link lacks something.
+    """One sentence for each value of the link that could not be used, answered once, and one on what the link lacks.
 
     Args:
         usable: for the controls of this page that are texts, whether the text could be used.
@@ -118,7 +118,7 @@ def sentence() -> str:
     """The sentence box, live: the maps follow the typing."""
     return st.text_input(
         "Sentence",
-        DEFAULTS["s"],
+        PRESETS[0],
         key="s",
         bind=_bound_if_short("s"),
         live=True,
@@ -148,7 +148,7 @@ def position() -> str:
 
 def temperature() -> float:
     """Softmax temperature."""
-    return st.slider("Softmax temperature", 0.1, 5.0, DEFAULTS["t"], 0.1, key="t", bind=_BOUND)
+    return st.slider("Softmax temperature", 0.1, 5.0, 1.0, 0.1, key="t", bind=_BOUND)
 
 
 def heads_off(layers: int, heads: int) -> tuple[tuple[int, int], ...]:
@@ -165,7 +165,7 @@ def head_name(layer: int, head: int) -> str:
 
 
 def device() -> str:
-    """The device, out of those present; the best one is "auto", which may fall back to the CPU when its memory is full."""
+    """The device, out of those present; the best one is "auto", which falls back to the CPU when its memory is full."""
     present = devices.available()
     chosen = st.segmented_control("Device", present, default=present[0], required=True, key="dev", bind=_BOUND)
     return "auto" if chosen == present[0] else str(chosen)
@@ -206,7 +206,7 @@ def too_long_for_link() -> tuple[str, ...]:
     return leave_out
 
 
-def _bound_if_short(key: str) -> Any:
+def _bound_if_short(key: str) -> Literal["query-params"] | None:
     """Binds a text to the link unless the link would grow too long; a text that is short again goes back into it."""
     long = key in too_long_for_link()
     was_long = st.session_state.get(f"long_{key}", False)

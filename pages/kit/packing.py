@@ -1,7 +1,7 @@
 """The two messages of the map view, as bytes: all maps as uint8, and the maps in focus as float32.
 
-Both start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the values begin at
-a multiple of 4. Equal pictures give equal bytes, so that an unchanged one is not sent again.
+Both start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the
+values begin at a multiple of 4. Equal pictures give equal bytes, so that an unchanged one is not sent again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ THUMBNAIL = 128
 def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
-    Above `ALL_LAYERS_UP_TO` tokens only `layer` goes whole; every map goes as a thumbnail whose pixels are the largest of their cells.
+    Above `ALL_LAYERS_UP_TO` tokens only `layer` goes whole, and every map as a thumbnail: each pixel the largest of
+    its cells.
     """
     layers, heads, n, _ = weights.shape
     whole = n <= ALL_LAYERS_UP_TO

@@ -1,4 +1,4 @@
-"""The sentences that are one click away. Sources: the five texts that Headlight grew out of, and Winograd's classic pair."""
+"""The sentences that are one click away: from the texts that Headlight grew out of, and Winograd's classic pair."""
 
 from __future__ import annotations
 

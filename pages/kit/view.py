@@ -1,4 +1,4 @@
-"""What is looked at in a picture, and its two compact texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
+"""What is looked at in a picture, and its two texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
 
 No streamlit and no torch: parsing and writing only. All numbers count from 0.
 """

@@ -1,4 +1,4 @@
-"""Where the browser's own files (js, css) lie and under which address they are served; the address changes with their content."""
+"""Where the browser's files (js, css) lie and under which address they are served; it changes with their content."""
 
 from __future__ import annotations
 

@@ -19,22 +19,64 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.bench.serving import Server, serve
 from tests.browser.chromium import find_chromium
 
-WORDS = "it is so we he on in at by up my no go do me us or an as if".split()
+WORDS = (
+    "it",
+    "is",
+    "so",
+    "we",
+    "he",
+    "on",
+    "in",
+    "at",
+    "by",
+    "up",
+    "my",
+    "no",
+    "go",
+    "do",
+    "me",
+    "us",
+    "or",
+    "as",
+    "if",
+)
 DRAWN = ".view[data-numbers]:not([data-numbers=''])"
 
 # A timer in the page: `start` at the first matching event, `end` after the frame in which `done` first holds.
 TIMER = """
 ([type, wanted]) => {
-  const view = document.querySelector('[data-testid="stBidiComponentRegular"], .stBidiComponent')
-  const find = (root) => { for (const e of root.querySelectorAll('*')) { if (e.matches('.view')) return e; if (e.shadowRoot) { const f = find(e.shadowRoot); if (f) return f; } } };
+  const find = (root) => {
+    for (const element of root.querySelectorAll('*')) {
+      if (element.matches('.view')) return element;
+      const inside = element.shadowRoot && find(element.shadowRoot);
+      if (inside) return inside;
+    }
+  };
   const shown = window.shown ??= find(document);
   window.timing = new Promise((resolve) => {
     let start = null;
     const before = shown.dataset.digest;
-    const listen = (event) => { if (event.isTrusted || wanted === 'any') { start ??= performance.now(); if (wanted === 'frame') frame(); } };
+    const listen = () => {
+      if (start !== null) return;
+      start = performance.now();
+      if (wanted === 'frame') finish();
+    };
     document.addEventListener(type, listen, true);
-    const frame = () => requestAnimationFrame(() => { const { port1, port2 } = new MessageChannel(); port1.onmessage = () => { document.removeEventListener(type, listen, true); resolve(performance.now() - start); }; port2.postMessage(0); });
-    if (wanted === 'digest') new MutationObserver((_, watch) => { if (shown.dataset.digest !== before && start !== null) { watch.disconnect(); frame(); } }).observe(shown, { attributes: true });
+    const finish = () => requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        document.removeEventListener(type, listen, true);
+        resolve(performance.now() - start);
+      };
+      port2.postMessage(0);
+    });
+    if (wanted === 'digest') {
+      new MutationObserver((_, watch) => {
+        if (shown.dataset.digest === before || start === null) return;
+        watch.disconnect();
+        finish();
+      }).observe(shown, { attributes: true });
+    }
   });
 }
 """
@@ -115,12 +157,11 @@ def measure_page(browser: Browser, server: Server, tokens: int, rounds: int) -> 
     page.wait_for_timeout(700)
     solos72 = [timed(page, "click", "frame", solo.click) for _ in range(12)]
     print(
-        f"      frames    hover {quantiles(hovers)}   enlarge {quantiles(enlarge)}   solo {quantiles(solos)}   hide {quantiles(hides)}"
-        f"   solo among 72 {quantiles(solos72)}"
+        f"      frames    hover {quantiles(hovers)}   enlarge {quantiles(enlarge)}   solo {quantiles(solos)}"
+        f"   hide {quantiles(hides)}   solo among 72 {quantiles(solos72)}"
     )
-    print(
-        f"      {page.locator('.status').inner_text()}; page heap {page.evaluate('() => performance.memory.usedJSHeapSize') / 2**20:.0f} MiB"
-    )
+    heap = page.evaluate("() => performance.memory.usedJSHeapSize") / 2**20
+    print(f"      {page.locator('.status').inner_text()}; page heap {heap:.0f} MiB")
     page.context.close()
 
 
@@ -156,13 +197,10 @@ def main() -> None:
         arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=Path(find_chromium()), args=arguments)
-        print(
-            f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms as median and 95th percentile"
-        )
+        print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
         starts = [measure_start(browser) for _ in range(max(3, options.rounds // 2))]
-        print(
-            f"process start → first painted map {statistics.median(s for s, _ in starts):.2f} s, memory then {statistics.median(m for _, m in starts):.0f} MiB"
-        )
+        seconds, memory = (statistics.median(values) for values in zip(*starts, strict=True))
+        print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB")
         with serve() as server:
             measure_typing(browser, server, options.rounds)
             for tokens in options.tokens:

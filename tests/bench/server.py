@@ -1,6 +1,6 @@
-"""Server time of a rerun: with and without the start-up freeze, and for ten visitors at once: `python -m tests.bench.server`.
+"""Server time of a rerun, with and without the start-up freeze, and for ten visitors: `python -m tests.bench.server`.
 
-A visitor here speaks Streamlit's own protocol over a websocket: it types a sentence and waits until the script has finished.
+A visitor here speaks Streamlit's own protocol over a websocket: it types a sentence and waits until the script has run.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import platform
 import statistics
 import threading
 import time
+from contextlib import ExitStack
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from tests.bench.screen import quantiles, sentence
 from tests.bench.serving import Server, serve
@@ -25,7 +27,9 @@ class Visitor:
 
     def __init__(self, server: Server) -> None:
         address = server.url.replace("http", "ws", 1) + "/_stcore/stream"
-        self.socket: ClientConnection = connect(address, subprotocols=["streamlit"], max_size=None)  # type: ignore[list-item]
+        self._open = ExitStack()
+        protocol = Subprotocol("streamlit")
+        self.socket = self._open.enter_context(connect(address, subprotocols=[protocol], max_size=None))
         self.box = ""
         self._run(BackMsg())
 
@@ -37,14 +41,14 @@ class Visitor:
         return self._run(message)
 
     def close(self) -> None:
-        self.socket.close()
+        self._open.close()
 
     def _run(self, message: BackMsg) -> float:
         message.rerun_script.query_string = ""
         start = time.perf_counter()
         self.socket.send(message.SerializeToString())
         while True:
-            answer = ForwardMsg.FromString(self.socket.recv())  # type: ignore[arg-type]
+            answer = ForwardMsg.FromString(self.socket.recv(decode=False))
             if answer.delta.new_element.text_input.label == "Sentence":
                 self.box = answer.delta.new_element.text_input.id
             if answer.WhichOneof("type") == "script_finished":
@@ -88,7 +92,8 @@ def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -
             thread.join()
         memory = server.memory()
     print(
-        f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: {quantiles(times)} ms; server memory then {memory:.0f} MiB"
+        f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: {quantiles(times)} ms;"
+        f" server memory then {memory:.0f} MiB"
     )
 
 

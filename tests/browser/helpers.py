@@ -121,7 +121,7 @@ class Watch:
 @lru_cache(maxsize=1)
 def core() -> Model:
     """The model that the pictures are compared with, in this process."""
-    return load_model("minilm", device=DEVICE)
+    return load_model("minilm")
 
 
 @lru_cache(maxsize=64)
@@ -176,7 +176,7 @@ class Explore:
 
     def shows(self, text: str = TIRED, **settings: Any) -> Run:
         """Waits for the picture of exactly these settings; returns what the core makes of them."""
-        wanted = Settings(text, **{"device": DEVICE, **settings})
+        wanted = Settings(text, **settings)
         try:
             self.settled(wanted.digest)
         except Exception as error:
@@ -246,11 +246,15 @@ class Explore:
 
     def cell_box(self, row: int, key: int) -> dict[str, float]:
         """The place of a cell of the enlarged map, in pixels of the page."""
+        # from the styles: a rectangle's sizes are rounded to 1/64 pixel, which adds up over hundreds of cells
         box: dict[str, float] = self.view.locator(".large .map .cell").evaluate(
             """(cell, [row, key]) => {
-              const at = cell.getBoundingClientRect();
+              const map = cell.closest(".map");
+              map.scrollIntoView({ block: "nearest", behavior: "instant" });
+              const [at, side] = [map.getBoundingClientRect(), parseFloat(cell.style.width)];
               const [i, j] = [cell.parentElement.getAttribute("aria-rowindex") - 1, cell.getAttribute("aria-colindex") - 1];
-              return { x: at.x + (key - j) * at.width, y: at.y + (row - i) * at.height, side: at.width };
+              const [x, y] = [parseFloat(cell.style.left), parseFloat(cell.style.top)];
+              return { x: at.x + x + (key - j) * side, y: at.y + y + (row - i) * side, side };
             }""",
             [row, key],
         )

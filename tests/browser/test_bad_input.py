@@ -1,0 +1,113 @@
+"""Anything may be typed or sent: it is shown as text, nothing in it runs or is loaded, and every limit is named."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .helpers import TIRED, Explore, core
+
+EVIL = [
+    "<script>window.ran = 1</script>",
+    "<img src=x onerror=window.ran=1>",
+    "<iframe srcdoc='<script>parent.ran = 1</script>'></iframe>",
+    "<svg/onload=window.ran=1> <b>bold</b> <a href=https://example.org>a</a>",
+    "![alt](https://example.org/a.png) [link](javascript:window.ran=1) **bold** `code` # head",
+    "$\\frac{1}{2}$ and $$x^2$$ :material/home: :red[red] &lt;b&gt; \\\\n",
+    "~ a~b~c~d~e~f ~",
+]
+ODD = [
+    "I ❤️ 👩‍👩‍👧‍👦 and 🏳️‍🌈 it 😀",
+    "שלום עולם it مرحبا بالعالم",
+    "\u202eevil it \u202c\u2066 hidden \u2069",
+    "Z\u0351\u036b\u0343\u036aa\u0322l\u0328g\u0489o\u0337 it e\u0301",
+    "日本語 한국어 ไทย it",
+    "\ufffd \u200b\u200d\ufeff it",
+]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_what_looks_like_code_is_text(explore: Explore, text: str) -> None:
+    explore.open(s=text, pin=f"3.1~none~trained~1~~{text}")
+    run = explore.shows(text)
+    assert explore.chips() == run.tokens
+    expect(explore.box).to_have_value(text)
+    explore.button("table").click()
+    explore.settled()
+    # up to 40 tokens the whole map, then the row in focus by weight: position, key, weight
+    listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 40 else None
+    heads = [row[0] for row in explore.table()] if listed is None else [listed[at] for at in sorted(listed)]
+    assert heads == run.tokens
+    explore.retype(f"{text} it")
+    explore.shows(f"{text} it")
+    assert explore.page.evaluate("window.ran") is None
+    assert explore.page.locator("iframe, .view img, .view script, .view svg, .view b, .view a").count() == 0
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_any_script_is_shown_as_the_model_reads_it(explore: Explore, text: str) -> None:
+    explore.open()
+    explore.retype(text)
+    run = explore.shows(text)
+    assert explore.chips() == run.tokens
+    expect(explore.box).to_have_value(text)
+    assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_nul_and_half_characters_from_a_link(explore: Explore) -> None:
+    explore.page.goto(f"{explore.url}/?s=a%00b%20it")
+    explore.settled()
+    assert explore.chips()[0] == "[CLS]"
+    explore.page.goto(f"{explore.url}/?s=%ED%A0%80%20it%FF")
+    explore.settled()
+    assert explore.chips()[-1] == "[SEP]"
+
+
+def test_an_empty_sentence_is_cls_and_sep(explore: Explore) -> None:
+    explore.open()
+    explore.retype("")
+    explore.shows("")
+    assert explore.chips() == ["[CLS]", "[SEP]"]
+    explore.wait_for_query(s=[""])
+    explore.page.reload()
+    explore.shows("")
+    explore.retype("   ")
+    explore.shows("   ")
+    assert explore.chips() == ["[CLS]", "[SEP]"]
+
+
+def test_100_000_characters(explore: Explore) -> None:
+    text = "it is long " * 9091
+    text = text[:100_000]
+    explore.open()
+    explore.retype(text)
+    notice = explore.view.locator(".notices p").first
+    expect(notice).to_have_text(
+        f"A sentence may have 2,000 characters, this one has 100,000; shorten it. The maps below still show “{TIRED}”."
+    )
+    expect(explore.box).to_have_value(text)
+    explore.shows()
+    explore.retype("short again")
+    explore.shows("short again")
+    assert not explore.notices()
+
+
+def test_too_many_tokens(explore: Explore) -> None:
+    text = "a b " * 300
+    got = len(core().tokenizer.encode(text).ids)
+    explore.open()
+    explore.retype(text)
+    notice = explore.view.locator(".notices p").first
+    expect(notice).to_contain_text(f"{got} tokens, special tokens included, but the model takes at most 512; shorten")
+    expect(explore.box).to_have_value(text)
+    explore.shows()
+    explore.lamp(3, 0).click()
+    explore.shows(heads_off=((3, 0),))
+    expect(notice).to_contain_text("at most 512")
+
+
+def test_one_endless_word_does_not_widen_the_page(explore: Explore) -> None:
+    explore.open()
+    explore.retype("x" * 1500)
+    explore.shows("x" * 1500)
+    assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,85 @@
+"""Headers on every answer, and visitors who do not meet."""
+
+from __future__ import annotations
+
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pages.kit import web
+
+from .conftest import NewPage
+from .helpers import HEALTH, TIRED, WIDE, Explore, Server, largest
+
+
+def headers_of(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return {name.lower(): value for name, value in answer.headers.items()}
+
+
+@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/view.js", HEALTH, "/explore"])
+def test_security_headers(server: Server, path: str) -> None:
+    headers = headers_of(server.url + path)
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'self'"
+    assert policy["object-src"] == policy["frame-src"] == policy["frame-ancestors"] == "'none'"
+    assert "'unsafe-inline'" not in policy["script-src"]
+    assert "'unsafe-eval'" not in policy["script-src"]
+    assert not [part for value in policy.values() for part in value.split() if part in ("*", "http:", "https:")]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize("path", ["/../app.py", "/..%2f..%2fapp.py", "/%2e%2e/%2e%2e/pyproject.toml"])
+def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> None:
+    with urllib.request.urlopen(f"{server.url}{web.PREFIX}{path}", timeout=20) as answer:
+        body = answer.read()  # Streamlit answers unknown paths with its page
+    assert b"lifespan" not in body
+    assert b"build-system" not in body
+
+
+def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewPage) -> None:
+    other = new_page()
+    explore.open()
+    other.open()
+    explore.retype("it is mine")
+    other.button(WIDE).click()
+    other.lamp(3, 5).click()
+    explore.tile(3, 2).locator(".square").click()
+    mine = explore.shows("it is mine")
+    theirs = other.shows(WIDE, heads_off=((3, 5),))
+    assert explore.badges() == largest(mine, 3, 2, mine.tokens.index("it"))
+    assert other.badges() == largest(theirs, 3, 1, theirs.tokens.index("it"))
+    explore.button("compare now").click()
+    explore.settled()
+    assert other.figures()[3] == ""
+
+
+def test_two_tabs_of_one_browser_are_two_visits(explore: Explore) -> None:
+    explore.open()
+    tab = Explore(explore.page.context.new_page(), explore.url)
+    tab.open(mask="causal")
+    tab.shows(mask="causal")
+    explore.lamp(3, 0).click()
+    explore.shows(heads_off=((3, 0),))
+    tab.layer(0).click()
+    tab.shows(mask="causal")
+    tab.page.close()
+
+
+def test_no_sentence_is_logged(explore: Explore, server: Server) -> None:
+    secret = "kestrel umbrella quotient"
+    explore.open(s=secret)
+    explore.shows(secret)
+    explore.retype(f"{secret} {TIRED}")
+    explore.shows(f"{secret} {TIRED}")
+    assert "kestrel" not in server.log.read_text("utf-8", "replace")
+
+
+def test_many_askers_at_once_get_the_page(server: Server) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: headers_of(server.url)["content-type"], range(24))) == {
+            "text/html; charset=utf-8"
+        }
