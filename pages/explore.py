@@ -111,7 +111,7 @@ def show_maps(
         "figures": text.figures(
             picture, model, cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
         ),
-        "status": text.status(picture, len(maps)),
+        "status": text.status(picture, model, len(maps)),
         "pin": None,
     }
     focus = [run.weights[at.layer, at.head]]
@@ -136,7 +136,8 @@ def on_act() -> None:
     if "pin" in event:
         st.session_state["pin"] = st.session_state["pin_now"] if event["pin"] else ""
     st.session_state["compare"] = event.get("compare") is True
-    st.session_state["heard"] = event.get("turn", 0)
+    turn = event.get("turn")
+    st.session_state["heard"] = turn if isinstance(turn, int) else 0
 
 
 def show_about(model: Model, picture: Picture, at: view.At) -> None:

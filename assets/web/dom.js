@@ -29,6 +29,21 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(parent.children[index], item, index));
 }
 
+/** Marks a row or column of cells: a frame, or a tick at both ends where a frame would cover what it marks. */
+export function frame(context, x, y, width, height, colour) {
+  const thin = Math.min(width, height);
+  if (thin >= 6) {
+    context.lineWidth = 2;
+    context.strokeStyle = colour;
+    context.strokeRect(x, y, width, height);
+    return;
+  }
+  context.fillStyle = colour;
+  const wide = Math.max(2, thin);
+  if (width > height) for (const end of [x - 6, x + width]) context.fillRect(end, y + thin / 2 - wide / 2, 6, wide);
+  else for (const end of [y - 6, y + height]) context.fillRect(x + thin / 2 - wide / 2, end, wide, 6);
+}
+
 /** A canvas sized in CSS pixels and drawn in device pixels; returns its cleared context. */
 export function contextOf(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;

@@ -1,6 +1,6 @@
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
-import { contextOf, fill, h, setAttribute, setText } from "./dom.js";
+import { contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
 import { picture } from "./colour.js";
 import { pooled, trimmed } from "./packets.js";
 
@@ -123,9 +123,7 @@ export class HeadsGrid {
     const size = this.maps.n - first - last;
     if (index >= 0 && row >= first && row - first < size && !this.isAway(this.shown[index].join("."))) {
       const { x, y, side } = this.rects[index];
-      context.strokeStyle = inks.query;
-      context.lineWidth = 1.5;
-      context.strokeRect(x, y + ((row - first) * side) / size, side, Math.max(1, side / size));
+      frame(context, x, y + ((row - first) * side) / size, side, side / size, inks.query);
     }
   }
 

@@ -1,9 +1,9 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
-import { contextOf, h, setAttribute } from "./dom.js";
+import { contextOf, frame, h, setAttribute } from "./dom.js";
 import { inkOn, picture } from "./colour.js";
 import { pooled, trimmed } from "./packets.js";
-import { number, spoken } from "./words.js";
+import { number } from "./words.js";
 
 const LEAN = Math.PI / 3; // of the column labels
 const LONGEST_LABEL = 12;
@@ -67,14 +67,11 @@ export class BigMap {
     context.drawImage(picture(pooled(cut, side * (window.devicePixelRatio || 1)), shown.theme, shown.scale), this.left, this.top, side, side);
     this.drawCells(context, cut, unit);
     this.drawLabels(context, font);
-    context.lineWidth = 2;
     if (row >= first && row - first < n) {
-      context.strokeStyle = inks.query;
-      context.strokeRect(this.left, this.top + (row - first) * this.step, side, Math.max(2, this.step));
+      frame(context, this.left, this.top + (row - first) * this.step, side, this.step, inks.query);
     }
     if (key !== null && key >= first && key - first < n) {
-      context.strokeStyle = inks.key;
-      context.strokeRect(this.left + (key - first) * this.step, this.top, Math.max(2, this.step), side);
+      frame(context, this.left + (key - first) * this.step, this.top, this.step, side, inks.key);
     }
     if (!this.active || this.active[0] >= tokens.length || this.active[1] >= tokens.length) this.active = [Math.max(row, first), Math.max(key ?? 0, first)];
     this.describe();
@@ -190,7 +187,7 @@ export class BigMap {
   say([i, j]) {
     const { tokens, weights, forbids } = this.shown;
     const weight = weights ? number(weights[i * tokens.length + j]) : "…";
-    return `${spoken(tokens[i])} → ${spoken(tokens[j])} ${weight}${forbids(i, j) ? ", not allowed by the mask" : ""}`;
+    return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? ", not allowed by the mask" : ""}`;
   }
 
   describe() {

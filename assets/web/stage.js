@@ -6,7 +6,7 @@ import { HeadsGrid } from "./heads.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
 import { fillTable } from "./table.js";
-import { forbids, number, ranked, story, total } from "./words.js";
+import { forbids, number, quoted, ranked, story, total } from "./words.js";
 
 const NARROW = 760;
 const SCALES = [
@@ -395,7 +395,7 @@ export class View {
     setText(
       p.sum,
       first || last
-        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${own} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`
+        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`
         : "",
     );
     const lines = story(maps.tokens, at.row, row);

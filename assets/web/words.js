@@ -14,23 +14,23 @@ export function ranked(row) {
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. */
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
 
-export function spoken(token) {
-  return token === "" ? "empty" : token;
-}
+/** A token inside a sentence, where a comma or an apostrophe would be taken for the sentence's own. */
+export const quoted = (token) => `“${token}”`;
 
 /** One line each on what the row in focus makes of query, key and value. */
 export function story(tokens, row, weights) {
-  const own = tokens[row];
+  const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
+  const winner = quoted(tokens[best]);
   const nobody = weight === 0;
   return [
     ["query", `what ${own} is looking for: its row of the map.`],
-    ["key", nobody ? "what each token offers; here none may be looked at." : `what each token offers; ${tokens[best]} fits this query best.`],
+    ["key", nobody ? "what each token offers; here none may be looked at." : `what each token offers; ${winner} fits this query best.`],
     [
       "value",
       nobody
         ? "what is handed on; here nothing."
-        : `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${tokens[best]}.`,
+        : `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${winner}.`,
     ],
   ];
 }

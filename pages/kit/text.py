@@ -32,10 +32,11 @@ def figures(picture: Picture, model: Model, difference: float | None) -> list[di
     ]
 
 
-def status(picture: Picture, sent: int) -> str:
-    """Device, compute time, bytes."""
+def status(picture: Picture, model: Model, sent: int) -> str:
+    """Device, compute time, bytes, and how much of the limit is used."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
-    return f"{picture.run.device} · {picture.seconds * 1000:.1f} ms compute · {size} of maps"
+    tokens = f"{len(picture.run.tokens)} of at most {model.sizes.max_len} tokens"
+    return f"{picture.run.device} · {picture.seconds * 1000:.1f} ms compute · {size} of maps · {tokens}"
 
 
 def label(settings: Settings) -> str:

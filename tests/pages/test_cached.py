@@ -1,0 +1,142 @@
+"""Pictures are shared between visitors and bounded in memory and number of passes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import torch
+from cachetools import LRUCache
+
+from mha_core import Model, Run
+from pages.kit import cached
+from pages.kit.cached import Picture, Settings
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(cached, "_pictures", LRUCache(cached.CACHE_BYTES, getsizeof=lambda kept: kept.nbytes))
+    yield
+
+
+def count_passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    passes: list[str] = []
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        passes.append(text)
+        return run(self, text, **options)
+
+    monkeypatch.setattr(Model, "run", counted)
+    return passes
+
+
+def test_a_picture_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = count_passes(monkeypatch)
+    first = cached.picture(Settings("one of a kind"))
+    assert cached.picture(Settings("one of a kind")) is first
+    assert passes == ["one of a kind"]
+
+
+def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
+    base = Settings("it")
+    others = [
+        Settings("It"),
+        Settings("it", "causal"),
+        Settings("it", position="none"),
+        Settings("it", temperature=2.0),
+        Settings("it", heads_off=((0, 0),)),
+        Settings("it", device="cpu"),
+    ]
+    assert len({base, *others}) == 7
+    assert len({settings.digest for settings in (base, *others)}) == 7
+    assert Settings("it").digest == base.digest
+    assert Settings("it", "causal", device="cpu").untouched == Settings("it", device="cpu")
+    assert Settings("\ud800").digest
+
+
+def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cached.CACHE_BYTES <= 200 * 2**20
+    size = cached.picture(Settings("a a a a")).nbytes
+    small: LRUCache[Settings, Picture] = LRUCache(2 * size, getsizeof=lambda kept: kept.nbytes)
+    monkeypatch.setattr(cached, "_pictures", small)
+    for text in ("a a a a", "b b b b", "c c c c"):
+        cached.picture(Settings(text))
+        assert small.currsize <= small.maxsize
+    assert [settings.text for settings in small] == ["b b b b", "c c c c"]
+
+
+def test_a_picture_larger_than_the_cache_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached, "CACHE_BYTES", 10)
+    monkeypatch.setattr(cached, "_pictures", LRUCache(10, getsizeof=lambda kept: kept.nbytes))
+    assert cached.picture(Settings("too large to keep")).run.tokens
+    assert not cached._pictures
+
+
+def test_the_size_of_a_picture_is_that_of_its_tensors() -> None:
+    picture = cached.picture(Settings("how are you"))
+    assert picture.nbytes == picture.run.weights.nbytes + picture.run.hidden.nbytes
+
+
+def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
+    assert cached.picture(Settings("how are you")).cosine == pytest.approx(1, abs=1e-6)
+    assert cached.picture(Settings("how are you", position="none")).cosine < 0.999
+
+
+def test_no_more_than_four_passes_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cached.PASSES_AT_ONCE == 4
+    inside, most, lock = 0, 0, threading.Lock()
+    full = threading.Event()
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+            if inside == cached.PASSES_AT_ONCE:
+                full.set()
+        full.wait(20)  # until four are in: a fifth would be counted
+        try:
+            return run(self, text, **options)
+        finally:
+            with lock:
+                inside -= 1
+
+    monkeypatch.setattr(Model, "run", counted)
+    with ThreadPoolExecutor(8) as pool:
+        pictures = list(pool.map(cached.picture, [Settings(f"visitor {number}") for number in range(8)]))
+    assert len({picture.settings.text for picture in pictures}) == 8
+    assert most == cached.PASSES_AT_ONCE
+
+
+def test_many_visitors_get_equal_numbers(model: Model) -> None:
+    wanted = model.run("how are you", mask="causal").weights
+    with ThreadPoolExecutor(6) as pool:
+        for picture in pool.map(lambda _: cached.picture(Settings("how are you", "causal")), range(12)):
+            assert torch.equal(picture.run.weights, wanted)
+
+
+def test_a_model_is_loaded_once_for_each_device() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(model) for model in pool.map(cached.model_on, ["auto"] * 8)}) == 1
+
+
+def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached, "_differences", LRUCache(4))
+    calls: list[str] = []
+
+    def difference(_: Model, text: str) -> float:
+        calls.append(text)
+        return 1e-6
+
+    monkeypatch.setattr(cached.compare, "difference_to_transformers", difference)
+    plain, masked = Settings("how are you"), Settings("how are you", "causal")
+    assert cached.difference_to_transformers(plain, ask=False) is None
+    assert cached.difference_to_transformers(plain, ask=True) == 1e-6
+    assert cached.difference_to_transformers(masked, ask=False) == 1e-6, "it is the untouched model's"
+    assert cached.difference_to_transformers(masked, ask=True) == 1e-6
+    assert calls == ["how are you"]

@@ -1,0 +1,61 @@
+"""The pinned picture's text, and the length of a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mha_core.errors import HeadlightError
+from pages.kit.cached import Settings
+from pages.kit.controls import LONGEST_TEXT, POSITIONS, check_length, parse_pin, pin_text
+from pages.kit.view import At
+
+LAYERS, HEADS = 6, 12
+pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
+settings = st.builds(
+    Settings,
+    st.text(max_size=60),
+    st.sampled_from(["none", "causal", "window:3"]),
+    st.sampled_from(sorted(POSITIONS.values())),
+    st.integers(1, 50).map(lambda tenths: tenths / 10),
+    st.sets(pairs).map(lambda heads: tuple(sorted(heads))),
+    st.just("auto"),
+)
+
+
+@given(settings, pairs, st.integers(0, 99))
+def test_pin_round_trip(kept: Settings, pair: tuple[int, int], row: int) -> None:
+    at = At(*pair, row)
+    assert parse_pin(pin_text(kept, str(at)), "auto", LAYERS, HEADS) == (kept, at)
+
+
+@given(st.text(max_size=40) | st.text("~.0123456789-", max_size=40))
+def test_garbage_is_no_pin_or_a_whole_one(text: str) -> None:
+    parsed = parse_pin(text, "auto", LAYERS, HEADS)
+    if parsed is not None:
+        assert parse_pin(pin_text(parsed[0], str(parsed[1])), "auto", LAYERS, HEADS) == parsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "3.1~none~trained~1~",
+        "9.9~none~trained~1~~it",
+        "3.1~none~elsewhere~1~~it",
+        "3.1~none~trained~nan~~it",
+        "3.1~none~trained~inf~~it",
+        "3.1~none~trained~0~~it",
+        "3.1~none~trained~1~9.9~it",
+        f"3.1~none~trained~1~~{'x' * (LONGEST_TEXT + 1)}",
+    ],
+)
+def test_what_is_no_pin(text: str) -> None:
+    assert parse_pin(text, "auto", LAYERS, HEADS) is None
+
+
+def test_check_length_names_both_numbers() -> None:
+    check_length("x" * LONGEST_TEXT)
+    with pytest.raises(HeadlightError, match=r"2,000 characters, this one has 2,001"):
+        check_length("x" * (LONGEST_TEXT + 1))

@@ -1,0 +1,60 @@
+"""Words computed from what is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from mha_core import Model
+from mha_core.errors import HeadlightError
+from mha_core.pretrained import MINILM_SHA256
+from pages.kit import cached, text
+from pages.kit.cached import Settings
+
+TEXT = "it is short"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings(TEXT), "as trained"),
+        (Settings(TEXT, mask="window:3"), "mask window 3"),
+        (Settings(TEXT, position="none"), "no positions"),
+        (Settings(TEXT, position="sinusoidal"), "sinusoidal positions"),
+        (Settings(TEXT, temperature=0.5), "temperature 0.5"),
+        (Settings(TEXT, heads_off=((0, 0),)), "1 head off"),
+        (Settings(TEXT, "causal", heads_off=((0, 0), (0, 1))), "mask causal, 2 heads off"),
+    ],
+)
+def test_label(settings: Settings, words: str) -> None:
+    assert text.label(settings) == words
+
+
+def test_sentence() -> None:
+    assert text.sentence(HeadlightError("50 tokens, too many")) == "50 tokens, too many."
+
+
+def test_figures_are_the_pictures(model: Model) -> None:
+    picture = cached.picture(Settings(TEXT, heads_off=((0, 0), (2, 3))))
+    cosine, off, worst, difference = text.figures(picture, model, None)
+    untouched = model.run(TEXT).sentence
+    assert float(cosine["value"]) == pytest.approx(float(picture.run.sentence @ untouched), abs=6e-4)
+    assert off["value"] == "2 of 72"
+    sums = picture.run.weights.sum(-1).flatten()
+    assert float(worst["value"]) == pytest.approx(float(sums[(sums - 1).abs().argmax()]), abs=1e-6)
+    assert difference["value"] == ""
+    assert text.figures(picture, model, 0.0)[3]["value"] == "0"
+    assert text.figures(picture, model, 1.25e-6)[3]["value"] == "1.2e-06"
+
+
+def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None:
+    about = text.about(model, cached.picture(Settings(TEXT, "causal")), link="/?mask=causal")
+    assert about["link"] == "/?mask=causal"
+    assert about["sha256 of the weights"] == MINILM_SHA256
+    assert about["settings"] == "mask causal; 5 tokens"
+    assert int(about["threads"]) >= 1
+    assert "float32" in about["device"]
+
+
+@pytest.mark.parametrize(("sent", "words"), [(15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")])
+def test_status(sent: int, words: str) -> None:
+    assert text.status(cached.picture(Settings(TEXT)), sent).endswith(f" ms compute · {words} of maps")

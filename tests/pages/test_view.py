@@ -1,0 +1,78 @@
+"""The compact texts of the link: what is written is read back, and nothing else is read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.kit.view import DEFAULT_AT, At, Look, parse_at, parse_heads, parse_look, write_heads
+
+LAYERS, HEADS = 6, 12
+pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
+numbers = st.integers(0, 511)
+ats = st.one_of(
+    st.builds(lambda pair: At(*pair), pairs),
+    st.builds(lambda pair, row: At(*pair, row), pairs, numbers),
+    st.builds(lambda pair, row, key: At(*pair, row, key), pairs, numbers, numbers),
+)
+looks = st.builds(
+    Look,
+    st.sampled_from(["root", "linear", "own"]),
+    st.frozensets(st.sampled_from(["nospecials", "all", "table", "sort"])),
+    st.frozensets(pairs),
+    st.none() | pairs,
+)
+garbage = st.text(st.characters(), max_size=30) | st.text("0123456789.-_~hidesolo", max_size=20)
+
+
+@given(ats)
+def test_at_round_trip(at: At) -> None:
+    assert parse_at(str(at), LAYERS, HEADS) == at
+
+
+@given(looks)
+def test_look_round_trip(look: Look) -> None:
+    assert parse_look(str(look), LAYERS, HEADS) == look
+
+
+@given(st.frozensets(pairs))
+def test_heads_round_trip(heads: frozenset[tuple[int, int]]) -> None:
+    assert parse_heads(write_heads(heads), LAYERS, HEADS) == tuple(sorted(heads))
+
+
+@given(garbage)
+def test_garbage_is_read_as_nothing_or_as_what_it_says(text: str) -> None:
+    at, look, heads = (read(text, LAYERS, HEADS) for read in (parse_at, parse_look, parse_heads))
+    assert at is None or parse_at(str(at), LAYERS, HEADS) == at
+    assert look is None or parse_look(str(look), LAYERS, HEADS) == look
+    assert heads is None or parse_heads(write_heads(heads), LAYERS, HEADS) == heads
+
+
+@pytest.mark.parametrize(
+    "text", ["", "3", "3.", "3.1.", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "99999.1", "3.1.x", " 3.1"]
+)
+def test_what_is_no_place(text: str) -> None:
+    assert parse_at(text, LAYERS, HEADS) is None
+
+
+@pytest.mark.parametrize("text", ["_", "root_", "hide", "solo", "solo1.1-1.2", "hide9.9", "Linear", "all table", "x"])
+def test_what_is_no_look(text: str) -> None:
+    assert parse_look(text, LAYERS, HEADS) is None
+
+
+@given(ats, st.lists(st.sampled_from(["[CLS]", "it", "the", "[SEP]"]), min_size=2, max_size=20))
+def test_a_place_always_fits_the_sentence(at: At, tokens: list[str]) -> None:
+    on = at.on(tokens)
+    assert on.row is not None
+    assert 0 <= on.row < len(tokens)
+    assert on.key is None or 0 <= on.key < len(tokens)
+    assert (on.layer, on.head) == (at.layer, at.head)
+
+
+def test_the_row_chosen_is_the_first_it_or_the_first_word() -> None:
+    assert At(0, 0).on(["[CLS]", "so", "it", "it", "[SEP]"]).row == 2
+    assert At(0, 0).on(["[CLS]", "so", "[SEP]"]).row == 1
+    assert At(0, 0).on(["[CLS]", "[SEP]"]).row == 1
+    assert At(0, 0, 9, 1).on(["[CLS]", "it", "[SEP]"]) == At(0, 0, 1)
+    assert parse_at(DEFAULT_AT, LAYERS, HEADS) == At(3, 1)
