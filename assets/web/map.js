@@ -60,7 +60,11 @@ export class BigMap {
     this.element.style.height = `${height}px`;
     contextOf(this.over, width, height);
     const context = contextOf(this.base, width, height);
-    if (!n) return;
+    this.cell.hidden = !n;
+    if (!n) {
+      this.active = null;
+      return;
+    }
 
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;

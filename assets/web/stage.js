@@ -21,6 +21,7 @@ const button = (text, onclick, props = {}) => h("button", { type: "button", oncl
 export class View {
   constructor(root) {
     this.turn = 0;
+    this.wishes = [];
     this.send = () => {};
     this.maps = this.focus = null;
     this.at = { layer: 0, head: 0, row: 0, key: null };
@@ -141,6 +142,7 @@ export class View {
   go(change) {
     if (change.row !== undefined) this.chosen = true;
     Object.assign(this.at, change);
+    if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
     this.redraw();
     this.tell({});
   }
@@ -173,8 +175,12 @@ export class View {
 
   tell(extra) {
     this.turn += 1;
-    const at = "preset" in extra ? writeAt(this.at, false) : writeAt(this.at, this.chosen);
-    this.send({ turn: this.turn, at, look: writeLook(this.look), off: [...this.off].join("-"), ...extra });
+    // an event that the server has not heard yet is replaced by the next one, which brings its wish along
+    this.wishes = this.wishes.filter(({ turn }) => turn > (this.focus?.heard ?? 0));
+    this.wishes.push({ turn: this.turn, extra });
+    const wish = Object.assign({}, ...this.wishes.map((told) => told.extra));
+    const at = "preset" in wish ? writeAt(this.at, false) : writeAt(this.at, this.chosen);
+    this.send({ turn: this.turn, at, look: writeLook(this.look), off: [...this.off].join("-"), ...wish });
   }
 
   async copyLink() {
@@ -381,10 +387,9 @@ export class View {
   drawWords(first, last) {
     const { parts: p, maps, at, weights } = this;
     const own = maps.tokens[at.row];
-    if (!weights) {
-      setText(p.sum, "…");
-      return;
-    }
+    // until the numbers of this head have come, those of another one must not stand here
+    setAttribute(this.element, "data-waiting", weights ? null : "");
+    if (!weights) return;
     const row = weights.subarray(at.row * maps.n, (at.row + 1) * maps.n);
     const best = ranked(row).slice(0, 5).filter(([, weight]) => weight > 0);
     setText(p.looks.querySelector(".who"), own);
@@ -392,12 +397,11 @@ export class View {
     fill(p.looks.querySelector(".list"), best, () => h("span", { class: "badge key" }), (element, [key, weight]) =>
       setText(element, `${maps.tokens[key]} ${number(weight)}`),
     );
-    setText(
-      p.sum,
-      first || last
-        ? `[CLS] and [SEP] are not shown; rows are not renormalised: what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`
-        : "",
-    );
+    const hiddenRow = at.row < first || at.row >= maps.n - last;
+    const part = hiddenRow
+      ? `row ${quoted(own)} itself is not shown.`
+      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
+    setText(p.sum, first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "");
     const lines = story(maps.tokens, at.row, row);
     p.story.querySelectorAll("dd").forEach((element, index) => setText(element, lines[index][1]));
     this.say(`Layer ${at.layer}, head ${at.head}. ${own} looks at ${best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`).join(", ") || "nothing"}.`);

@@ -133,11 +133,11 @@ def mask() -> str:
         "Mask", ["none", "causal", "window"], default="none", required=True, key="mask", bind=_BOUND
     )
     if kind != "window":
-        return str(kind)
+        return str(kind or "none")
     width = st.number_input(
         "Window width: keys fewer than this many steps away", 1, 512, DEFAULTS["w"], key="w", bind=_BOUND
     )
-    return f"window:{width}"
+    return f"window:{width or DEFAULTS['w']}"
 
 
 def position() -> str:
@@ -168,7 +168,7 @@ def device() -> str:
     """The device, out of those present; the best one is "auto", which falls back to the CPU when its memory is full."""
     present = devices.available()
     chosen = st.segmented_control("Device", present, default=present[0], required=True, key="dev", bind=_BOUND)
-    return "auto" if chosen == present[0] else str(chosen)
+    return "auto" if chosen in (None, present[0]) else str(chosen)
 
 
 def large_type() -> bool:

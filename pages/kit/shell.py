@@ -9,11 +9,13 @@ PAGES = [st.Page("../explore.py", title="Explore", url_path="explore", default=T
 st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
 page = st.navigation(PAGES, position="hidden")
 try:
-    from mha_core.errors import HeadlightError
+    from mha_core.errors import HeadlightError, WeightsFileError
 
     try:
         page.run()
-    except HeadlightError as error:
+    except WeightsFileError as error:
         st.error(f"The model cannot be loaded: {error}.")
+    except HeadlightError as error:
+        st.error(f"This cannot be shown: {error}.")
 except ImportError as error:
     st.error(f"The package {error.name} is missing. Set Headlight up again with `make run`, then reload this page.")

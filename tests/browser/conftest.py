@@ -1,4 +1,4 @@
-"""A server, a browser, and pages that are watched: an error in the console or a request to anyone else fails the test."""
+"""A server, a browser, and watched pages: an error in the console or a request to anyone else fails the test."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def watched() -> Iterator[Callable[[Page, str], Page]]:
 
 @pytest.fixture
 def new_page(browser: Browser, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewPage]:
-    """Opens a page in a browser context of its own; `options` are Playwright's for the context, `url` another server."""
+    """Opens a page in a browser context of its own, with Playwright's `options`; `url` names another server."""
     with ExitStack() as contexts:
 
         def make(url: str | None = None, **options: Any) -> Explore:

@@ -252,7 +252,8 @@ class Explore:
               const map = cell.closest(".map");
               map.scrollIntoView({ block: "nearest", behavior: "instant" });
               const [at, side] = [map.getBoundingClientRect(), parseFloat(cell.style.width)];
-              const [i, j] = [cell.parentElement.getAttribute("aria-rowindex") - 1, cell.getAttribute("aria-colindex") - 1];
+              const i = cell.parentElement.getAttribute("aria-rowindex") - 1;
+              const j = cell.getAttribute("aria-colindex") - 1;
               const [x, y] = [parseFloat(cell.style.left), parseFloat(cell.style.top)];
               return { x: at.x + x + (key - j) * side, y: at.y + y + (row - i) * side, side };
             }""",

@@ -1,4 +1,4 @@
-"""A package that is missing or damaged: the server starts, its health is ok, and the page says the remedy in one sentence."""
+"""A package that is missing or damaged: the server starts, and the page says the remedy in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every control that changes the numbers: the picture is the core's for exactly these settings, and the link says so."""
+"""Every control that changes the numbers: the picture is the core's for exactly these settings, as the link says."""
 
 from __future__ import annotations
 

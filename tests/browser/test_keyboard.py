@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from .helpers import PRESETS, TIRED, Explore, largest, written
+from pages.kit.presets import PRESETS
+
+from .helpers import TIRED, Explore, largest, written
 
 
 def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:

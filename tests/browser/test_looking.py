@@ -1,4 +1,4 @@
-"""What is only looked at: layers, scales, special tokens, order, hidden heads, the pinned picture. No number changes."""
+"""What is only looked at: layers, scales, special tokens, order, hidden heads, a pinned picture. No number changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from mha_core import Run
 
-from .helpers import TIRED, WIDE, Explore, largest
+from .helpers import TIRED, WIDE, Explore, largest, written
 
 
 def given(run: Run, layer: int, row: int, key: int) -> list[int]:
@@ -96,7 +96,7 @@ def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_
     shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
     assert explore.view.locator(".sum").inner_text() == (
         f"[CLS] and [SEP] are not shown; rows are not renormalised: "
-        f"what is shown of row it sums to {shown:.2f} of {whole:.2f}."
+        f"what is shown of row “it” sums to {shown:.2f} of {whole:.2f}."
     )
     expect(explore.button("show special tokens")).to_have_attribute("aria-pressed", "false")
     assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
@@ -106,8 +106,16 @@ def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_
 def test_a_sentence_of_special_tokens_only_can_hide_them(explore: Explore) -> None:
     explore.open(look="nospecials", s="x")
     explore.retype("")
-    explore.shows("")
+    run = explore.shows("")
     assert explore.chips() == ["[CLS]", "[SEP]"]
+    # an empty map has no cell to walk to; the tab stop goes on to what comes after it
+    expect(explore.view.locator(".large .map .cell")).to_be_hidden()
+    explore.button("on in the model").focus()
+    for key in ("Tab", "ArrowRight", "Enter"):
+        explore.page.keyboard.press(key)
+    explore.button("show special tokens").click()
+    explore.settled()
+    assert explore.hover(1, 0) == f"[SEP] → [CLS] {written(float(run.weights[3, 1, 1, 0]))}"
 
 
 def test_sort_by_the_row_in_focus(explore: Explore) -> None:
@@ -194,6 +202,32 @@ def test_pin_keeps_a_picture_beside_the_next(explore: Explore) -> None:
     explore.wait_for_query(pin=None, s=[WIDE])
     explore.button(TIRED).click()
     explore.shows()
+
+
+def test_clicks_in_the_same_moment_are_all_heard(explore: Explore) -> None:
+    explore.open()
+    explore.view.evaluate(
+        """view => {
+          const click = (text) => [...view.querySelectorAll("button")].find((one) => one.textContent === text).click();
+          click("pin");
+          view.querySelectorAll(".presets button")[1].click();
+          view.querySelector('[data-head="3.5"] .lamp').click();
+          click("linear");
+        }"""
+    )
+    explore.shows(WIDE, heads_off=((3, 5),))
+    expect(explore.box).to_have_value(WIDE)
+    assert run_row(explore) == "pinned: it → animal 0.64"
+    explore.wait_for_query(look=["linear"], off=["L3 H5"], s=[WIDE])
+    # what was heard once is not asked for again
+    explore.button("unpin").first.click()
+    explore.settled()
+    explore.retype("it is mine")
+    explore.shows("it is mine", heads_off=((3, 5),))
+    explore.layer(2).click()
+    explore.settled()
+    expect(explore.box).to_have_value("it is mine")
+    expect(explore.view.locator(".pinned")).to_be_hidden()
 
 
 def run_row(explore: Explore) -> str:

@@ -30,14 +30,16 @@ CONTRASTS = """() => {
   const under = (element) => {
     const layers = [];
     for (let at = element; at; at = parent(at)) layers.push(rgba(getComputedStyle(at).backgroundColor));
-    return layers.reverse().reduce((low, [r, g, b, a]) => [r, g, b].map((c, n) => c * a + low[n] * (1 - a)), [255, 255, 255]);
+    const over = (low, [r, g, b, a]) => [r, g, b].map((c, n) => c * a + low[n] * (1 - a));
+    return layers.reverse().reduce(over, [255, 255, 255]);
   };
   const found = [];
   const walk = (root) => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) walk(element.shadowRoot);
-      const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join("");
-      if (!text || ["STYLE", "SCRIPT", "NOSCRIPT"].includes(element.tagName) || element.closest("[disabled], .aloud, [data-testid=stSliderThumbValue]")) continue;
+      const text = [...element.childNodes].map((node) => (node.nodeType === 3 ? node.data.trim() : "")).join("");
+      if (!text || element.closest("style, script, noscript, [disabled], .aloud")) continue;
+      if (element.closest("[data-testid=stSliderThumbValue]")) continue; // hangs over its own thumb
       if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
       const box = element.getBoundingClientRect();
       if (box.width < 3 || box.height < 3) continue;
@@ -56,9 +58,9 @@ SMALL_TARGETS = """() => {
   const walk = (root) => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) walk(element.shadowRoot);
-      if (!element.matches("button") || !element.checkVisibility() || element.closest("[data-testid=stTextInput]")) continue;
+      if (!element.matches("button") || !element.checkVisibility()) continue;
       const { width, height } = element.getBoundingClientRect();
-      if (height && (height < 43.5 || width < 43.5)) small.push([element.textContent || element.className, width, height]);
+      if (height && Math.min(width, height) < 43.5) small.push([element.textContent, width, height]);
     }
   };
   walk(document);
@@ -146,7 +148,7 @@ def test_large_type(explore: Explore) -> None:
     before = explore.view.evaluate(size)
     explore.page.get_by_test_id("stCheckbox").click()
     explore.wait_for_query(big=["true"])
-    explore.page.wait_for_function("document.documentElement.style.fontSize !== ''")
+    explore.page.wait_for_function("() => document.documentElement.style.fontSize !== ''")
     explore.settled()
     assert explore.view.evaluate(size) >= 1.25 * before
     assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -155,7 +157,8 @@ def test_large_type(explore: Explore) -> None:
 def test_no_motion_when_it_is_not_wanted(new_page: NewPage) -> None:
     explore = new_page(reduced_motion="reduce")
     explore.open()
-    moving = "view => [view, ...view.querySelectorAll('*')].filter(e => getComputedStyle(e).transitionDuration !== '0s' || getComputedStyle(e).animationName !== 'none').length"
+    moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(
+      (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
     assert explore.view.evaluate(moving) == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,15 +10,14 @@ import pytest
 import torch
 from cachetools import LRUCache
 
-from mha_core import Model, Run
+from mha_core import Model, Run, compare
 from pages.kit import cached
 from pages.kit.cached import Picture, Settings
 
 
 @pytest.fixture(autouse=True)
-def _empty_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached, "_pictures", LRUCache(cached.CACHE_BYTES, getsizeof=lambda kept: kept.nbytes))
-    yield
 
 
 def count_passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -133,7 +131,7 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
         calls.append(text)
         return 1e-6
 
-    monkeypatch.setattr(cached.compare, "difference_to_transformers", difference)
+    monkeypatch.setattr(compare, "difference_to_transformers", difference)
     plain, masked = Settings("how are you"), Settings("how are you", "causal")
     assert cached.difference_to_transformers(plain, ask=False) is None
     assert cached.difference_to_transformers(plain, ask=True) == 1e-6

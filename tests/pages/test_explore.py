@@ -99,8 +99,10 @@ def test_deselected_choices_keep_a_value(open_app: OpenApp) -> None:
     app = open_app()
     for key in ("mask", "dev"):
         app.segmented_control(key=key).set_value(None).run()
-        assert not app.exception
-        assert not app.error
+        assert state(app)["digest"] == Settings(PRESETS[0]).digest
+    app = open_app(mask="window", w="7")
+    app.number_input(key="w").set_value(None).run()
+    assert state(app)["mask"] == "window:3"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_too_long_a_sentence_keeps_the_last_picture(open_app: OpenApp) -> None:
         app.text_input(key="s").set_value(text).run()
         shown = state(app)
         assert shown["digest"] == Settings("it is short").digest
-        assert shown["typed"] == text
+        assert app.text_input(key="s").value == text
         assert limit in shown["notices"][0]
         assert "it is short" in shown["notices"][0]
     app.text_input(key="s").set_value("a b " * 100).run()

@@ -43,7 +43,7 @@ def test_figures_are_the_pictures(model: Model) -> None:
     assert float(worst["value"]) == pytest.approx(float(sums[(sums - 1).abs().argmax()]), abs=1e-6)
     assert difference["value"] == ""
     assert text.figures(picture, model, 0.0)[3]["value"] == "0"
-    assert text.figures(picture, model, 1.25e-6)[3]["value"] == "1.2e-06"
+    assert text.figures(picture, model, 1.24e-6)[3]["value"] == "1.2e-06"
 
 
 def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None:
@@ -56,5 +56,6 @@ def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None
 
 
 @pytest.mark.parametrize(("sent", "words"), [(15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")])
-def test_status(sent: int, words: str) -> None:
-    assert text.status(cached.picture(Settings(TEXT)), sent).endswith(f" ms compute · {words} of maps")
+def test_status(model: Model, sent: int, words: str) -> None:
+    said = text.status(cached.picture(Settings(TEXT)), model, sent)
+    assert said.endswith(f" ms compute · {words} of maps · 5 of at most 512 tokens")

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from pages.kit.view import DEFAULT_AT, At, Look, parse_at, parse_heads, parse_look, write_heads
 
 LAYERS, HEADS = 6, 12
-pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
+layers, heads = st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1)
+pairs = st.tuples(layers, heads)
 numbers = st.integers(0, 511)
 ats = st.one_of(
-    st.builds(lambda pair: At(*pair), pairs),
-    st.builds(lambda pair, row: At(*pair, row), pairs, numbers),
-    st.builds(lambda pair, row, key: At(*pair, row, key), pairs, numbers, numbers),
+    st.builds(At, layers, heads),
+    st.builds(At, layers, heads, numbers),
+    st.builds(At, layers, heads, numbers, numbers),
 )
 looks = st.builds(
     Look,
@@ -37,16 +38,17 @@ def test_look_round_trip(look: Look) -> None:
 
 
 @given(st.frozensets(pairs))
-def test_heads_round_trip(heads: frozenset[tuple[int, int]]) -> None:
-    assert parse_heads(write_heads(heads), LAYERS, HEADS) == tuple(sorted(heads))
+def test_heads_round_trip(chosen: frozenset[tuple[int, int]]) -> None:
+    assert parse_heads(write_heads(chosen), LAYERS, HEADS) == tuple(sorted(chosen))
 
 
 @given(garbage)
 def test_garbage_is_read_as_nothing_or_as_what_it_says(text: str) -> None:
-    at, look, heads = (read(text, LAYERS, HEADS) for read in (parse_at, parse_look, parse_heads))
+    at, look = parse_at(text, LAYERS, HEADS), parse_look(text, LAYERS, HEADS)
+    found = parse_heads(text, LAYERS, HEADS)
     assert at is None or parse_at(str(at), LAYERS, HEADS) == at
     assert look is None or parse_look(str(look), LAYERS, HEADS) == look
-    assert heads is None or parse_heads(write_heads(heads), LAYERS, HEADS) == heads
+    assert found is None or parse_heads(write_heads(found), LAYERS, HEADS) == found
 
 
 @pytest.mark.parametrize(
