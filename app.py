@@ -16,11 +16,15 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
+from streamlit import net_util
 
 from pages.kit import web
 from pages.kit.headers import SecurityHeaders
 
 HERE = Path(__file__).parent
+
+# On an unknown Origin Streamlit asks a host outside for this machine's address. Nothing leaves this machine.
+net_util.get_external_ip = lambda: None
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from torch import Tensor
 from . import masks, positions
 from .device import is_out_of_memory
 from .encoder import Encoder
-from .errors import HeadlightError, MaskError, SizeError, TooLong
+from .errors import DeviceError, HeadlightError, MaskError, SizeError, TooLong
 from .positions import Learned, Position, Sinusoidal
 from .trace import Step, Trace, no_trace
 
@@ -232,8 +232,10 @@ class Model:
             try:
                 return compute(self.encoder), ()
             except RuntimeError as error:
-                if not (self._fall_back and self.device.type != "cpu" and is_out_of_memory(error)):
+                if self.device.type == "cpu" or not is_out_of_memory(error):
                     raise
+                if not self._fall_back:
+                    raise DeviceError(f"{self.device} is out of memory; shorten the text or choose the cpu") from error
             return compute(self._cpu_encoder()), (f"{self.device} is out of memory; this was computed on the CPU.",)
 
     def _cpu_encoder(self) -> Encoder:

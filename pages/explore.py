@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 
 import streamlit as st
@@ -9,7 +10,7 @@ import streamlit as st
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from pages.kit import cached, canvas, controls, layout, packing, tables, text, view
-from pages.kit.cached import Picture, Settings
+from pages.kit.cached import Picture, Pinned, Settings
 from pages.kit.presets import PRESETS
 
 
@@ -36,16 +37,17 @@ def show() -> None:
         at_text, look_text, pin_text = controls.hidden_texts()
         picture, notices = compute(asked)
         tokens = picture.run.tokens
-        asked_at = view.parse_at(at_text, layers, heads) or view.At(3, 1)
+        parsed_at = view.parse_at(at_text, layers, heads)
+        asked_at = parsed_at or view.At.default()
         at = asked_at.on(tokens)
         look = view.parse_look(look_text, layers, heads) or view.Look()
         pinned = pinned_picture(pin_text, model, asked.device)
         notices += controls.notices(
-            at=view.parse_at(at_text, layers, heads) is not None,
+            at=parsed_at is not None and parsed_at.fits(tokens),
             look=view.parse_look(look_text, layers, heads) is not None,
             pin=not pin_text or pinned is not None,
         )
-        st.session_state["pin_now"] = controls.pin_text(picture.settings, str(at))
+        st.session_state["shown"] = picture.settings
         show_maps(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
     with about:
         show_about(model, picture, at)
@@ -66,17 +68,17 @@ def compute(settings: Settings) -> tuple[Picture, list[str]]:
     return picture, list(picture.run.notices)
 
 
-def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Picture, view.At] | None:
-    """The pinned picture, None when there is none or the link's cannot be used."""
+def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, view.At] | None:
+    """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     parsed = controls.parse_pin(pin_text, device, model.sizes.n_layers, model.sizes.n_heads)
     if parsed is None:
         return None
     settings, at = parsed
     try:
-        picture = cached.picture(settings)
+        found = cached.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return picture, at.on(picture.run.tokens)
+    return found, at.on(found.tokens)
 
 
 def show_maps(
@@ -84,16 +86,23 @@ def show_maps(
     picture: Picture,
     at: view.At,
     look: view.Look,
-    pinned: tuple[Picture, view.At] | None,
+    pinned: tuple[Pinned, view.At] | None,
     notices: list[str],
     *,
     chosen: bool,
 ) -> None:
     """The map view with everything that it writes. `chosen`: the visitor, not the page, chose the row in focus."""
     run, settings = picture.run, picture.settings
+    try:
+        difference = cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
+    except ImportError as error:
+        difference = None
+        notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
     maps = packing.pack_maps(run.weights, run.tokens, settings.digest, at.layer)
     state = {
         "digest": settings.digest,
+        # a new session counts its turns anew
+        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
         "heard": st.session_state.get("heard", 0),
         "at": str(at) if chosen else f"{at.layer}.{at.head}",
         "layer": at.layer,
@@ -108,9 +117,8 @@ def show_maps(
         "presets": PRESETS,
         "typed": settings.text,
         "notices": notices,
-        "figures": text.figures(
-            picture, model, cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
-        ),
+        "unusable": st.session_state["unusable"],
+        "figures": text.figures(picture, model, difference),
         "status": text.status(picture, model, len(maps)),
         "pin": None,
     }
@@ -118,12 +126,12 @@ def show_maps(
     if pinned is not None:
         other, where = pinned
         state["pin"] = {
-            "tokens": other.run.tokens,
+            "tokens": other.tokens,
             "at": str(where),
             "label": text.label(other.settings),
             "mask": other.settings.mask,
         }
-        focus.append(other.run.weights[where.layer, where.head])
+        focus.append(other.weights)
     canvas.map_view(maps, packing.pack_focus(state, *focus), on_act)
 
 
@@ -134,7 +142,9 @@ def on_act() -> None:
     if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(PRESETS):
         st.session_state["s"] = PRESETS[event["preset"]]
     if "pin" in event:
-        st.session_state["pin"] = st.session_state["pin_now"] if event["pin"] else ""
+        # what the visitor saw: the last picture sent, and the head and row that the view says
+        seen = controls.pin_text(st.session_state["shown"], str(event["pin"]))
+        st.session_state["pin"] = seen if event["pin"] else ""
     st.session_state["compare"] = event.get("compare") is True
     turn = event.get("turn")
     st.session_state["heard"] = turn if isinstance(turn, int) else 0

@@ -58,6 +58,14 @@ export function picture({ size, bytes }, theme, scale) {
   return canvas;
 }
 
+/** "light" or "dark": what the page's background is. */
+export function themeOf(element) {
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = getComputedStyle(element).getPropertyValue("--st-background-color").trim() || "#000";
+  const [r, g, b] = rgb(probe.fillStyle);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 128 ? "light" : "dark";
+}
+
 /** Everything that the canvases paint with, read from the page. */
 export function inks(element) {
   const style = getComputedStyle(element);

@@ -69,12 +69,8 @@ export class HeadsGrid {
     setAttribute(tile, "class", `tile${focused ? " focused" : ""}${off ? " off" : ""}${away ? " away" : ""}`);
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
-    const given = this.givenByRow(pair);
-    setAttribute(
-      tile,
-      "aria-label",
-      `layer ${pair[0]} head ${pair[1]}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}${given ? `, ${given}` : ""}`,
-    );
+    const condition = `${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`;
+    setAttribute(tile, "aria-label", `layer ${pair[0]} head ${pair[1]}${condition}`);
     setText(tile.querySelector(".name"), nameOf(pair, state.all));
     setText(tile.querySelector(".note"), away ? "hidden" : "");
     const lamp = tile.querySelector(".lamp");
@@ -86,14 +82,6 @@ export class HeadsGrid {
 
   isAway(id) {
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
-  }
-
-  /** "it gives animal 0.12", from the bytes, while the heads are sorted by it. */
-  givenByRow([layer, head]) {
-    const { state, maps } = this;
-    if (!state.sort || state.sortKey === null || !maps.isWhole(layer)) return "";
-    const byte = maps.map(layer, head).bytes[state.row * maps.n + state.sortKey];
-    return `${maps.tokens[state.row]} gives ${maps.tokens[state.sortKey]} ${(byte / 255).toFixed(2)}`;
   }
 
   measure() {
@@ -130,10 +118,10 @@ export class HeadsGrid {
   /** The coloured map of one head, made once for each picture, scale and theme. */
   image([layer, head], theme) {
     const { scale, first, last } = this.state;
-    const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last} ${this.maps.isWhole(layer)}`;
-    if (this.kind !== kind.slice(0, kind.lastIndexOf(" "))) {
+    const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last}`;
+    if (this.kind !== kind) {
       this.images.clear();
-      this.kind = kind.slice(0, kind.lastIndexOf(" "));
+      this.kind = kind;
     }
     const id = `${layer}.${head} ${this.maps.isWhole(layer)}`;
     if (!this.images.has(id)) {

@@ -1,14 +1,9 @@
 // Brand, theme switch, style sheet and type size: what every page of the house shares.
 
+import { themeOf } from "./colour.js";
 import { h, setText } from "./dom.js";
 
 const STORE = `stActiveTheme-${location.pathname}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose
-
-const isLight = (element) => {
-  const probe = h("canvas").getContext("2d");
-  probe.fillStyle = getComputedStyle(element).getPropertyValue("--st-background-color").trim() || "#000";
-  return parseInt(probe.fillStyle.slice(1, 3), 16) > 128;
-};
 
 export default function house({ data, parentElement }) {
   if (!document.querySelector(`link[href="${data.css}"]`)) document.head.append(h("link", { rel: "stylesheet", href: data.css }));
@@ -21,10 +16,9 @@ export default function house({ data, parentElement }) {
     brand = h("div", { class: "brand" }, h("span", { class: "lens", "aria-hidden": "true" }), h("h1", {}, "Headlight"), h("button", { type: "button" }));
     parentElement.append(brand);
     brand.querySelector("button").onclick = () => {
-      localStorage.setItem(STORE, JSON.stringify(isLight(parentElement) ? "Dark" : "Light"));
+      localStorage.setItem(STORE, JSON.stringify(themeOf(parentElement) === "light" ? "Dark" : "Light"));
       location.reload(); // the whole state is in the link
     };
   }
-  const light = isLight(parentElement);
-  setText(brand.querySelector("button"), light ? "dark theme" : "light theme");
+  setText(brand.querySelector("button"), themeOf(parentElement) === "light" ? "dark theme" : "light theme");
 }

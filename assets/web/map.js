@@ -77,7 +77,9 @@ export class BigMap {
     if (key !== null && key >= first && key - first < n) {
       frame(context, this.left + (key - first) * this.step, this.top, this.step, side, inks.key);
     }
-    if (!this.active || this.active[0] >= tokens.length || this.active[1] >= tokens.length) this.active = [Math.max(row, first), Math.max(key ?? 0, first)];
+    const inside = (at) => Math.min(tokens.length - last - 1, Math.max(first, at));
+    const [i, j] = this.active ?? [row, key ?? first];
+    this.active = [inside(i), inside(j)];
     this.describe();
   }
 
@@ -121,7 +123,7 @@ export class BigMap {
         if (weight < 0.005) continue; // would read .00
         context.fillStyle = inkOn(cut.bytes[i * n + j], shown.theme, shown.scale, most);
         const text = weight.toFixed(2);
-        context.fillText(text.startsWith("0") ? text.slice(1) : "1", left + (j + 0.5) * step, top + (i + 0.5) * step);
+        context.fillText(text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1", left + (j + 0.5) * step, top + (i + 0.5) * step);
       }
     }
   }

@@ -1,14 +1,15 @@
 // The view itself: elements, state, and one drawing a frame.
 
-import { gradient, inks } from "./colour.js";
+import { gradient, inks, themeOf } from "./colour.js";
 import { fill, h, setAttribute, setText } from "./dom.js";
 import { HeadsGrid } from "./heads.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
 import { fillTable } from "./table.js";
+import { trimmed } from "./packets.js";
 import { forbids, number, quoted, ranked, story, total } from "./words.js";
 
-const NARROW = 760;
+const NARROW = 640;
 const SCALES = [
   ["root", "√ weight"],
   ["linear", "linear"],
@@ -50,9 +51,9 @@ export class View {
       layers: h("div", { class: "segments", role: "group", "aria-label": "Layer" }),
       modes: h("div", { class: "segments", role: "group", "aria-label": "Map or table" }),
       scales: h("div", { class: "segments", role: "group", "aria-label": "Colour scale" }),
-      specials: button("[CLS] [SEP]", () => this.change({ nospecials: !this.look.nospecials }), { class: "toggle" }),
+      specials: button("show [CLS] [SEP]", () => this.change({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       sort: button("", () => this.change({ sort: !this.look.sort }), { class: "toggle" }),
-      pin: button("pin", () => this.tell({ pin: !this.focus?.pin }), { class: "toggle" }),
+      pin: button("pin", () => this.tell({ pin: this.focus?.pin ? "" : writeAt(this.at, true) }), { class: "toggle" }),
       link: button("copy link", () => this.copyLink(), { class: "toggle" }),
       everyHead: button("show all heads", () => this.change({ hidden: new Set(), solo: null }), { class: "toggle" }),
       title: h("h2"),
@@ -92,7 +93,7 @@ export class View {
     const pin = h(
       "section",
       { class: "pinned panel", "aria-label": "Pinned picture" },
-      h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => this.tell({ pin: false }), { class: "toggle" }))),
+      h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => this.tell({ pin: "" }), { class: "toggle" }))),
       h("div", { class: "room" }, this.pinned.element),
     );
     this.element = h(
@@ -109,6 +110,11 @@ export class View {
       h("footer", {}, p.status, h("div", { class: "help" }, `Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers. ${KEYS_HELP}`)),
       p.live,
     );
+    p.chips.onkeydown = (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const next = step && p.chips.children[[...p.chips.children].indexOf(event.target) + step];
+      if (next) next.focus();
+    };
     this.room = large.querySelector(".room");
     this.pinRoom = pin.querySelector(".room");
     this.root = root.host ?? root;
@@ -125,6 +131,8 @@ export class View {
   takeFocus(focus) {
     if (this.focus === focus) return;
     this.focus = focus;
+    if (this.visit !== focus.visit) this.turn = 0; // a new session: what it says holds
+    this.visit = focus.visit;
     // an answer to an earlier click must not undo a later one; its numbers are used where they fit
     if (focus.heard >= this.turn || this.turn === 0) {
       const { layer, head } = parseAt(focus.at);
@@ -134,6 +142,8 @@ export class View {
       this.off = new Set(focus.off ? focus.off.split("-") : []);
       this.turn = focus.heard;
     }
+    // what the link said and could not be used must not stay in it
+    if (focus.unusable.length) this.tell(focus.unusable.includes("pin") ? { pin: "" } : {});
     this.redraw();
   }
 
@@ -145,6 +155,12 @@ export class View {
     if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
     this.redraw();
     this.tell({});
+  }
+
+  /** A layer, or behind the last one all of them. */
+  goToLayer(index) {
+    this.look.all = index === this.maps.layers;
+    this.go(this.look.all ? {} : { layer: index });
   }
 
   change(change) {
@@ -162,7 +178,9 @@ export class View {
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
-    this.change({ solo: this.look.solo === id ? null : id });
+    const solo = this.look.solo === id ? null : id;
+    if (solo) Object.assign(this.at, { layer, head });
+    this.change({ solo });
   }
 
   toggleOff(layer, head) {
@@ -200,11 +218,7 @@ export class View {
   }
 
   themeChanged() {
-    const box = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
-    const probe = h("canvas").getContext("2d");
-    probe.fillStyle = box || "#000";
-    const [r, g, b] = [1, 3, 5].map((at) => parseInt(probe.fillStyle.slice(at, at + 2), 16));
-    this.theme = 0.299 * r + 0.587 * g + 0.114 * b > 128 ? "light" : "dark";
+    this.theme = themeOf(this.root);
     setAttribute(this.element, "data-theme", this.theme);
     this.redraw();
   }
@@ -231,7 +245,8 @@ export class View {
     const fits = matching && focus.layer === at.layer && focus.head === at.head;
     this.weights = fits ? focus.weights : null;
     const shownAll = look.all && width >= NARROW;
-    setAttribute(this.element, "class", `view${focus.pin ? " with-pin" : ""}${width < NARROW ? " narrow" : ""}`);
+    const kinds = { "with-pin": focus.pin, "with-all": shownAll, narrow: width < NARROW };
+    setAttribute(this.element, "class", ["view", ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "));
     this.drawControls(shownAll);
     const state = {
       ...at,
@@ -288,12 +303,13 @@ export class View {
     fill(p.chips, maps.tokens, (index) => button("", () => this.go({ row: index, key: null }), { class: "chip" }), (chip, token, index) => {
       setText(chip, token);
       setAttribute(chip, "aria-pressed", String(index === row));
+      setAttribute(chip, "tabindex", index === row ? "0" : "-1"); // one stop for all; arrows walk
     });
     const choices = [...Array(maps.layers).keys()];
     fill(
       p.layers,
       [...choices, "all"],
-      (index) => button("", () => (index < maps.layers ? (this.look.all = false, this.go({ layer: index })) : this.change({ all: true }))),
+      (index) => button("", () => this.goToLayer(index)),
       (element, choice) => {
         const every = choice === "all";
         setText(element, every ? `all ${maps.layers * maps.heads}` : `L${choice}`);
@@ -305,7 +321,6 @@ export class View {
     this.modeButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(Boolean(look.table) === (index === 1))));
     this.scaleButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(SCALES[index][0] === look.scale)));
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
-    setAttribute(p.specials, "aria-label", "show special tokens");
     const key = this.sortKey();
     setText(p.sort, key === null ? "sort heads" : `sort by ${maps.tokens[row]} → ${maps.tokens[key]}`);
     setAttribute(p.sort, "aria-pressed", String(look.sort));
@@ -330,7 +345,7 @@ export class View {
     p.table.hidden = !look.table;
     const forbidden = forbids(matching ? focus.mask : "none");
     if (look.table) {
-      fillTable(p.table, maps.tokens, this.weights, at.row, forbidden);
+      fillTable(p.table, maps.tokens, this.weights, at.row, first, last, forbidden);
     } else {
       const shown = {
         tokens: maps.tokens,
@@ -351,7 +366,8 @@ export class View {
     if (focus.pin) {
       const where = parseAt(focus.pin.at);
       setText(p.pinTitle, `Layer ${where.layer} · Head ${where.head}, pinned`);
-      setText(p.pinLabel, focus.pin.label);
+      const most = focus.pinWeights.reduce((a, b) => Math.max(a, b), 0);
+      setText(p.pinLabel, focus.pin.label + (look.scale === "own" ? `; colour up to ${number(most)}` : ""));
       const size = focus.pin.tokens.length;
       const cut = look.nospecials ? 1 : 0;
       const shown = {
@@ -371,7 +387,9 @@ export class View {
       this.pinned.draw(shown, colours, this.roomFor(this.pinRoom));
     }
     p.legend.querySelector(".ramp").style.backgroundImage = gradient(this.theme);
-    const most = look.scale === "own" && maps.isWhole(at.layer) ? maps.map(at.layer, at.head).bytes.reduce((a, b) => Math.max(a, b), 0) / 255 : 1;
+    const whole = maps.map(at.layer, at.head);
+    const seen = maps.isWhole(at.layer) ? trimmed(whole, first, last) : whole;
+    const most = look.scale === "own" ? seen.bytes.reduce((a, b) => Math.max(a, b), 0) / 255 : 1;
     setText(p.legend.querySelector(".low"), "0");
     setText(p.legend.querySelector(".high"), most === 1 ? "1" : most.toFixed(2));
     const law = { root: "colour: √ of the weight", linear: "colour: the weight", own: "colour: the weight, each map up to its own largest" };

@@ -7,8 +7,8 @@ const WHOLE_UP_TO = 40; // tokens; beyond that the row in focus is listed, and t
 
 const cell = (tag, text, props = {}) => h(tag, props, text);
 
-export function fillTable(parent, tokens, weights, row, forbids) {
-  const kind = weights && `${tokens.join("\0")} ${row}`;
+export function fillTable(parent, tokens, weights, row, first, last, forbids) {
+  const kind = weights && `${tokens.join("\0")} ${row} ${first}${last}`;
   if (parent.shown === weights && parent.kind === kind) return;
   Object.assign(parent, { shown: weights, kind });
   if (!weights) {
@@ -16,17 +16,19 @@ export function fillTable(parent, tokens, weights, row, forbids) {
     return;
   }
   const n = tokens.length;
+  const shown = [...tokens.keys()].slice(first, n - last);
   const written = (i, j) => (forbids(i, j) ? "—" : weights[i * n + j].toFixed(4));
   if (n <= WHOLE_UP_TO) {
-    const head = h("tr", {}, cell("td", "query ↓ key →"), ...tokens.map((token) => cell("th", token, { scope: "col" })));
-    const body = tokens.map((token, i) =>
-      h("tr", { class: i === row ? "focused" : null }, cell("th", token, { scope: "row" }), ...tokens.map((_, j) => cell("td", written(i, j)))),
+    const head = h("tr", {}, cell("td", "query ↓ key →"), ...shown.map((j) => cell("th", tokens[j], { scope: "col" })));
+    const body = shown.map((i) =>
+      h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...shown.map((j) => cell("td", written(i, j)))),
     );
     parent.replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
   } else {
     const own = weights.subarray(row * n, (row + 1) * n);
     const head = h("tr", {}, cell("th", "position"), cell("th", "key"), cell("th", `weight from ${tokens[row]}`));
-    const body = ranked(own).map(([j]) => h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), cell("td", written(row, j))));
+    const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
+    const body = listed.map(([j]) => h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), cell("td", written(row, j))));
     const note = h("p", {}, `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`);
     parent.replaceChildren(note, h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
   }

@@ -3,7 +3,9 @@
 /** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. */
 export function number(value) {
   const short = value.toFixed(2);
-  return (short === "0.00" && value !== 0) || (short === "1.00" && value !== 1) ? value.toFixed(4) : short;
+  if (value === 0 || value === 1 || (short !== "0.00" && short !== "1.00")) return short;
+  if (value < 0.00005) return "<0.0001";
+  return value < 1 && value >= 0.99995 ? ">0.9999" : value.toFixed(4);
 }
 
 /** The columns of a row, largest first: [[key, weight], …]. */

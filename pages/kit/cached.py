@@ -19,12 +19,23 @@ from .presets import PRESETS
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["MODEL", "Picture", "Settings", "difference_to_transformers", "model_on", "picture", "warm_up"]
+__all__ = [
+    "MODEL",
+    "Picture",
+    "Pinned",
+    "Settings",
+    "difference_to_transformers",
+    "model_on",
+    "picture",
+    "pinned",
+    "warm_up",
+]
 
 # Models on a public server come from this list, never from a link.
 MODEL = "minilm"
 # room for one picture of 511 tokens (77 MiB) or many short ones
 CACHE_BYTES = 88 * 2**20
+PINNED_BYTES = 8 * 2**20
 PASSES_AT_ONCE = 4
 
 _models: dict[str, Model] = {}
@@ -88,7 +99,22 @@ class Picture:
         return self.run.weights.nbytes + self.run.hidden.nbytes
 
 
+@dataclass(frozen=True)
+class Pinned:
+    """One map (i, j) of a picture. It is kept by itself: two long pictures would push each other out of the cache."""
+
+    settings: Settings
+    tokens: list[str]
+    weights: Tensor
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that keeping it costs."""
+        return self.weights.nbytes
+
+
 _pictures: LRUCache[Settings, Picture] = LRUCache(CACHE_BYTES, getsizeof=lambda kept: kept.nbytes)
+_pinned: LRUCache[tuple[Settings, int, int], Pinned] = LRUCache(PINNED_BYTES, getsizeof=lambda kept: kept.nbytes)
 _untouched: LRUCache[tuple[str, str], Tensor] = LRUCache(256)
 
 
@@ -124,6 +150,19 @@ def picture(settings: Settings) -> Picture:
         if made.nbytes <= CACHE_BYTES:
             _pictures[settings] = made
     return made
+
+
+def pinned(settings: Settings, layer: int, head: int) -> Pinned:
+    """One map to keep beside the present picture. Raises what `Model.run` raises."""
+    key = (settings, layer, head)
+    with _cache_lock:
+        kept = _pinned.get(key)
+    if kept is None:
+        run = picture(settings).run
+        kept = Pinned(settings, run.tokens, run.weights[layer, head].clone())
+        with _cache_lock:
+            _pinned[key] = kept
+    return kept
 
 
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
@@ -81,13 +82,18 @@ def notices(**usable: bool) -> list[str]:
         if key not in st.session_state:  # its control is not on the page, as the width without a window
             continue
         got = st.session_state[key]
-        if usable.get(key, sorted(_written(got)) == sorted(_normal(got, values))):
+        if usable.get(key, set(_written(got)) == set(_normal(got, values))):
             continue
         said = ", ".join(values)
         said = said if len(said) <= 40 else said[:39] + "…"
         instead = "the default" if key in usable else ", ".join(_written(got)) or "nothing"
         found.append(f"The link says {key}={said}, which cannot be used here; {instead} is used instead.")
-    st.session_state["unusable"] = {key: st.session_state[key] for key, used in usable.items() if not used}
+    told = st.session_state.pop("told", [])
+    # the view answers by writing their defaults into the link, and that run says the same once more
+    st.session_state["unusable"] = [key for key, used in usable.items() if key in asked and not used]
+    if st.session_state["unusable"]:
+        st.session_state["told"] = list(found)
+    found = [*told, *found]
     names = {"pin": "the pinned picture", "s": "the sentence"}
     left_out = [names[key] for key in too_long_for_link() if st.session_state.get(key)]
     if left_out:
@@ -178,9 +184,6 @@ def large_type() -> bool:
 
 def hidden_texts() -> tuple[str, str, str]:
     """`at`, `look` and `pin`: what the map view keeps in the link. The fields are not shown; the view writes them."""
-    for key, text in st.session_state.pop("unusable", {}).items():
-        if st.session_state.get(key) == text:  # otherwise the visitor has already done something else
-            st.session_state[key] = DEFAULTS[key]
     with st.container(key="link_texts"):
         at = st.text_input("at", DEFAULTS["at"], key="at", bind=_BOUND)
         look = st.text_input("look", DEFAULTS["look"], key="look", bind=_BOUND)
@@ -200,6 +203,8 @@ def link(leave_out: tuple[str, ...] = ()) -> str:
 
 def too_long_for_link() -> tuple[str, ...]:
     """What the link must leave out to stay within `LONGEST_LINK` bytes: first the pinned picture, then the sentence."""
+    if len(st.session_state.get("s", "")) > LONGEST_LINK:  # no need to write it out to know
+        return ("pin", "s")
     for leave_out in ((), ("pin",), ("pin", "s")):
         if len(link(leave_out)) <= LONGEST_LINK:
             break
@@ -211,7 +216,7 @@ def _bound_if_short(key: str) -> Literal["query-params"] | None:
     long = key in too_long_for_link()
     was_long = st.session_state.get(f"long_{key}", False)
     st.session_state[f"long_{key}"] = long
-    if was_long and not long:
+    if was_long and not long and key in st.session_state:
         st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
     return None if long else _BOUND
 
@@ -228,6 +233,8 @@ def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings
     if len(parts) != 6:
         return None
     at_text, mask_text, position_name, temperature_text, off_text, words = parts
+    if not re.fullmatch(r"none|causal|window:[1-9]\d{0,2}", mask_text, re.ASCII):  # the masks that the page offers
+        return None
     at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
     try:
         degrees = float(temperature_text)

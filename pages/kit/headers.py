@@ -1,4 +1,4 @@
-"""The security headers of every response."""
+"""The security headers of every response, and the routes that stay closed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import streamlit
 from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["HEADERS", "SecurityHeaders"]
+__all__ = ["CLOSED", "HEADERS", "SecurityHeaders"]
 
 
 def _inline_script_hashes() -> str:
@@ -31,7 +32,7 @@ _POLICY = {
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
-    "connect-src": "'self' ws: wss:",
+    "connect-src": "'self'",
     "worker-src": "'self' blob:",
     "frame-src": "'none'",
     "object-src": "'none'",
@@ -50,8 +51,12 @@ HEADERS = {
 }
 
 
+# No page takes files; open, this route would let any visitor fill the memory.
+CLOSED = "/_stcore/upload_file"
+
+
 class SecurityHeaders:
-    """ASGI middleware that adds `HEADERS` to every HTTP response."""
+    """ASGI middleware that adds `HEADERS` to every HTTP response and answers 404 on `CLOSED`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -68,4 +73,5 @@ class SecurityHeaders:
                     headers[name] = value
             await send(message)
 
-        await self.app(scope, receive, send_with_headers)
+        app = PlainTextResponse("Not Found", 404) if CLOSED in scope.get("path", "") else self.app
+        await app(scope, receive, send_with_headers)

@@ -43,7 +43,7 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
 
 
 def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
-    """The state of the view and float32 maps (i, j) one after another; their sizes belong into the header."""
+    """The state of the view and float32 maps (i, j) one after another; their sizes belong in the header."""
     return _packed(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
 
 

@@ -8,7 +8,7 @@ from mha_core import Model, device
 
 from .cached import Picture, Settings
 
-__all__ = ["about", "figures", "label", "sentence", "status"]
+__all__ = ["about", "figures", "label", "precise", "sentence", "status"]
 
 
 def sentence(error: Exception) -> str:
@@ -21,7 +21,7 @@ def figures(picture: Picture, model: Model, difference: float | None) -> list[di
     """The strip of four: value, what it is, and a note on how to get it."""
     off, n_heads = len(picture.settings.heads_off), model.sizes.n_layers * model.sizes.n_heads
     return [
-        {"value": f"{picture.cosine:.3f}", "label": "cosine of the sentence vector to the untouched model"},
+        {"value": precise(picture.cosine), "label": "cosine of the sentence vector to the untouched model"},
         {"value": f"{off} of {n_heads}", "label": "heads switched off in the model"},
         {"value": f"{picture.worst_row_sum:.6f}", "label": "the row sum farthest from 1, over all rows of all maps"},
         {
@@ -32,11 +32,17 @@ def figures(picture: Picture, model: Model, difference: float | None) -> list[di
     ]
 
 
+def precise(value: float) -> str:
+    """Three digits, six where three would say 1 of something that is not."""
+    long = f"{value:.6f}"
+    return long if f"{value:.3f}" == "1.000" and long != "1.000000" else f"{value:.3f}"
+
+
 def status(picture: Picture, model: Model, sent: int) -> str:
     """Device, compute time, bytes, and how much of the limit is used."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
     tokens = f"{len(picture.run.tokens)} of at most {model.sizes.max_len} tokens"
-    return f"{picture.run.device} · {picture.seconds * 1000:.1f} ms compute · {size} of maps · {tokens}"
+    return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
 
 
 def label(settings: Settings) -> str:
@@ -50,7 +56,7 @@ def label(settings: Settings) -> str:
         parts.append(f"temperature {settings.temperature:g}")
     if settings.heads_off:
         parts.append(f"{len(settings.heads_off)} head{'s' if len(settings.heads_off) > 1 else ''} off")
-    return ", ".join(parts) or "as trained"
+    return ", ".join(parts) or "nothing changed"
 
 
 def about(model: Model, picture: Picture, *, link: str) -> dict[str, str]:

@@ -31,6 +31,15 @@ class At:
             numbers += [self.row] if self.key is None else [self.row, self.key]
         return ".".join(map(str, numbers))
 
+    @classmethod
+    def default(cls) -> At:
+        """The first head to look at: layer 3, head 1."""
+        return cls(*(int(number) for number in DEFAULT_AT.split(".")))
+
+    def fits(self, tokens: Sequence[str]) -> bool:
+        """True when the sentence has this row and key."""
+        return all(place is None or place < len(tokens) for place in (self.row, self.key))
+
     def on(self, tokens: Sequence[str]) -> At:
         """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
 

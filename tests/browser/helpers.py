@@ -138,7 +138,11 @@ def run_of(settings: Settings) -> Run:
 def written(weight: float) -> str:
     """A weight as the page writes it: two digits, four where two would say 0 or 1 of something that is neither."""
     short = f"{weight:.2f}"
-    return f"{weight:.4f}" if (short == "0.00" and weight != 0) or (short == "1.00" and weight != 1) else short
+    if weight in (0, 1) or short not in ("0.00", "1.00"):
+        return short
+    if weight < 0.00005:
+        return "<0.0001"
+    return ">0.9999" if 0.99995 <= weight < 1 else f"{weight:.4f}"
 
 
 def largest(run: Run, layer: int, head: int, row: int) -> list[str]:

@@ -43,7 +43,7 @@ def check_everything(explore: Explore) -> None:
         "mask causal, no positions, temperature 1.5, 1 head off"
     )
     expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
-    expect(explore.button("show special tokens")).to_have_attribute("aria-pressed", "false")
+    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.get_by_role("switch", name="Large type")).to_be_checked()
     expect(explore.page.get_by_role("spinbutton")).to_have_value("5")

@@ -74,7 +74,7 @@ def test_the_story_of_the_row_is_computed(explore: Explore) -> None:
 def test_status_says_device_time_and_bytes(explore: Explore) -> None:
     explore.open()
     assert re.fullmatch(
-        r"\w+ · [\d.]+ ms compute · \d+ kB of maps · 15 of at most 512 tokens",
+        r"\w+ · computed in [\d.]+ ms · \d+ kB of maps · 15 of at most 512 tokens",
         explore.view.locator(".status").inner_text(),
     )
     expect(explore.view.get_by_text("counted from 0")).to_be_visible()

@@ -33,6 +33,23 @@ def test_security_headers(server: Server, path: str) -> None:
     assert headers["x-frame-options"] == "DENY"
 
 
+def test_connections_go_to_this_server_only(explore: Explore) -> None:
+    explore.open()
+    assert headers_of(explore.url)["content-security-policy"].split("connect-src ")[1].split(";")[0] == "'self'"
+
+
+def test_no_visitor_can_leave_files(server: Server) -> None:
+    request = urllib.request.Request(f"{server.url}/_stcore/upload_file/session/file", data=b"x", method="PUT")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=20)
+    assert refused.value.code == 404
+    refused.value.close()
+
+
+def test_the_start_asks_no_host_outside_for_an_address(server: Server) -> None:
+    assert "external" not in server.tail().lower()
+
+
 @pytest.mark.parametrize("path", ["/../app.py", "/..%2f..%2fapp.py", "/%2e%2e/%2e%2e/pyproject.toml"])
 def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> None:
     try:

@@ -16,7 +16,7 @@ from torch import Tensor
 from mha_core import Model, Run, masks
 from mha_core.compare import largest_difference, worst_row_sum
 from mha_core.encoder import Encoder
-from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, TooLong
+from mha_core.errors import DeviceError, HeadlightError, MaskError, PositionError, SizeError, TooLong
 from mha_core.model import Mask
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
 
@@ -430,7 +430,7 @@ def test_a_full_gpu_with_another_position(
 
 
 def test_a_full_gpu_that_was_chosen_by_name_raises(full_gpu: Callable[..., Model]) -> None:
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
         full_gpu(fall_back=False).run("a b c")
 
 

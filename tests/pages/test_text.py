@@ -16,7 +16,7 @@ TEXT = "it is short"
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (Settings(TEXT), "as trained"),
+        (Settings(TEXT), "nothing changed"),
         (Settings(TEXT, mask="window:3"), "mask window 3"),
         (Settings(TEXT, position="none"), "no positions"),
         (Settings(TEXT, position="sinusoidal"), "sinusoidal positions"),
@@ -58,4 +58,4 @@ def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None
 @pytest.mark.parametrize(("sent", "words"), [(15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")])
 def test_status(model: Model, sent: int, words: str) -> None:
     said = text.status(cached.picture(Settings(TEXT)), model, sent)
-    assert said.endswith(f" ms compute · {words} of maps · 5 of at most 512 tokens")
+    assert said.endswith(f" ms · {words} of maps · 5 of at most 512 tokens")
