@@ -177,7 +177,8 @@ def measure_typing(browser: Browser, server: Server, rounds: int) -> None:
         page.keyboard.insert_text(" fruit"[:-1])
         page.wait_for_timeout(600)
         times.append(timed(page, "keydown", "digest", lambda: page.keyboard.press("t")))
-    print(f"  16 tokens   last key → painted {quantiles(times)}")
+    lags = [timed(page, "keydown", "frame", lambda: page.keyboard.press("a", delay=40)) for _ in range(4 * rounds)]
+    print(f"  16 tokens   last key → painted {quantiles(times)}   input lag while typing {quantiles(lags)}")
     page.context.close()
 
 
