@@ -39,6 +39,7 @@ export function unpackFocus(packed) {
     ...header,
     weights: floats.subarray(0, floats.length - pinned),
     pinWeights: floats.subarray(floats.length - pinned),
+    pinBytes: Uint8Array.from(floats.subarray(floats.length - pinned), (weight) => Math.round(255 * weight)),
   };
 }
 

@@ -55,6 +55,7 @@ export class View {
       sort: button("", () => this.change({ sort: !this.look.sort }), { class: "toggle" }),
       pin: button("pin", () => this.tell({ pin: this.focus?.pin ? "" : writeAt(this.at, true) }), { class: "toggle" }),
       link: button("copy link", () => this.copyLink(), { class: "toggle" }),
+      controls: button("mask, positions, …", () => document.querySelector(".st-key-rail")?.scrollIntoView(), { class: "jump" }),
       everyHead: button("show all heads", () => this.change({ hidden: new Set(), solo: null }), { class: "toggle" }),
       title: h("h2"),
       label: h("span", { class: "label" }),
@@ -63,6 +64,7 @@ export class View {
       hide: button("hide", () => this.toggleHidden(this.at.layer, this.at.head), { class: "toggle" }),
       lamp: button("", () => this.toggleOff(this.at.layer, this.at.head), { class: "toggle" }),
       table: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Weights as a table" }),
+      pinTable: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Pinned weights as a table" }),
       readout: h("div", { class: "readout" }),
       legend: h("div", { class: "legend" }, h("span", { class: "low" }), h("span", { class: "ramp" }), h("span", { class: "high" }), h("span", { class: "law" })),
       looks: h("div", { class: "looks" }, h("span", { class: "who" }), h("span", { class: "list" })),
@@ -94,7 +96,7 @@ export class View {
       "section",
       { class: "pinned panel", "aria-label": "Pinned picture" },
       h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => this.tell({ pin: "" }), { class: "toggle" }))),
-      h("div", { class: "room" }, this.pinned.element),
+      h("div", { class: "room" }, this.pinned.element, p.pinTable),
     );
     this.element = h(
       "div",
@@ -102,7 +104,7 @@ export class View {
       p.notices,
       p.presets,
       p.chips,
-      h("div", { class: "bar" }, p.layers, p.modes, p.scales, p.specials, p.sort, p.everyHead, h("span", { class: "push" }), p.pin, p.link),
+      h("div", { class: "bar" }, p.layers, p.modes, p.scales, p.specials, p.sort, p.everyHead, h("span", { class: "push" }), p.controls, p.pin, p.link),
       h("section", { class: "all-heads", "aria-label": "Heads" }, this.heads.element),
       large,
       pin,
@@ -363,29 +365,7 @@ export class View {
       };
       this.big.draw(shown, colours, this.roomFor(this.room));
     }
-    if (focus.pin) {
-      const where = parseAt(focus.pin.at);
-      setText(p.pinTitle, `Layer ${where.layer} · Head ${where.head}, pinned`);
-      const most = focus.pinWeights.reduce((a, b) => Math.max(a, b), 0);
-      setText(p.pinLabel, focus.pin.label + (look.scale === "own" ? `; colour up to ${number(most)}` : ""));
-      const size = focus.pin.tokens.length;
-      const cut = look.nospecials ? 1 : 0;
-      const shown = {
-        tokens: focus.pin.tokens,
-        map: { size, bytes: Uint8Array.from(focus.pinWeights, (weight) => Math.round(255 * weight)) },
-        whole: true,
-        weights: focus.pinWeights,
-        row: where.row,
-        key: where.key,
-        scale: look.scale,
-        theme: this.theme,
-        first: cut,
-        last: cut,
-        forbids: forbids(focus.pin.mask),
-        name: `Pinned: layer ${where.layer} head ${where.head}`,
-      };
-      this.pinned.draw(shown, colours, this.roomFor(this.pinRoom));
-    }
+    if (focus.pin) this.drawPinned(colours);
     p.legend.querySelector(".ramp").style.backgroundImage = gradient(this.theme);
     const whole = maps.map(at.layer, at.head);
     const seen = maps.isWhole(at.layer) ? trimmed(whole, first, last) : whole;
@@ -394,6 +374,38 @@ export class View {
     setText(p.legend.querySelector(".high"), most === 1 ? "1" : most.toFixed(2));
     const law = { root: "colour: √ of the weight", linear: "colour: the weight", own: "colour: the weight, each map up to its own largest" };
     setText(p.legend.querySelector(".law"), law[look.scale] + (maps.isWhole(at.layer) ? "" : "; a thumbnail until this layer has come"));
+  }
+
+  drawPinned(colours) {
+    const { parts: p, look } = this;
+    const { pin, pinWeights, pinBytes } = this.focus;
+    const where = parseAt(pin.at);
+    const most = pinWeights.reduce((a, b) => Math.max(a, b), 0);
+    setText(p.pinTitle, `Layer ${where.layer} · Head ${where.head}, pinned`);
+    setText(p.pinLabel, pin.label + (look.scale === "own" ? `; colour up to ${number(most)}` : ""));
+    this.pinned.element.hidden = look.table;
+    p.pinTable.hidden = !look.table;
+    const cut = look.nospecials ? 1 : 0;
+    const forbidden = forbids(pin.mask);
+    if (look.table) {
+      fillTable(p.pinTable, pin.tokens, pinWeights, where.row, cut, cut, forbidden);
+      return;
+    }
+    const shown = {
+      tokens: pin.tokens,
+      map: { size: pin.tokens.length, bytes: pinBytes },
+      whole: true,
+      weights: pinWeights,
+      row: where.row,
+      key: where.key,
+      scale: look.scale,
+      theme: this.theme,
+      first: cut,
+      last: cut,
+      forbids: forbidden,
+      name: `Pinned: layer ${where.layer} head ${where.head}`,
+    };
+    this.pinned.draw(shown, colours, this.roomFor(this.pinRoom));
   }
 
   roomFor(element) {

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { ranked } from "./words.js";
 
-const WHOLE_UP_TO = 40; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
+const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
 const cell = (tag, text, props = {}) => h(tag, props, text);
 
