@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.cached import Settings
-from pages.kit.controls import LONGEST_TEXT, POSITIONS, check_length, parse_pin, pin_text
+from pages.kit.controls import check_length
+from pages.kit.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.pins import parse_pin, pin_text
 from pages.kit.view import At
 
 LAYERS, HEADS = 6, 12
@@ -59,3 +61,10 @@ def test_check_length_names_both_numbers() -> None:
     check_length("x" * LONGEST_TEXT)
     with pytest.raises(HeadlightError, match=r"2,000 characters, this one has 2,001"):
         check_length("x" * (LONGEST_TEXT + 1))
+
+
+@pytest.mark.parametrize(
+    "mask", ["", "everything", "window:0", "prefix:2", "causal & window:3", "none|" * 500 + "none", "window:99999999"]
+)
+def test_a_pin_takes_only_the_masks_of_the_page(mask: str) -> None:
+    assert parse_pin(f"3.1~{mask}~trained~1~~how are you", "auto", LAYERS, HEADS) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mha_core import Model
-from pages.kit.controls import LONGEST_TEXT
+from pages.kit.limits import LONGEST_TEXT
 from pages.kit.presets import PRESETS
 
 

@@ -29,7 +29,7 @@ STEPS = [
 ]
 HEIGHT = {module: height for height, modules in enumerate(STEPS) for module in modules}
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
-MAY_IMPORT_STREAMLIT = {"shell", "controls", "cached", "canvas", "layout", "headers"}
+MAY_IMPORT_STREAMLIT = {"shell", "controls", "links", "maps", "canvas", "layout", "headers"}
 
 
 def name_of(file: Path) -> str:

@@ -1,0 +1,120 @@
+"""The public link format: which key keeps what, what a link may leave out, and what to say when it cannot be used."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+from urllib.parse import quote, urlencode
+
+import streamlit as st
+
+from mha_core import device as devices
+
+from .presets import PRESETS
+from .view import DEFAULT_AT
+
+__all__ = ["BOUND", "DEFAULTS", "LONGEST_LINK", "bound_if_short", "notices", "query", "remember", "too_long"]
+
+LONGEST_LINK = 6000
+BOUND: Final = "query-params"
+DEFAULTS: dict[str, Any] = {
+    "s": PRESETS[0],
+    "mask": "none",
+    "w": 3,
+    "pos": "as trained",
+    "t": 1.0,
+    "off": [],
+    "dev": None,  # the best device present
+    "at": DEFAULT_AT,
+    "look": "",
+    "pin": "",
+    "big": False,
+}
+
+
+def remember() -> None:
+    """Notes what the link asked for, before any control of the first run takes it in. Call it first on every page."""
+    if "asked" not in st.session_state:
+        st.session_state["asked"] = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
+
+
+def notices(**usable: bool) -> list[str]:
+    """One sentence for each value of the link that could not be used, answered once, and one on what the link lacks.
+
+    Args:
+        usable: for the controls of this page that are texts, whether the text could be used.
+    """
+    asked: dict[str, list[str]] = st.session_state["asked"]
+    st.session_state["asked"] = {}
+    found = []
+    for key, values in asked.items():
+        if key not in st.session_state:  # its control is not on the page, as the width without a window
+            continue
+        got = st.session_state[key]
+        if usable.get(key, set(_written(got)) == set(_normal(got, values))):
+            continue
+        said = ", ".join(values)
+        said = said if len(said) <= 40 else said[:39] + "…"
+        instead = "the default" if key in usable else ", ".join(_written(got)) or "nothing"
+        found.append(f"The link says {key}={said}, which cannot be used here; {instead} is used instead.")
+    told = st.session_state.pop("told", [])
+    # the view answers by writing their defaults into the link, and that run says the same once more
+    st.session_state["unusable"] = [key for key, used in usable.items() if key in asked and not used]
+    if st.session_state["unusable"]:
+        st.session_state["told"] = list(found)
+    found = [*told, *found]
+    names = {"pin": "the pinned picture", "s": "the sentence"}
+    left_out = [names[key] for key in too_long() if st.session_state.get(key)]
+    if left_out:
+        found.append(f"A link to this would pass {LONGEST_LINK:,} bytes, so it leaves out {' and '.join(left_out)}.")
+    return found
+
+
+def query(leave_out: tuple[str, ...] = ()) -> str:
+    """The query of the present state's link: every bound value that is not its default."""
+    parts = []
+    for key, default in DEFAULTS.items():
+        value = st.session_state.get(key, default)
+        if value != default and key not in leave_out and not (key == "dev" and value == devices.available()[0]):
+            parts += [(key, text) for text in _written(value) or [""]]
+    return urlencode(parts, quote_via=quote, errors="replace")
+
+
+def too_long() -> tuple[str, ...]:
+    """What the link must leave out to stay within `LONGEST_LINK` bytes: first the pinned picture, then the sentence."""
+    if len(st.session_state.get("s", "")) > LONGEST_LINK:  # no need to write it out to know
+        return ("pin", "s")
+    for leave_out in ((), ("pin",), ("pin", "s")):
+        if len(query(leave_out)) <= LONGEST_LINK:
+            break
+    return leave_out
+
+
+def bound_if_short(key: str) -> Literal["query-params"] | None:
+    """Binds a text to the link unless the link would grow too long; a text that is short again goes back into it."""
+    long = key in too_long()
+    was_long = st.session_state.get(f"long_{key}", False)
+    st.session_state[f"long_{key}"] = long
+    if was_long and not long and key in st.session_state:
+        st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
+    return None if long else BOUND
+
+
+def _written(value: Any) -> list[str]:
+    """A control's value as the link writes it."""
+    if isinstance(value, bool):
+        return [str(value).lower()]
+    if isinstance(value, (list, tuple)):
+        return [str(part) for part in value]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def _normal(got: Any, asked: list[str]) -> list[str]:
+    """What was asked, in the spelling of `_written` where it means the same."""
+    if isinstance(got, bool):
+        return [text.lower() for text in asked]
+    if isinstance(got, (int, float)):
+        try:
+            return [f"{float(text):g}" for text in asked]
+        except ValueError:
+            return asked
+    return asked

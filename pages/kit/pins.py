@@ -1,0 +1,41 @@
+"""A pinned picture as one text for the link."""
+
+from __future__ import annotations
+
+import re
+
+from .cached import Settings
+from .limits import LONGEST_TEXT, POSITIONS, TEMPERATURES
+from .view import At, parse_at, parse_heads
+
+__all__ = ["parse_pin", "pin_text"]
+
+
+def pin_text(settings: Settings, at: str) -> str:
+    """A pinned picture as one text for the link; the sentence comes last because it may hold any character."""
+    off = "-".join(f"{layer}.{head}" for layer, head in settings.heads_off)
+    return "~".join((at, settings.mask, settings.position, f"{settings.temperature:g}", off, settings.text))
+
+
+def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings, At] | None:
+    """The inverse of `pin_text`; None when a part cannot be used."""
+    parts = text.split("~", 5)
+    if len(parts) != 6:
+        return None
+    at_text, mask_text, position_name, temperature_text, off_text, words = parts
+    if not re.fullmatch(r"none|causal|window:[1-9]\d{0,2}", mask_text, re.ASCII):  # the masks that the page offers
+        return None
+    at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
+    try:
+        degrees = float(temperature_text)
+    except ValueError:
+        return None
+    if (
+        at is None
+        or off is None
+        or position_name not in POSITIONS.values()
+        or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]
+        or len(words) > LONGEST_TEXT
+    ):
+        return None
+    return Settings(words, mask_text, position_name, degrees, off, device), at
