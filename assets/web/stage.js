@@ -1,23 +1,16 @@
-// The view itself: elements, state, and one drawing a frame.
+// The view itself: state, what the visitor does, and one drawing a frame.
 
 import { gradient, inks, themeOf } from "./colour.js";
 import { fill, h, setAttribute, setText } from "./dom.js";
+import { build, button, SCALES } from "./elements.js";
 import { HeadsGrid } from "./heads.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
-import { fillTable } from "./table.js";
 import { trimmed } from "./packets.js";
+import { fillTable } from "./table.js";
 import { forbids, number, quoted, ranked, story, total } from "./words.js";
 
-const NARROW = 640;
-const SCALES = [
-  ["root", "√ weight"],
-  ["linear", "linear"],
-  ["own", "per map"],
-];
-const KEYS_HELP = "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.";
-
-const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
+const NARROW = 640; // pixels; below, one column with the map first
 
 export class View {
   constructor(root) {
@@ -38,89 +31,9 @@ export class View {
     });
     this.big = new BigMap({ pick: (row, key) => this.go({ row, key }), hover: (text) => this.read(text) });
     this.pinned = new BigMap({ pick: () => {}, hover: (text) => this.read(text && `pinned: ${text}`) });
-    this.build(root);
+    build(this, root);
     new ResizeObserver(() => this.resized()).observe(this.root);
     document.fonts?.ready.then(() => this.redraw());
-  }
-
-  build(root) {
-    this.parts = {
-      notices: h("div", { class: "notices", role: "status" }),
-      presets: h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" }),
-      chips: h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" }),
-      layers: h("div", { class: "segments", role: "group", "aria-label": "Layer" }),
-      modes: h("div", { class: "segments", role: "group", "aria-label": "Map or table" }),
-      scales: h("div", { class: "segments", role: "group", "aria-label": "Colour scale" }),
-      specials: button("show [CLS] [SEP]", () => this.change({ nospecials: !this.look.nospecials }), { class: "toggle" }),
-      sort: button("", () => this.change({ sort: !this.look.sort }), { class: "toggle" }),
-      pin: button("pin", () => this.tell({ pin: this.focus?.pin ? "" : writeAt(this.at, true) }), { class: "toggle" }),
-      link: button("copy link", () => this.copyLink(), { class: "toggle" }),
-      controls: button("mask, positions, …", () => document.querySelector(".st-key-rail")?.scrollIntoView(), { class: "jump" }),
-      everyHead: button("show all heads", () => this.change({ hidden: new Set(), solo: null }), { class: "toggle" }),
-      title: h("h2"),
-      label: h("span", { class: "label" }),
-      sizes: h("span", { class: "sizes" }, h("span", { class: "badge query" }), h("span", { class: "badge key" })),
-      solo: button("solo", () => this.toggleSolo(this.at.layer, this.at.head), { class: "toggle" }),
-      hide: button("hide", () => this.toggleHidden(this.at.layer, this.at.head), { class: "toggle" }),
-      lamp: button("", () => this.toggleOff(this.at.layer, this.at.head), { class: "toggle" }),
-      table: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Weights as a table" }),
-      pinTable: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Pinned weights as a table" }),
-      readout: h("div", { class: "readout" }),
-      legend: h("div", { class: "legend" }, h("span", { class: "low" }), h("span", { class: "ramp" }), h("span", { class: "high" }), h("span", { class: "law" })),
-      looks: h("div", { class: "looks" }, h("span", { class: "who" }), h("span", { class: "list" })),
-      sum: h("p", { class: "sum" }),
-      story: h("dl", { class: "story" }),
-      pinTitle: h("h2"),
-      pinLabel: h("span", { class: "label" }),
-      figures: h("div", { class: "figures" }),
-      status: h("div", { class: "status" }),
-      live: h("div", { class: "aloud", "aria-live": "polite" }),
-    };
-    const p = this.parts;
-    this.modeButtons = [button("map", () => this.change({ table: false })), button("table", () => this.change({ table: true }))];
-    p.modes.append(...this.modeButtons);
-    this.scaleButtons = SCALES.map(([scale, text]) => button(text, () => this.change({ scale })));
-    p.scales.append(...this.scaleButtons);
-    p.story.append(...["query", "key", "value"].flatMap((part) => [h("dt", { class: part }, part), h("dd")]));
-    const large = h(
-      "section",
-      { class: "large panel", "aria-label": "Head in focus" },
-      h("header", {}, h("div", { class: "titles" }, p.title, h("div", { class: "under-title" }, p.label, p.sizes)), h("div", { class: "actions" }, p.solo, p.hide, p.lamp)),
-      h("div", { class: "room" }, this.big.element, p.table),
-      h("div", { class: "under" }, p.legend, p.readout),
-      p.looks,
-      p.sum,
-      p.story,
-    );
-    const pin = h(
-      "section",
-      { class: "pinned panel", "aria-label": "Pinned picture" },
-      h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => this.tell({ pin: "" }), { class: "toggle" }))),
-      h("div", { class: "room" }, this.pinned.element, p.pinTable),
-    );
-    this.element = h(
-      "div",
-      { class: "view", hidden: "" },
-      p.notices,
-      p.presets,
-      p.chips,
-      h("div", { class: "bar" }, p.layers, p.modes, p.scales, p.specials, p.sort, p.everyHead, h("span", { class: "push" }), p.controls, p.pin, p.link),
-      h("section", { class: "all-heads", "aria-label": "Heads" }, this.heads.element),
-      large,
-      pin,
-      p.figures,
-      h("footer", {}, p.status, h("div", { class: "help" }, `Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers. ${KEYS_HELP}`)),
-      p.live,
-    );
-    p.chips.onkeydown = (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      const next = step && p.chips.children[[...p.chips.children].indexOf(event.target) + step];
-      if (next) next.focus();
-    };
-    this.room = large.querySelector(".room");
-    this.pinRoom = pin.querySelector(".room");
-    this.root = root.host ?? root;
-    root.append(this.element);
   }
 
   // ---- what comes in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -27,7 +28,9 @@ def answer(scope_type: str) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(SecurityHeaders(app)({"type": scope_type}, receive, send))
+    # in a thread of its own: while the browser tests are open, this one has a running loop
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(SecurityHeaders(app)({"type": scope_type}, receive, send))).result()
     return sent
 
 
