@@ -241,7 +241,7 @@ class Explore:
 
     def table(self) -> list[list[str]]:
         """The body of the table, with its row heads."""
-        rows: list[list[str]] = self.view.locator(".table tbody").evaluate(
+        rows: list[list[str]] = self.view.locator(".large .table tbody").evaluate(
             "body => [...body.rows].map(row => [...row.cells].map(cell => cell.textContent))"
         )
         return rows

@@ -34,8 +34,8 @@ def test_what_looks_like_code_is_text(explore: Explore, text: str) -> None:
     expect(explore.box).to_have_value(text)
     explore.button("table").click()
     explore.settled()
-    # up to 40 tokens the whole map, then the row in focus by weight: position, key, weight
-    listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 40 else None
+    # up to 64 tokens the whole map, then the row in focus by weight: position, key, weight
+    listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 64 else None
     heads = [row[0] for row in explore.table()] if listed is None else [listed[at] for at in sorted(listed)]
     assert heads == run.tokens
     explore.retype(f"{text} it")

@@ -56,7 +56,7 @@ def test_510_tokens_work(explore: Explore) -> None:
     assert explore.badges() == largest(run, 1, 4, run.tokens.index("it"))
     explore.button("table").click()
     explore.settled()
-    expect(explore.view.locator(".table p")).to_contain_text("510 × 510 weights are too many to read")
+    expect(explore.view.locator(".large .table p")).to_contain_text("510 × 510 weights are too many to read")
     listed = {int(row[0]): row[2] for row in explore.table()}
     row = run.tokens.index("it")
     assert listed == {key: f"{weight:.4f}" for key, weight in enumerate(run.weights[1, 4, row].tolist())}
