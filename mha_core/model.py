@@ -255,6 +255,8 @@ class Model:
             return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
         if not isinstance(mask, str) and not callable(mask):
             raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
+        if keep is None and (mask == "none" or mask is masks.full):
+            return None
         rule = masks.parse(mask) if isinstance(mask, str) else mask
         allow = masks.allow(rule, length, length, keep)
         return None if bool(allow.all()) else allow

@@ -79,7 +79,9 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
 def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:
     """The same files as transformers' BertModel on the CPU, in eval mode, eager: the one kind that shows its maps."""
     from transformers import BertModel
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
     reference: Any = BertModel.from_pretrained(
         folder,
         attn_implementation="eager",

@@ -14,6 +14,7 @@ from cachetools import LRUCache
 from mha_core import Model, Run, compare, load_model
 from mha_core.errors import HeadlightError
 
+from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "Settings",
     "difference_to_transformers",
     "model_on",
+    "packed",
     "picture",
     "pinned",
     "warm_up",
@@ -34,8 +36,9 @@ __all__ = [
 # Models on a public server come from this list, never from a link.
 MODEL = "minilm"
 # room for one picture of 511 tokens (77 MiB) or many short ones
-CACHE_BYTES = 88 * 2**20
+CACHE_BYTES = 80 * 2**20
 PINNED_BYTES = 8 * 2**20
+PACKED_BYTES = 8 * 2**20
 PASSES_AT_ONCE = 4
 
 _models: dict[str, Model] = {}
@@ -115,6 +118,7 @@ class Pinned:
 
 _pictures: LRUCache[Settings, Picture] = LRUCache(CACHE_BYTES, getsizeof=lambda kept: kept.nbytes)
 _pinned: LRUCache[tuple[Settings, int, int], Pinned] = LRUCache(PINNED_BYTES, getsizeof=lambda kept: kept.nbytes)
+_packed: LRUCache[tuple[Settings, int], bytes] = LRUCache(PACKED_BYTES, getsizeof=len)
 _untouched: LRUCache[tuple[str, str], Tensor] = LRUCache(256)
 
 
@@ -150,6 +154,20 @@ def picture(settings: Settings) -> Picture:
         if made.nbytes <= CACHE_BYTES:
             _pictures[settings] = made
     return made
+
+
+def packed(picture: Picture, layer: int) -> bytes:
+    """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
+    run = picture.run
+    key = (picture.settings, layer if len(run.tokens) > ALL_LAYERS_UP_TO else 0)
+    with _cache_lock:
+        kept = _packed.get(key)
+    if kept is None:
+        kept = pack_maps(run.weights, run.tokens, picture.settings.digest, layer)
+        with _cache_lock:
+            if len(kept) <= PACKED_BYTES:
+                _packed[key] = kept
+    return kept
 
 
 def pinned(settings: Settings, layer: int, head: int) -> Pinned:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from mha_core import Model
 
-from . import cached, canvas, controls, packing, text
+from . import cached, canvas, controls, text
 from .cached import Picture, Pinned
+from .packing import pack_focus
 from .pins import pin_text
 from .presets import PRESETS
 from .view import At, Look, write_heads
@@ -35,7 +36,7 @@ def show(
     except ImportError as error:
         difference = None
         notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
-    maps = packing.pack_maps(run.weights, run.tokens, settings.digest, at.layer)
+    maps = cached.packed(picture, at.layer)
     state: dict[str, Any] = {
         "digest": settings.digest,
         # a new session counts its turns anew
@@ -70,7 +71,7 @@ def show(
         }
         focus.append(other.weights)
     st.session_state["shown"] = settings
-    canvas.map_view(maps, packing.pack_focus(state, *focus), _on_act)
+    canvas.map_view(maps, pack_focus(state, *focus), _on_act)
 
 
 def _on_act() -> None:

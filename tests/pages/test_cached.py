@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from mha_core import Model, Run, compare
 from pages.kit import cached
 from pages.kit.cached import Picture, Settings
+from pages.kit.packing import pack_maps
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +139,12 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
     assert cached.difference_to_transformers(masked, ask=False) == 1e-6, "it is the untouched model's"
     assert cached.difference_to_transformers(masked, ask=True) == 1e-6
     assert calls == ["how are you"]
+
+
+def test_a_picture_is_packed_once() -> None:
+    short = cached.picture(Settings("pack me"))
+    assert cached.packed(short, 3) is cached.packed(short, 5)
+    assert cached.packed(short, 3) == pack_maps(short.run.weights, short.run.tokens, short.settings.digest, 0)
+    long = cached.picture(Settings(" ".join(["it"] * 300)))
+    assert cached.packed(long, 3) is cached.packed(long, 3)
+    assert cached.packed(long, 3) != cached.packed(long, 5)
