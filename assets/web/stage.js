@@ -108,6 +108,7 @@ export class View {
 
   tell(extra) {
     this.turn += 1;
+    this.element.dataset.turn = this.turn;
     // an event that the server has not heard yet is replaced by the next one, which brings its wish along
     this.wishes = this.wishes.filter(({ turn }) => turn > (this.focus?.heard ?? 0));
     this.wishes.push({ turn: this.turn, extra });
