@@ -21,29 +21,24 @@ def show() -> None:
         brand = st.container()
         model = cached.model_on("auto")
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
-        asked = Settings(
-            text=st.session_state.get("s", PRESETS[0]),
-            mask=controls.mask(),
-            position=controls.position(),
-            temperature=controls.temperature(),
-            heads_off=controls.heads_off(layers, heads),
-            device=controls.device(),
-        )
+        mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
+        heads_off, device = controls.heads_off(layers, heads), controls.device()
         layout.house(brand, large=controls.large_type())
         about = st.popover("About this picture", width="stretch")
     with stage:
-        asked = replace(asked, text=controls.sentence())
+        asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device)
         at_text, look_text, pin_text = controls.hidden_texts()
         picture, notices = compute(asked)
         tokens = picture.run.tokens
         parsed_at = view.parse_at(at_text, layers, heads)
         asked_at = parsed_at or view.At.default()
         at = asked_at.on(tokens)
-        look = view.parse_look(look_text, layers, heads) or view.Look()
-        pinned = pinned_picture(pin_text, model, asked.device)
+        parsed_look = view.parse_look(look_text, layers, heads)
+        look = parsed_look or view.Look()
+        pinned = pinned_picture(pin_text, model, device)
         notices += links.notices(
             at=parsed_at is not None and parsed_at.fits(tokens),
-            look=view.parse_look(look_text, layers, heads) is not None,
+            look=parsed_look is not None,
             pin=not pin_text or pinned is not None,
         )
         maps.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
@@ -81,25 +76,27 @@ def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, vi
 
 def show_about(model: Model, picture: Picture, at: view.At) -> None:
     """How to get these numbers again, and the numbers."""
-    for name, value in text.about(model, picture, link=f"{st.context.url or ''}?{links.query()}").items():
-        st.caption(name)
-        st.code(value, language=None, wrap_lines=True)
+    link = f"{(st.context.url or '').rstrip('/')}/?{links.query(links.too_long())}"
+    st.code(link, language=None, wrap_lines=True)
+    facts = text.about(model, picture)
+    st.code("\n".join(f"{name}: {value}" for name, value in facts.items()), language=None, wrap_lines=True)
     settings, name = picture.settings, f"headlight-layer{at.layer}-head{at.head}.csv"
     # the picture is asked for again, so that a button does not keep it in memory
-    st.download_button(
-        "This map, CSV",
-        lambda: tables.csv_of(cached.picture(settings).run, at.layer, at.head),
-        name,
-        "text/csv",
-        on_click="ignore",
-    )
-    st.download_button(
-        "All maps, NPZ",
-        lambda: tables.npz_of(cached.picture(settings).run),
-        "headlight.npz",
-        "application/octet-stream",
-        on_click="ignore",
-    )
+    with st.container(horizontal=True):
+        st.download_button(
+            "This map, CSV",
+            lambda: tables.csv_of(cached.picture(settings).run, at.layer, at.head),
+            name,
+            "text/csv",
+            on_click="ignore",
+        )
+        st.download_button(
+            "All maps, NPZ",
+            lambda: tables.npz_of(cached.picture(settings).run),
+            "headlight.npz",
+            "application/octet-stream",
+            on_click="ignore",
+        )
 
 
 show()

@@ -59,11 +59,10 @@ def label(settings: Settings) -> str:
     return ", ".join(parts) or "nothing changed"
 
 
-def about(model: Model, picture: Picture, *, link: str) -> dict[str, str]:
+def about(model: Model, picture: Picture) -> dict[str, str]:
     """Everything that is needed to get these numbers again."""
     facts = model.facts
     return {
-        "link": link,
         "model": f"{facts['model']} ({model.origin} weights)",
         "sha256 of the weights": facts["sha256"],
         "settings": f"{label(picture.settings)}; {len(picture.run.tokens)} tokens",
