@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import CodeType
 from typing import Protocol
 
 import torch
@@ -18,7 +21,7 @@ from torch import Tensor
 
 from .errors import SizeError
 
-__all__ = ["AXES", "Step", "Trace", "Tracer", "no_trace"]
+__all__ = ["AXES", "Step", "Trace", "Tracer", "no_trace", "of_head", "together"]
 
 AXES = {
     "b": "batch",
@@ -41,6 +44,23 @@ def no_trace(name: str, value: Tensor, axes: str, expression: str = "") -> None:
     """Records nothing."""
 
 
+def of_head(trace: Tracer, head: int) -> Tracer:
+    """A tracer for one head alone, whose "scores" is recorded as "scores.head3"."""
+    if trace is no_trace:
+        return no_trace
+
+    def named(name: str, value: Tensor, axes: str, expression: str = "") -> None:
+        trace(f"{name}.head{head}", value, axes, expression)
+
+    return named
+
+
+def together(trace: Tracer, name: str, parts: Sequence[Tensor], axes: str, expression: str = "") -> None:
+    """Records the heads' own tensors as one, with h as its second axis; they are stacked for the record alone."""
+    if trace is not no_trace:
+        trace(name, torch.stack(tuple(parts), dim=1), axes, expression)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One recorded tensor.
@@ -53,6 +73,7 @@ class Step:
         contiguous: True when the elements lie in memory in reading order.
         is_view: True when it shares memory with an earlier step: no number was moved.
         value: the tensor, detached.
+        code, line: the function that said so, and the number of that line in its file.
     """
 
     name: str
@@ -63,6 +84,8 @@ class Step:
     contiguous: bool
     is_view: bool
     value: Tensor
+    code: CodeType
+    line: int
 
 
 class Trace:
@@ -74,22 +97,25 @@ class Trace:
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
-        self._recorded: list[tuple[str, str, str, Tensor]] = []
+        self._recorded: list[tuple[str, str, str, Tensor, CodeType, int]] = []
         self._steps: list[Step] = []
 
     def __call__(self, name: str, value: Tensor, axes: str, expression: str = "") -> None:
         self._bind(name, value, axes)
-        self._recorded.append((name, expression, axes, value.detach()))
+        caller = sys._getframe(1)  # inspect.stack() would read every file on the way
+        while caller.f_globals is globals() and caller.f_back is not None:  # `of_head` and `together` speak for others
+            caller = caller.f_back
+        self._recorded.append((name, expression, axes, value.detach(), caller.f_code, caller.f_lineno))
 
     @property
     def steps(self) -> list[Step]:
         """The steps so far. Built when asked for: the pass itself should pay as little as possible."""
         memory = {_place(step.value) for step in self._steps}
-        for name, expression, axes, value in self._recorded[len(self._steps) :]:
+        for name, expression, axes, value, code, line in self._recorded[len(self._steps) :]:
             shape, strides, contiguous = tuple(value.shape), value.stride(), value.is_contiguous()
             is_view = _place(value) in memory
             memory.add(_place(value))
-            self._steps.append(Step(name, expression, axes, shape, strides, contiguous, is_view, value))
+            self._steps.append(Step(name, expression, axes, shape, strides, contiguous, is_view, value, code, line))
         return self._steps
 
     def __getitem__(self, name: str) -> Step:

@@ -12,7 +12,7 @@ from ..positions.base import Position
 from ..trace import Tracer
 from .base import AttentionLayer, add_once
 from .functional import softmax_over_keys
-from .weights import Weights, copy_of
+from .weights import Weights, from_linears, into_linears
 
 __all__ = ["EfficientAttention"]
 
@@ -44,15 +44,17 @@ class EfficientAttention(AttentionLayer):
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
         trace("x", query, "b i c", "query, with the added position")
-        q = self._split("q", self.query(query), "i", trace)
-        k = self._split("k", self.key(key), "j", trace)
-        v = self._split("v", self.value(value), "j", trace)
+        q = self._project("q", self.query, query, "i", trace)
+        k = self._project("k", self.key, key, "j", trace)
+        v = self._project("v", self.value, value, "j", trace)
         q, k = position.rotate(q, k)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
 
-        scores = q @ k.transpose(2, 3) / math.sqrt(self.d_head)
+        scores = q @ k.transpose(2, 3)
+        trace("scores.product", scores, "b h i j", "q @ k.transpose(2, 3)")
+        scores = scores / math.sqrt(self.d_head)
         bias = position.bias(q, k.shape[2])
         scores = (scores if bias is None else scores + bias) / temperature
         trace("scores", scores, "b h i j", "q kᵀ / √d_head")
@@ -72,24 +74,23 @@ class EfficientAttention(AttentionLayer):
         trace("out", out, "b i c", "joined Wᵒ")
         return out, weights if need_weights else None
 
-    def _split(self, name: str, projected: Tensor, axis: str, trace: Tracer) -> Tensor:
+    def _project(self, name: str, linear: nn.Linear, x: Tensor, axis: str, trace: Tracer) -> Tensor:
         """(b, n, c) -> (b, h, n, d)."""
+        projected: Tensor = linear(x)
         trace(f"{name}.project", projected, f"b {axis} c", f"x W{name}")
         viewed = projected.view(*projected.shape[:2], self.n_heads, self.d_head)
         trace(f"{name}.view", viewed, f"b {axis} h d", f"{name}.view(b, {axis}, n_heads, d_head)")
-        return viewed.transpose(1, 2)
+        turned = viewed.transpose(1, 2)
+        trace(f"{name}.transpose", turned, f"b h {axis} d", f"{name}.transpose(1, 2)")
+        return turned
 
     def load(self, weights: Weights) -> Self:
         weights.check(self.d_model, self._biases())
-        for linear, name in ((self.query, "q"), (self.key, "k"), (self.value, "v"), (self.out, "o")):
-            linear.weight.data.copy_(getattr(weights, name))
-            if linear.bias is not None:
-                linear.bias.data.copy_(getattr(weights, f"{name}_bias"))
+        into_linears(weights, **self._linears())
         return self
 
     def save(self) -> Weights:
-        q, q_bias = copy_of(self.query)
-        k, k_bias = copy_of(self.key)
-        v, v_bias = copy_of(self.value)
-        o, o_bias = copy_of(self.out)
-        return Weights(q, k, v, o, q_bias, k_bias, v_bias, o_bias)
+        return from_linears(**self._linears())
+
+    def _linears(self) -> dict[str, list[nn.Linear]]:
+        return {"q": [self.query], "k": [self.key], "v": [self.value], "o": [self.out]}

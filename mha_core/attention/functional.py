@@ -61,8 +61,10 @@ def attention(
     return mixed, weights
 
 
-def softmax_over_keys(scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
-    """Scores -> weights over the last axis, 0 where nothing is allowed. Here alone is said what an empty row means.
+def softmax_over_keys(
+    scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j", dim: int = -1
+) -> Tensor:
+    """Scores -> weights over the key axis `dim`, 0 where nothing is allowed; here alone is said what that means.
 
     A softmax over only −∞ is 0 / 0. Filling those rows with 0 afterwards mends the value, and the gradient too: the
     backward pass of the first fill puts 0 into every forbidden cell, the whole of an empty row among them.
@@ -72,13 +74,13 @@ def softmax_over_keys(scores: Tensor, allow: Tensor | None, trace: Tracer = no_t
     """
     own = None if scores.requires_grad or trace is not no_trace else scores
     if allow is None:
-        weights = torch.softmax(scores, dim=-1, out=own)
+        weights = torch.softmax(scores, dim=dim, out=own)
     else:
         allow = _check_allow(allow, scores)
         fill = Tensor.masked_fill if own is None else Tensor.masked_fill_
         masked = fill(scores, ~allow, -math.inf)
         trace("masked", masked, axes, "scores, −∞ where not allowed")
-        weights = fill(torch.softmax(masked, dim=-1, out=own), ~allow.any(dim=-1, keepdim=True), 0.0)
+        weights = fill(torch.softmax(masked, dim=dim, out=own), ~allow.any(dim=dim, keepdim=True), 0.0)
     trace("weights", weights, axes, "softmax over the keys")
     return weights
 

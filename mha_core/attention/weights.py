@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+import torch
 from torch import Tensor, nn
 
 from ..errors import SizeError
@@ -50,3 +52,25 @@ class Weights:
 def copy_of(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
     """Detached copies of a Linear's matrix and bias."""
     return linear.weight.detach().clone(), None if linear.bias is None else linear.bias.detach().clone()
+
+
+def into_linears(weights: Weights, **linears: Sequence[nn.Linear]) -> None:
+    """Writes q, k, v and o each into one Linear, or into several that share its rows in equal parts."""
+    for name, parts in linears.items():
+        bias = getattr(weights, f"{name}_bias")
+        biases = [None] * len(parts) if bias is None else bias.chunk(len(parts))
+        for linear, matrix, own in zip(parts, getattr(weights, name).chunk(len(parts)), biases, strict=True):
+            linear.weight.data.copy_(matrix)
+            if own is not None:
+                linear.bias.data.copy_(own)
+
+
+def from_linears(**linears: Sequence[nn.Linear]) -> Weights:
+    """The inverse of `into_linears`, as copies."""
+    tensors: dict[str, Tensor] = {}
+    for name, parts in linears.items():
+        matrices, biases = zip(*map(copy_of, parts), strict=True)
+        tensors[name] = torch.cat(matrices)
+        if biases[0] is not None:
+            tensors[f"{name}_bias"] = torch.cat(biases)
+    return Weights(**tensors)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Trace, Weights, masks, no_trace
+from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Step, Trace, Weights, masks, no_trace
 from mha_core.attention import AttentionLayer
 from mha_core.attention.base import EVERYTHING
 from mha_core.compare import relative_difference
@@ -89,6 +88,17 @@ CASES = [Case(mask, pair, feature) for mask in MASKS for pair in PAIRS for featu
 FEW = [case for case in CASES if case.pair == "self" or case.feature in ("plain", "slanted")]
 
 
+ORDERS = {"h": "b h i j d c", "": "b i j c"}  # the canonical orders of axes, with and without heads
+
+
+def canonical(step: Step) -> Tensor:
+    """The value of a step with its axes in canonical order, whatever order its implementation teaches."""
+    own = step.axes.split()
+    return step.value.permute(
+        [own.index(letter) for letter in ORDERS["h" if "h" in own else ""].split() if letter in own]
+    )
+
+
 def able(name: str, case: Case) -> bool:
     return case.needs <= IMPLEMENTATIONS[name].can
 
@@ -150,23 +160,24 @@ def test_equal_to_the_dense_one(name: str, case: Case, dtype: torch.dtype) -> No
 
 @pytest.mark.parametrize("dtype", LIMITS, ids=str)
 @pytest.mark.parametrize(
-    ("one", "other", "case"),
-    [(*pair, case) for pair in combinations(IMPLEMENTATIONS, 2) for case in CASES if all(able(n, case) for n in pair)],
+    ("name", "case"),
+    [(name, case) for name in IMPLEMENTATIONS if name != "efficient" for case in CASES if able(name, case)],
     ids=str,
 )
-def test_equal_to_each_other(one: str, other: str, case: Case, dtype: torch.dtype) -> None:
+def test_equal_to_efficient(name: str, case: Case, dtype: torch.dtype) -> None:
     torch.manual_seed(len(str(case)))
-    given = random_weights(C, True, True, dtype)
-    weights = build(one, given).save()  # through the canonical form
-    inputs, options = case.inputs(dtype)
-    out, maps, gradient = pass_of(one, given, inputs, options)
-    other_out, other_maps, other_gradient = pass_of(other, weights, inputs, options)
-    limit = LIMITS[dtype][0] if case.feature in ("plain", "heads") else LOOSE[dtype]
-    assert maps is not None
-    assert other_maps is not None
-    assert relative_difference(out, other_out) <= limit
-    assert relative_difference(maps, other_maps) <= limit
-    assert relative_difference(gradient, other_gradient) <= LIMITS[dtype][1]
+    for bias, out_bias in ((True, True), (False, True), (True, False), (False, False)):
+        given = random_weights(C, bias, out_bias, dtype)
+        weights = build(name, given).save()  # through the canonical form
+        inputs, options = case.inputs(dtype)
+        out, maps, gradient = pass_of(name, given, inputs, options)
+        other_out, other_maps, other_gradient = pass_of("efficient", weights, inputs, options)
+        limit = LIMITS[dtype][0] if case.feature in ("plain", "heads") else LOOSE[dtype]
+        assert maps is not None
+        assert other_maps is not None
+        assert relative_difference(out, other_out) <= limit
+        assert relative_difference(maps, other_maps) <= limit
+        assert relative_difference(gradient, other_gradient) <= LIMITS[dtype][1]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +237,8 @@ def test_maps_are_one_a_head_and_rows_sum_to_one(name: str) -> None:
 @pytest.mark.parametrize("shape", [(4, 6), (H, 4, 6), (1, 1, 4, 6), (B, 1, 4, 6), (1, H, 4, 6), (B, H, 4, 6)])
 def test_every_shape_of_a_mask(name: str, shape: tuple[int, ...]) -> None:
     allow = torch.rand(shape) < 0.5
+    if name == "torch":
+        allow[..., 0] = True  # it mixes the heads, so it cannot leave a row empty in one of them
     layer, inputs = IMPLEMENTATIONS[name](C, H), (torch.randn(B, 4, C), torch.randn(B, 6, C))
     if H in shape[-3:-2] and "head_mask" not in layer.can:
         with pytest.raises(Unsupported, match="head_mask"):
@@ -357,7 +370,7 @@ def test_the_traced_pass_is_the_pass(name: str, case: Case) -> None:
     assert relative_difference(out, layer(*inputs, **options, need_weights=False)[0]) <= 1e-14
     assert trace.steps[-1].name == "out"
     assert torch.equal(trace.steps[-1].value, out)
-    assert relative_difference(trace["weights"].value, fast_maps) <= 1e-14
+    assert relative_difference(canonical(trace["weights"]), fast_maps) <= 1e-14
     wanted = [step for step in CANONICAL if step != "masked" or options["allow"] is not None]
     assert [step.name for step in trace.steps if "." not in step.name] == wanted
     assert len({step.name for step in trace.steps}) == len(trace.steps)
@@ -369,7 +382,7 @@ def test_each_step_follows_from_those_before(name: str) -> None:
     trace, x = Trace(), torch.randn(B, 5, C, dtype=torch.float64)
     allow = masks.allow(masks.causal, 5, 5)
     build(name, weights)(x, allow=allow, trace=trace)
-    step = {step.name: step.value for step in trace.steps}
+    step = {step.name: canonical(step) for step in trace.steps if "." not in step.name}
 
     def is_split(tensor: Tensor, matrix: Tensor, bias: Tensor | None) -> bool:
         assert bias is not None
@@ -387,9 +400,11 @@ def test_each_step_follows_from_those_before(name: str) -> None:
     torch.testing.assert_close(step["joined"], step["mixed"].transpose(1, 2).flatten(2))
     assert weights.o_bias is not None
     torch.testing.assert_close(step["out"], step["joined"] @ weights.o.T + weights.o_bias)
-    assert {s.name: s.axes for s in trace.steps if s.name in ("q", "k", "scores", "out")} == {
-        "q": "b h i d", "k": "b h j d", "scores": "b h i j", "out": "b i c",
-    }  # fmt: skip
+    assert {s.name: s.axes for s in trace.steps if s.name in ("q", "k", "scores", "out")} == (
+        {"q": "i b h d", "k": "j b h d", "scores": "i j b h", "out": "b i c"}
+        if name == "sequence_first"
+        else {"q": "b h i d", "k": "b h j d", "scores": "b h i j", "out": "b i c"}
+    )
 
 
 @each
@@ -591,7 +606,7 @@ def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str
 
 
 def test_the_implementations() -> None:
-    assert {"efficient", "fused"} <= IMPLEMENTATIONS.keys()
+    assert list(IMPLEMENTATIONS) == ["naive", "efficient", "fused", "einsum", "sequence_first", "sdpa", "torch"]
     assert IMPLEMENTATIONS["fused"] is MultiHeadAttention
     for kind in IMPLEMENTATIONS.values():
         assert issubclass(kind, AttentionLayer)
