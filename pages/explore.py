@@ -15,35 +15,33 @@ from pages.kit.presets import PRESETS
 
 def show() -> None:
     """Controls, one pass, the pictures, the words."""
-    links.remember()
-    rail, stage = layout.rail_and_stage()
-    with rail:
-        brand = st.container()
+    with layout.page() as (rail, stage):
         model = cached.model_on("auto")
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
-        mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
-        heads_off, device = controls.heads_off(layers, heads), controls.device()
-        layout.house(brand, large=controls.large_type())
-        about = st.popover("About this picture", width="stretch")
-    with stage:
-        asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device)
-        at_text, look_text, pin_text = controls.hidden_texts()
-        picture, notices = compute(asked)
-        tokens = picture.run.tokens
-        parsed_at = view.parse_at(at_text, layers, heads)
-        asked_at = parsed_at or view.At.default()
-        at = asked_at.on(tokens)
-        parsed_look = view.parse_look(look_text, layers, heads)
-        look = parsed_look or view.Look()
-        pinned = pinned_picture(pin_text, model, device)
-        notices += links.notices(
-            at=parsed_at is not None and parsed_at.fits(tokens),
-            look=parsed_look is not None,
-            pin=not pin_text or pinned is not None,
-        )
-        maps.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
-    with about:
-        show_about(model, picture, at)
+        with rail:
+            mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
+            heads_off, device = controls.heads_off(layers, heads), controls.device()
+            controls.large_type()
+            about = st.popover("About this picture", width="stretch")
+        with stage:
+            asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device)
+            at_text, look_text, pin_text = controls.hidden_texts()
+            picture, notices = compute(asked)
+            tokens = picture.run.tokens
+            parsed_at = view.parse_at(at_text, layers, heads)
+            asked_at = parsed_at or view.At.default()
+            at = asked_at.on(tokens)
+            parsed_look = view.parse_look(look_text, layers, heads)
+            look = parsed_look or view.Look()
+            pinned = pinned_picture(pin_text, model, device)
+            notices += links.notices(
+                at=parsed_at is not None and parsed_at.fits(tokens),
+                look=parsed_look is not None,
+                pin=not pin_text or pinned is not None,
+            )
+            maps.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
+        with about:
+            show_about(model, picture, at)
 
 
 def compute(settings: Settings) -> tuple[Picture, list[str]]:
@@ -97,6 +95,3 @@ def show_about(model: Model, picture: Picture, at: view.At) -> None:
             "application/octet-stream",
             on_click="ignore",
         )
-
-
-show()

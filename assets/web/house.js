@@ -5,6 +5,16 @@ import { h, setText } from "./dom.js";
 
 const STORE = `stActiveTheme-${location.pathname}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose
 
+// Streamlit writes a page switch as several history entries, one a control: those that follow at once belong to the first.
+const AT_ONCE = 400; // ms
+const push = history.pushState.bind(history);
+let pushed = -Infinity;
+history.pushState = (...entry) => {
+  if (performance.now() - pushed < AT_ONCE) history.replaceState(...entry);
+  else push(...entry);
+  pushed = performance.now();
+};
+
 export default function house({ data, parentElement }) {
   if (!document.querySelector(`link[href="${data.css}"]`)) document.head.append(h("link", { rel: "stylesheet", href: data.css }));
   const icon = document.querySelector("link[rel~='icon']");

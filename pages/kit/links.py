@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
@@ -12,7 +13,7 @@ from mha_core import device as devices
 from .presets import PRESETS
 from .view import DEFAULT_AT
 
-__all__ = ["BOUND", "DEFAULTS", "LONGEST_LINK", "bound_if_short", "notices", "query", "remember", "too_long"]
+__all__ = ["BOUND", "DEFAULTS", "LONGEST_LINK", "bound_if_short", "kept", "notices", "query", "remember", "too_long"]
 
 LONGEST_LINK = 6000
 BOUND: Final = "query-params"
@@ -28,6 +29,25 @@ DEFAULTS: dict[str, Any] = {
     "look": "",
     "pin": "",
     "big": False,
+    "ex": "one head",
+    "src": "as given",
+    "sqrt": False,
+    "qw": "how are you",
+    "kw": "you can",
+    "m": "",
+    # implementations
+    "layer": 0,
+    "diff": "relative",
+    "b": 1,
+    "n": 128,
+    "d": 384,
+    "h": 12,
+    "what": "forward with maps",
+    "race": ["naive", "efficient", "fused", "einsum", "sequence_first", "sdpa", "torch"],
+    "secs": 3,
+    "sweep": True,
+    "impl": "efficient",
+    "beside": "einsum",
 }
 
 
@@ -35,6 +55,9 @@ def remember() -> None:
     """Notes what the link asked for, before any control of the first run takes it in. Call it first on every page."""
     if "asked" not in st.session_state:
         st.session_state["asked"] = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
+    for key, text in st.session_state.pop("long", {}).items():
+        if key not in st.session_state and key not in st.query_params:
+            st.session_state[key] = text
 
 
 def notices(**usable: bool) -> list[str]:
@@ -71,12 +94,19 @@ def notices(**usable: bool) -> list[str]:
 
 def query(leave_out: tuple[str, ...] = ()) -> str:
     """The query of the present state's link: every bound value that is not its default."""
-    parts = []
-    for key, default in DEFAULTS.items():
-        value = st.session_state.get(key, default)
-        if value != default and key not in leave_out and not (key == "dev" and value == devices.available()[0]):
-            parts += [(key, text) for text in _written(value) or [""]]
-    return urlencode(parts, quote_via=quote, errors="replace")
+    return urlencode(_parts(_present(), leave_out), quote_via=quote, errors="replace")
+
+
+def kept() -> list[tuple[str, str]]:
+    """What a link to another page must carry: the values that earlier pages left behind. Call it last on a page.
+
+    The values of this page's own controls are in the address, and Streamlit takes them along; twice would be once too
+    often. A text that is too long for any link is kept for the next page of this visit.
+    """
+    values = st.session_state.setdefault("kept", {})
+    values.update(_present())
+    st.session_state["long"] = {key: values[key] for key in too_long() if key in values}
+    return _parts({key: value for key, value in values.items() if key not in st.session_state}, ())
 
 
 def too_long() -> tuple[str, ...]:
@@ -97,6 +127,21 @@ def bound_if_short(key: str) -> Literal["query-params"] | None:
     if was_long and not long and key in st.session_state:
         st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
     return None if long else BOUND
+
+
+def _present() -> dict[str, Any]:
+    """The values of the controls that this page has."""
+    return {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
+
+
+def _parts(values: Mapping[str, Any], leave_out: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Keys and written values of a link, without defaults."""
+    parts = []
+    for key, default in DEFAULTS.items():
+        value = values.get(key, default)
+        if value != default and key not in leave_out and not (key == "dev" and value == devices.available()[0]):
+            parts += [(key, text) for text in _written(value) or [""]]
+    return parts
 
 
 def _written(value: Any) -> list[str]:

@@ -1,21 +1,21 @@
-"""What surrounds every page: its configuration, the list of pages, and one sentence when the model cannot be loaded."""
+"""What surrounds every page: its configuration, the list of pages, and one sentence when a package is missing."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import streamlit as st
 
-PAGES = [st.Page("../explore.py", title="Explore", url_path="explore", default=True)]
-
 st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
-page = st.navigation(PAGES, position="hidden")
 try:
-    from mha_core.errors import HeadlightError, WeightsFileError
+    from pages.kit.layout import PAGES
 
-    try:
-        page.run()
-    except WeightsFileError as error:
-        st.error(f"The model cannot be loaded: {error}.")
-    except HeadlightError as error:
-        st.error(f"This cannot be shown: {error}.")
+    pages = {
+        name: st.Page(f"../{name}.py", title=title, url_path=name.replace("_", "-"), default=not number)
+        for number, (name, title) in enumerate(PAGES.items())
+    }
+    chosen = st.navigation(list(pages.values()), position="hidden")
+    # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
+    import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}").show()
 except ImportError as error:
     st.error(f"The package {error.name} is missing. Set Headlight up again with `make run`, then reload this page.")

@@ -133,7 +133,8 @@ def test_the_fields_of_results() -> None:
         return list(inspect.get_annotations(kind))
 
     assert fields(Run) == ["tokens", "ids", "weights", "hidden", "sentence", "steps", "device", "notices"]
-    assert fields(Step) == ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value"]
+    step = ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
+    assert fields(Step) == step
     assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
     assert Trace().steps == []
 
