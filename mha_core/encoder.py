@@ -49,11 +49,14 @@ class EncoderLayer(nn.Module):
         heads: Tensor | None = None,
         temperature: float = 1.0,
         trace: Tracer = no_trace,
+        attention: AttentionLayer | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j). Arguments as in `AttentionLayer.forward`."""
-        mixed, weights = self.attention(
-            x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace
-        )
+        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
+
+        Arguments as in `AttentionLayer.forward`; `attention` takes the place of the layer's own.
+        """
+        attention = self.attention if attention is None else attention
+        mixed, weights = attention(x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace)
         x = self.attention_norm(mixed + x)
         x = self.output_norm(self.contract(F.gelu(self.expand(x))) + x)
         return x, weights
@@ -85,6 +88,7 @@ class Encoder(nn.Module):
         temperature: float = 1.0,
         trace_layer: int | None = None,
         trace: Tracer = no_trace,
+        attention: AttentionLayer | None = None,
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Runs token ids through all layers.
 
@@ -95,6 +99,7 @@ class Encoder(nn.Module):
             heads: bool (layers, h), False switches that head off.
             temperature: of every softmax.
             trace_layer, trace: the layer whose steps are recorded.
+            attention: takes the place of that layer's own.
 
         Returns:
             hidden: layers + 1 tensors (b, i, c), the first the embeddings after their norm.
@@ -105,13 +110,16 @@ class Encoder(nn.Module):
         hidden, weights = [x], []
         within = InLayers(position)
         for number, layer in enumerate(self.layers):
+            traced = number == trace_layer
+            on = None if heads is None or bool(heads[number].all()) else heads[number]
             x, maps = layer(
                 x,
                 allow=allow,
                 position=within,
-                heads=None if heads is None else heads[number],
+                heads=on,
                 temperature=temperature,
-                trace=trace if number == trace_layer else no_trace,
+                trace=trace if traced else no_trace,
+                attention=attention if traced else None,
             )
             hidden.append(x)
             weights.append(maps)

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from . import masks, positions
+from .attention import AttentionLayer, respelled
 from .device import is_out_of_memory
-from .encoder import Encoder
+from .encoder import Encoder, EncoderLayer
 from .errors import DeviceError, HeadlightError, MaskError, SizeError, TooLong
 from .positions import Learned, Position, Sinusoidal
 from .trace import Step, Trace, no_trace
@@ -130,6 +131,7 @@ class Model:
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         trace_layer: int | None = None,
+        implementation: str | None = None,
     ) -> Run:
         """Computes every map and hidden state of one text.
 
@@ -141,12 +143,21 @@ class Model:
             heads_off: (layer, head) pairs, counted from 0, whose output is set to 0.
             temperature: divides the scores of every layer.
             trace_layer: the layer whose steps are recorded.
+            implementation: a name of `IMPLEMENTATIONS`, with this layer's weights, takes the traced layer's place.
 
         Raises:
             TooLong, MaskError, PositionError, SizeError: with the numbers.
+            Unsupported: that implementation is not known, or cannot do what is asked.
         """
         return self._run(
-            [text], mask, None, position=position, heads_off=heads_off, temperature=temperature, trace_layer=trace_layer
+            [text],
+            mask,
+            None,
+            position=position,
+            heads_off=heads_off,
+            temperature=temperature,
+            trace_layer=trace_layer,
+            implementation=implementation,
         )[0]
 
     def run_batch(
@@ -184,6 +195,7 @@ class Model:
         heads_off: Iterable[tuple[int, int]],
         temperature: float,
         trace_layer: int | None,
+        implementation: str | None = None,
     ) -> list[Run]:
         if not texts:
             return []
@@ -196,6 +208,8 @@ class Model:
         heads = self._heads(heads_off)
         if trace_layer is not None and trace_layer not in range(self.sizes.n_layers):
             raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+        if implementation is not None and trace_layer is None:
+            raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
 
         def compute(encoder: Encoder) -> tuple[Tensor, Tensor, Trace]:
             device = encoder.words.weight.device
@@ -208,6 +222,7 @@ class Model:
                 temperature=temperature,
                 trace_layer=trace_layer,
                 trace=no_trace if trace_layer is None else trace,
+                attention=self._respelled(encoder, trace_layer, implementation),
             )
             return torch.stack(hidden, dim=1), torch.stack(weights, dim=1), trace
 
@@ -225,6 +240,10 @@ class Model:
             )
             for row, (tokens, own_ids) in enumerate(coded)
         ]
+
+    def _respelled(self, encoder: Encoder, layer: int | None, name: str | None) -> AttentionLayer | None:
+        own = encoder.layers[layer or 0]
+        return None if name is None or not isinstance(own, EncoderLayer) else respelled(own.attention, name)
 
     def _with_fall_back(self, compute: Callable[[Encoder], T]) -> tuple[T, tuple[str, ...]]:
         """Runs `compute` on the model's device; on the CPU when a GPU that nobody chose by name is out of memory."""

@@ -1,6 +1,6 @@
 // Unpacks what pages/kit/packing.py packed: uint32 header length, JSON header, values.
 
-function unpack(bytes) {
+export function unpack(bytes) {
   // a copy only when the values would not begin at a multiple of 4
   const own = bytes.byteOffset % 4 ? bytes.slice() : bytes;
   const length = new DataView(own.buffer, own.byteOffset).getUint32(0, true);

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import torch
+
+from ..errors import Unsupported
 from .base import AttentionLayer
 from .efficient import EfficientAttention
 from .einsum import EinsumAttention
@@ -20,6 +23,7 @@ __all__ = [
     "Weights",
     "attention",
     "join_heads",
+    "respelled",
     "split_heads",
 ]
 
@@ -34,3 +38,18 @@ IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = {
 }
 
 MultiHeadAttention = FusedAttention
+
+
+def respelled(layer: AttentionLayer, name: str) -> AttentionLayer:
+    """The same layer in another implementation: a copy of its weights, its device and dtype, in eval mode.
+
+    Raises:
+        Unsupported: no implementation has that name.
+    """
+    if name not in IMPLEMENTATIONS:
+        raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(IMPLEMENTATIONS)}")
+    weights = layer.save()
+    with torch.device("meta"):  # no random numbers for weights that are replaced at once
+        twin = IMPLEMENTATIONS[name](layer.d_model, layer.n_heads, bias=layer.bias, out_bias=layer.out_bias)
+    twin = twin.to(weights.q.dtype).to_empty(device=weights.q.device)
+    return twin.load(weights).eval().requires_grad_(False)

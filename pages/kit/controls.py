@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.elements.widgets import text_widgets
 
+from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
 from .limits import LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
 from .links import BOUND, DEFAULTS, bound_if_short
 from .presets import PRESETS
-from .view import parse_at, parse_heads, parse_look
+from .view import At, parse_at, parse_heads, parse_look
 
 __all__ = [
     "check_length",
@@ -21,7 +23,9 @@ __all__ = [
     "head_name",
     "heads_off",
     "hidden_texts",
+    "implementation",
     "large_type",
+    "layer",
     "mask",
     "position",
     "sentence",
@@ -66,16 +70,47 @@ def position() -> str:
     return POSITIONS[chosen]
 
 
-def temperature() -> float:
-    """Softmax temperature."""
-    return st.slider("Softmax temperature", *TEMPERATURES, 1.0, 0.1, key="t", bind=BOUND)
+def temperature(why_not: str = "") -> float:
+    """Softmax temperature; greyed with a reason where it would have no effect."""
+    chosen = st.slider(
+        "Softmax temperature",
+        *TEMPERATURES,
+        1.0,
+        0.1,
+        key="t",
+        bind=BOUND,
+        disabled=bool(why_not),
+        help=why_not or None,
+    )
+    if why_not:
+        st.caption(why_not)
+    return chosen
 
 
-def heads_off(layers: int, heads: int) -> tuple[tuple[int, int], ...]:
+def implementation(label: str, key: str, *, none: bool = False) -> str:
+    """A choice of implementation, "none" among them where there need not be one."""
+    names = [*(["none"] if none else []), *IMPLEMENTATIONS]
+    return st.selectbox(label, names, names.index(DEFAULTS[key]), key=key, bind=BOUND)
+
+
+def layer(at: At, layers: int) -> None:
+    """The layer in focus. It is the first number of `at`, so that every page looks at the same one."""
+
+    def choose() -> None:
+        st.session_state["at"] = str(replace(at, layer=int(st.session_state["layer_of_at"] or 0)))
+
+    st.session_state["layer_of_at"] = str(at.layer)
+    numbers = [str(number) for number in range(layers)]
+    st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=choose)
+
+
+def heads_off(layers: int, heads: int, why_not: str = "") -> tuple[tuple[int, int], ...]:
     """Heads switched off in the model, as sorted (layer, head) pairs."""
     st.session_state["sizes"] = (layers, heads)
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
-    chosen = st.multiselect("Heads off", names, key="off", bind=BOUND, placeholder="all on")
+    chosen = st.multiselect("Heads off", names, key="off", bind=BOUND, placeholder="all on", help=why_not or None)
+    if why_not:
+        st.caption(why_not)
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
 
 

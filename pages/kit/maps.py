@@ -76,7 +76,7 @@ def show(
 
 def _on_act() -> None:
     """Takes what the visitor did in the map view over into the bound controls: picture, controls and link agree."""
-    event = canvas.take_event()
+    event = canvas.take_event(canvas.MAPS_KEY)
     controls.take_over(event)
     if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(PRESETS):
         st.session_state["s"] = PRESETS[event["preset"]]

@@ -1,6 +1,6 @@
-"""The two messages of the map view, as bytes: all maps as uint8, and the maps in focus as float32.
+"""What the browser's views get as bytes: all maps as uint8, the maps in focus and the memory of a trace as float32.
 
-Both start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the
+All start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the
 values begin at a multiple of 4. Equal pictures give equal bytes, so that an unchanged one is not sent again.
 """
 
@@ -14,10 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ALL_LAYERS_UP_TO", "THUMBNAIL", "pack_focus", "pack_maps"]
+__all__ = ["ALL_LAYERS_UP_TO", "MEMORY_BYTES", "THUMBNAIL", "pack_focus", "pack_maps", "pack_memory"]
 
 ALL_LAYERS_UP_TO = 256
 THUMBNAIL = 128
+MEMORY_BYTES = 6 * 2**20
 
 
 def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
@@ -45,6 +46,28 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
 def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
     """The state of the view and float32 maps (i, j) one after another; their sizes belong in the header."""
     return _packed(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
+
+
+def pack_memory(header: dict[str, Any], values: Sequence[Tensor], wanted: Sequence[int]) -> bytes:
+    """A trace as its memory: each piece that tensors share goes over once, as float32, and says where each lies in it.
+
+    Adds to the header "pieces", their lengths, and "places", a tensor's piece and its offset in it. When all of it is
+    more than `MEMORY_BYTES`, only the pieces of the `wanted` tensors go, and of those none above that size; the others
+    have length 0.
+    """
+    pieces: dict[int, Tensor] = {}
+    for value in values:
+        storage = value.untyped_storage()
+        pieces.setdefault(storage.data_ptr(), torch.empty(0, dtype=value.dtype, device=value.device).set_(storage))
+    order = list(pieces)
+    header["places"] = [[order.index(v.untyped_storage().data_ptr()), v.storage_offset()] for v in values]
+    if sum(4 * piece.numel() for piece in pieces.values()) > MEMORY_BYTES:
+        keep = {values[n].untyped_storage().data_ptr() for n in wanted}
+        for place, piece in pieces.items():
+            if place not in keep or 4 * piece.numel() > MEMORY_BYTES:
+                pieces[place] = piece[:0]
+    header["pieces"] = [piece.numel() for piece in pieces.values()]
+    return pack_focus(header, *pieces.values())
 
 
 def _bytes_of_weights(weights: Tensor) -> bytes:

@@ -1,0 +1,130 @@
+"""The step view: the traces that it shows, the state that goes with them, and what comes back."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+import streamlit as st
+
+from mha_core import Step
+
+from . import canvas
+from .limits import MOST_FEATURES
+from .packing import pack_memory
+from .source import excerpt
+from .text import label
+from .traces import Traced, parents
+from .view import At, parse_at
+
+__all__ = ["find", "pack_trace", "show", "usable"]
+
+
+def show(
+    shown: list[Traced], at: At, step: str, feature: int, notices: list[str], *, origin: str, chosen: bool
+) -> None:
+    """Draws one trace, or two side by side, at a step.
+
+    Args:
+        at: layer, head, query and key in focus; `chosen`: the visitor, not the page, chose the query.
+        feature: the channel of the head in focus.
+    """
+    state = {
+        # a new session counts its turns anew
+        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
+        "heard": st.session_state.get("steps_heard", 0),
+        "step": step,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row,
+        "key": at.key,
+        "chosen": chosen,
+        "feature": feature,
+        "notices": notices,
+        "label": f"layer {at.layer}, {label(shown[0].settings)}, {origin} weights",
+        "count": len(shown),
+    }
+    canvas.step_view([pack_trace(found, step, side) for side, found in enumerate(shown)], state, _on_act)
+
+
+def usable(step: str) -> bool:
+    """True when the text can name a step."""
+    return re.fullmatch(r"[a-z]{1,10}(\.[a-z]{1,12}\d{0,2})?", step, re.ASCII) is not None
+
+
+def find(steps: tuple[Step, ...], name: str) -> int:
+    """The step of that name; where an implementation has none, the one it leads to, or the first.
+
+    "q.transpose" leads to "q", "qkv.view" to "q".
+    """
+    names = [step.name for step in steps]
+    base = name.split(".")[0]
+    return next((names.index(known) for known in (name, base, base[:1]) if known in names), 0)
+
+
+def pack_trace(found: Traced, step: str, side: int = 0) -> bytes:
+    """The steps of a layer and the memory they lie in, as bytes for the browser."""
+    steps = found.steps
+    sources: dict[str, dict[str, Any]] = {}
+    listed = []
+    for number, own in enumerate(steps):
+        text = excerpt(own.code, own.line)
+        sources.setdefault(text.where, {"where": text.where, "first": text.first, "lines": text.lines})
+        listed.append(
+            {
+                "name": own.name,
+                "expression": own.expression,
+                "axes": _axes(own),
+                "strides": own.strides,
+                "contiguous": own.contiguous,
+                "view": own.is_view,
+                "bytes": own.value.numel() * own.value.element_size(),
+                "from": parents(steps, number),
+                "source": list(sources).index(text.where),
+                "marked": text.marked,
+                "maybe": text.maybe,
+            }
+        )
+    here = find(steps, step)
+    header = {
+        "side": side,
+        "digest": found.settings.digest,
+        "implementation": found.implementation,
+        "layer": found.layer,
+        "tokens": found.tokens,
+        "heads": steps[-1].shape[-1] // _d_head(steps),
+        "dHead": _d_head(steps),
+        "steps": listed,
+        "sources": list(sources.values()),
+    }
+    return pack_memory(header, [own.value for own in steps], [here, *parents(steps, here)])
+
+
+def _d_head(steps: tuple[Step, ...]) -> int:
+    return next(step.shape[-1] for step in steps if step.name == "q")
+
+
+def _axes(step: Step) -> list[dict[str, Any]]:
+    """Each axis: how it is written, the letter that gives it its colour, its size."""
+    groups = re.findall(r"\(.*?\)|\S+", step.axes)
+    letters = [next((letter for letter in group if letter.isalpha()), "") for group in groups]
+    return [
+        {"text": group.strip("()"), "letter": letter, "size": size}
+        for group, letter, size in zip(groups, letters, step.shape, strict=True)
+    ]
+
+
+def _on_act() -> None:
+    """Takes the step and the cell that the visitor looks at over into the link."""
+    event = canvas.take_event(canvas.STEPS_KEY)
+    layers, heads = st.session_state["sizes"]
+    if usable(str(event.get("step", ""))):
+        st.session_state["step"] = event["step"]
+    if parse_at(str(event.get("at", "")), layers, heads) is not None:
+        st.session_state["at"] = event["at"]
+    feature = event.get("feature")
+    if isinstance(feature, int) and 0 <= feature < MOST_FEATURES:
+        st.session_state["f"] = feature
+    turn = event.get("turn")
+    st.session_state["steps_heard"] = turn if isinstance(turn, int) else 0

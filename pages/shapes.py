@@ -1,0 +1,108 @@
+"""Shapes: every tensor on the way through one layer, in any spelling, and two spellings side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.errors import HeadlightError
+from pages.kit import cached, canvas, controls, layout, lessons, links, sheet, steps, text, traces, view
+from pages.kit.cached import Settings
+from pages.kit.limits import MOST_FEATURES
+from pages.kit.links import BOUND, DEFAULTS
+from pages.kit.presets import PRESETS
+from pages.kit.traces import Traced
+
+
+def show() -> None:
+    """Controls, one or two traced passes, the steps, the lessons."""
+    with layout.page() as (rail, stage):
+        model = cached.model_on("auto")
+        layers, heads = model.sizes.n_layers, model.sizes.n_heads
+        with stage:
+            sentence = controls.sentence()
+            at_text, step, feature, lesson = hidden_texts()
+        parsed = view.parse_at(at_text, layers, heads)
+        at = parsed or view.At.default()
+        with rail:
+            first, second = (
+                controls.implementation("Implementation", "impl"),
+                controls.implementation("Beside it", "vs", none=True),
+            )
+            names = [first] if second in ("none", first) else [first, second]
+            controls.layer(at, layers)
+            mask, position = controls.mask(), controls.position()
+            temperature = controls.temperature(why_not(names, "temperature", "a temperature"))
+            heads_off = controls.heads_off(layers, heads, why_not(names, "heads", "heads off"))
+            device = controls.device()
+            controls.large_type()
+        with stage:
+            asked = Settings(sentence, mask, position, temperature, heads_off, device)
+            shown, notices = compute(asked, at.layer, names)
+            tokens = shown[0].tokens
+            notices += links.notices(
+                at=parsed is not None and parsed.fits(tokens), step=steps.usable(step), lesson=lesson in lessons.LESSONS
+            )
+            steps.show(shown, at.on(tokens), step, feature, notices, origin=model.origin, chosen=at.row is not None)
+            show_lesson(lesson, replace(asked, text=st.session_state["last_text"]), at)
+
+
+def hidden_texts() -> tuple[str, str, int, str]:
+    """`at`, `step`, `f` and `lesson`: what the views write into the link. The fields are mounted and not shown."""
+    with st.container(key="link_texts"):
+        at = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
+        step = st.text_input("step", DEFAULTS["step"], key="step", bind=BOUND)
+        feature = st.number_input("f", 0, MOST_FEATURES - 1, DEFAULTS["f"], key="f", bind=BOUND)
+        lesson = st.text_input("lesson", DEFAULTS["lesson"], key="lesson", bind=BOUND)
+    return at, step, int(feature or 0), lesson
+
+
+def why_not(names: list[str], what: str, in_words: str) -> str:
+    """Why a control has no effect on what is shown, or nothing."""
+    unable = [name for name in names if what not in IMPLEMENTATIONS[name].can]
+    return f"{' and '.join(unable)} cannot do {in_words}." if unable else ""
+
+
+def compute(settings: Settings, layer: int, names: list[str]) -> tuple[list[Traced], list[str]]:
+    """The traces asked for; when the text cannot be used, those of the last one that could, and a sentence on it."""
+    notices: list[str] = []
+    try:
+        controls.check_length(settings.text)
+        shown = [trace(settings, layer, name, notices) for name in names]
+    except HeadlightError as error:
+        last = st.session_state.get("last_text", PRESETS[0])
+        notices = [f"{text.sentence(error)} The steps below are still those of “{last[:60]}”."]
+        return [trace(replace(settings, text=last), layer, name, notices) for name in names], notices
+    st.session_state["last_text"] = settings.text
+    return shown, notices
+
+
+def trace(settings: Settings, layer: int, name: str, notices: list[str]) -> Traced:
+    """The trace in one implementation; adds to `notices` what it cannot do."""
+    within, left_out = traces.settings_within(settings, layer, name)
+    notices += left_out
+    return traces.traced(within, layer, name)
+
+
+def show_lesson(asked: str, settings: Settings, at: view.At) -> None:
+    """One of the things that go wrong at the reshapes, on the tensors of this very layer."""
+    name = asked if asked in lessons.LESSONS else DEFAULTS["lesson"]
+    found = traces.traced(settings, at.layer, "efficient")
+    lesson = lessons.LESSONS[name](found, at.head)
+    choices = sheet.buttons("Lesson", [(each, {"lesson": each}, each == name) for each in lessons.LESSONS])
+    canvas.sheet(
+        "lesson_sheet",
+        [sheet.panel("At the reshapes: what goes wrong, and why", [choices, *lesson.blocks])],
+        choose_lesson,
+    )
+    with st.expander("The code that just ran"):
+        st.code(lesson.source, language="python")
+
+
+def choose_lesson(event: dict[str, Any]) -> None:
+    """A lesson was chosen on the sheet."""
+    if event.get("lesson") in lessons.LESSONS:
+        st.session_state["lesson"] = event["lesson"]
