@@ -46,8 +46,9 @@ def show() -> None:
             notices += links.notices(
                 at=parsed is not None and parsed.fits(tokens), step=steps.usable(step), lesson=lesson in lessons.LESSONS
             )
-            steps.show(shown, at.on(tokens), step, feature, notices, origin=model.origin, chosen=at.row is not None)
-            show_lesson(lesson, replace(asked, text=st.session_state["last_text"]), at)
+            here = at.on(tokens)
+            steps.show(shown, here, step, feature, notices, origin=model.origin, chosen=at.row == here.row)
+            show_lesson(lesson, shown[0].settings, at)
 
 
 def hidden_texts() -> tuple[str, str, int, str]:

@@ -2,7 +2,7 @@
 
 import { contextOf } from "./dom.js";
 
-const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one
+const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
 
 /** A hue a head, evenly spread, as [r, g, b]; grey where there is no head. */
 export function hue(head, heads, theme) {
@@ -16,32 +16,44 @@ export function hue(head, heads, theme) {
 }
 
 const PAPER = { dark: [21, 28, 46], light: [255, 255, 255] };
-const mix = (from, to, share) => from.map((part, c) => Math.round(part + (to[c] - part) * share));
-const pixel = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
+const LEVELS = 64;
+const ramps = new Map();
 
-/** How strong a value is drawn, 0 to 1; what is forbidden is not drawn at all. */
-function strength(tensor, value) {
-  if (value === -Infinity) return 0;
-  if (tensor.isWeights) return Math.sqrt(value);
-  return 0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / tensor.scale)));
+/** Pixels from the paper to the full colour of a head, in `LEVELS` steps. */
+function ramp(head, heads, theme) {
+  const key = `${head}/${heads} ${theme}`;
+  if (!ramps.has(key)) {
+    const [from, to] = [PAPER[theme], hue(head, heads, theme)];
+    const level = (n) => from.map((part, c) => Math.round(part + ((to[c] - part) * n) / LEVELS));
+    ramps.set(key, Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(level(n))));
+  }
+  return ramps.get(key);
 }
 
-/** An image of one pixel an element. `index(y, x)` -> index of the element. */
-function image(tensor, height, width, index, theme) {
+const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
+function strength(value, weights, scale) {
+  if (value === -Infinity) return 0;
+  if (weights) return (LEVELS * Math.sqrt(value)) | 0;
+  return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
+}
+
+/** One tile as an image of one pixel an element, or of every second, third, … */
+function image(tensor, plan, tile, every, theme) {
+  const [height, width] = [Math.ceil(plan.height / every), Math.ceil(plan.width / every)];
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width, height];
   const data = new ImageData(width, height);
   const pixels = new Uint32Array(data.data.buffer);
-  const hues = new Map();
-  const colourOf = (head) => {
-    if (!hues.has(head)) hues.set(head, hue(head, tensor.heads, theme));
-    return hues.get(head);
-  };
+  // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
+  const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * every));
+  const places = columns.map((at) => tensor.place(at));
+  const colours = columns.map((at) => ramp(tensor.headOf(at), tensor.heads, theme));
+  const { memory, isWeights, scale } = tensor;
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const at = index(y, x);
-      pixels[y * width + x] = pixel(mix(PAPER[theme], colourOf(tensor.headOf(at)), strength(tensor, tensor.value(at))));
-    }
+    const row = y * every * tensor.strides[plan.rows.axis];
+    for (let x = 0; x < width; x++) pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
   }
   canvas.getContext("2d").putImageData(data, 0, 0);
   return canvas;
@@ -84,11 +96,12 @@ const NAMES = { h: "head", i: "query", j: "key" };
 /** Draws a tensor as its matrices; returns what is seen in words, and fills `areas` with what a click on it means. */
 export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
   const plan = layout(tensor);
-  if (!tensor.here || tensor.count > MOST_PIXELS) {
+  if (!tensor.here) {
     contextOf(canvas, width, 1);
     canvas.areas = [];
-    return tensor.here ? "too many numbers for a picture" : "its numbers were too many to send";
+    return "its numbers were too many to send";
   }
+  const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
   const perRow = plan.count === 1 ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
   const gap = plan.count === 1 ? 0 : 6;
   const label = plan.count === 1 ? 0 : 13;
@@ -104,17 +117,17 @@ export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
     const y = Math.floor(tile / perRow) * (high + label + gap);
     if (label) {
       context.fillStyle = plan.tiles.letter === "h" && tile === head ? colours.text : colours.muted;
-      context.fillText(`${NAMES[plan.tiles.letter] ?? ""} ${tile}`.slice(0, Math.floor(wide / 6.7)), x, y);
+      context.fillText(wide < 54 ? String(tile) : `${NAMES[plan.tiles.letter] ?? ""} ${tile}`, x, y);
     }
     const top = y + label;
     const groups = plan.group ? plan.width / plan.group : 1;
     const space = plan.group ? Math.min(3, wide / groups / 4) : 0;
     const part = (wide - space * (groups - 1)) / groups;
-    const drawn = image(tensor, plan.height, plan.width, (row, column) => plan.index(tile, row, column), theme);
+    const drawn = image(tensor, plan, tile, every, theme);
     context.imageSmoothingEnabled = part < plan.width / groups;
     for (let n = 0; n < groups; n++) {
       const from = (n * plan.width) / groups;
-      context.drawImage(drawn, from, 0, plan.width / groups, plan.height, x + n * (part + space), top, part, high);
+      context.drawImage(drawn, from / every, 0, drawn.width / groups, drawn.height, x + n * (part + space), top, part, high);
       const own = tensor.headOf(plan.index(tile, 0, from));
       const area = { x: x + n * (part + space), y: top, width: part, height: high, head: plan.columns[0].letter === "c" ? null : own };
       canvas.areas.push(area);
@@ -126,7 +139,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
       outline(context, { x: x + own * head, y: top, width: own, height: high }, colours.text);
     }
   }
-  const rows = `${plan.height} × ${plan.width}`;
+  const rows = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
   return plan.count === 1 ? `${rows}${plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : ""}` : `${plan.count} matrices of ${rows}`;
 }
 
@@ -136,12 +149,10 @@ function outline(context, { x, y, width, height }, colour) {
   context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
 }
 
-/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint. */
-export function drawMemory(canvas, tensor, { theme, colours, width, head, row }) {
-  if (!tensor.here || tensor.memory.length > MOST_PIXELS) {
-    contextOf(canvas, width, 1);
-    return;
-  }
+/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint; says what is seen. */
+export function drawMemory(canvas, tensor, { theme, width, head, row }) {
+  canvas.hidden = !tensor.here || tensor.memory.length > MOST_PIXELS;
+  if (canvas.hidden) return tensor.here ? `its memory: ${tensor.memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = tensor.strides.filter((stride, axis) => tensor.sizes[axis] > 1 && tensor.letters[axis] !== "b");
   const line = Math.max(1, ...steps);
   const lines = Math.ceil(tensor.memory.length / line);
@@ -149,23 +160,20 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row })
   [drawn.width, drawn.height] = [line, lines];
   const data = new ImageData(line, lines);
   const pixels = new Uint32Array(data.data.buffer);
-  pixels.fill(pixel(mix(PAPER[theme], hue(null, 1, theme), 0.12)), 0, tensor.memory.length);
-  const plane = tensor.plane(head);
-  const rowAxis = tensor.axis(plane.rows);
+  pixels.fill(ramp(null, 1, theme)[8], 0, tensor.memory.length);
+  const rowAxis = tensor.axis(tensor.plane(head).rows);
   const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
-  const faint = new Map();
-  tensor.each((place, own, index) => {
-    const inSight = own === null || own === head;
-    if (inSight && index[rowAxis] === row) pixels[place] = bright;
-    else {
-      const key = `${own} ${inSight}`;
-      if (!faint.has(key)) faint.set(key, pixel(mix(PAPER[theme], hue(own, tensor.heads, theme), inSight ? 0.75 : 0.22)));
-      pixels[place] = faint.get(key);
-    }
+  const shades = Array.from({ length: tensor.heads }, (_, own) => ramp(own, tensor.heads, theme)[own === head ? 48 : 14]);
+  const grey = ramp(null, 1, theme)[48];
+  tensor.each((place, index) => {
+    const own = tensor.headOf(index);
+    if ((own === null || own === head) && index[rowAxis] === row) pixels[place] = bright;
+    else pixels[place] = own === null ? grey : shades[own];
   });
   drawn.getContext("2d").putImageData(data, 0, 0);
   const high = Math.min(96, Math.max(lines * 2, Math.min(64, lines * 7)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;
   context.drawImage(drawn, 0, 0, width, high);
+  return `its memory, place by place, ${line.toLocaleString("en")} a line`;
 }

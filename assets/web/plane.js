@@ -124,6 +124,8 @@ export class Plane {
     if (!step) return;
     event.preventDefault();
     const limit = (value, size) => Math.max(0, Math.min(size - 1, value));
-    this.pick(limit(this.at[0] + step[0], this.plane.height), limit(this.at[1] + step[1], this.plane.width));
+    // kept at once: the next key may come before the next frame
+    this.at = [limit(this.at[0] + step[0], this.plane.height), limit(this.at[1] + step[1], this.plane.width)];
+    this.pick(...this.at);
   }
 }

@@ -90,8 +90,7 @@ export class Side {
       const seen = drawTiles(tiles.lastChild, tensor, state);
       setText(tiles.firstChild, `${word === "it" ? "" : `${word} `}${tensor.name}: ${seen}`);
       setAttribute(tiles.lastChild, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
-      drawMemory(memory.lastChild, tensor, state);
-      setText(memory.firstChild, "its memory, place by place");
+      setText(memory.firstChild, drawMemory(memory.lastChild, tensor, state));
       setAttribute(memory.lastChild, "aria-label", `the memory of ${tensor.name}, ${tensor.memory.length} places`);
     });
   }
@@ -101,6 +100,6 @@ export class Side {
 export function drawAxes(parent, step, { letters = true } = {}) {
   fill(parent, step.axes, () => h("span"), (pill, { text, letter, size }) => {
     setAttribute(pill, "class", `axis ${letter || "v"}`);
-    setText(pill, letters ? `${text.replace(" ", "·")} ${size}` : String(size));
+    setText(pill, letters && letter ? `${text.replace(" ", "·")} ${size}` : String(size));
   });
 }

@@ -17,6 +17,7 @@ export class Tensor {
     Object.assign(this, step, { memory, offset, heads, dHead });
     this.sizes = step.axes.map(({ size }) => size);
     this.letters = step.axes.map(({ letter }) => letter);
+    this.axisOf = new Map(this.letters.map((letter, axis) => [letter, axis]));
     this.count = this.sizes.reduce((a, b) => a * b, 1);
     const own = /\.head(\d+)$/.exec(step.name);
     this.onlyHead = own ? Number(own[1]) : null;
@@ -38,7 +39,7 @@ export class Tensor {
   }
 
   axis(letter) {
-    return this.letters.indexOf(letter);
+    return this.axisOf.get(letter) ?? -1;
   }
 
   /** The head that an index belongs to, null for none. */
@@ -65,14 +66,18 @@ export class Tensor {
     return { rows, cols, height: this.sizes[rowAxis], width: cols === "c" ? this.dHead : this.sizes[colAxis], first, index, stride: this.strides[colAxis] };
   }
 
-  /** Calls `visit(place, head)` for every element in reading order. */
+  /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
   each(visit) {
-    const index = new Array(this.sizes.length).fill(0);
+    const { sizes, strides } = this;
+    const index = new Array(sizes.length).fill(0);
+    let place = this.offset;
     for (let n = 0; n < this.count; n++) {
-      visit(this.place(index), this.headOf(index), index);
+      visit(place, index);
       for (let axis = index.length - 1; axis >= 0; axis--) {
         index[axis] += 1;
-        if (index[axis] < this.sizes[axis]) break;
+        place += strides[axis];
+        if (index[axis] < sizes[axis]) break;
+        place -= strides[axis] * sizes[axis];
         index[axis] = 0;
       }
     }
@@ -98,7 +103,7 @@ export class Tensor {
   holdsTheSameAs(other) {
     if (this.count !== other.count || !this.here || !other.here) return false;
     let same = true;
-    other.each((place, _, index) => {
+    other.each((place, index) => {
       if (same && this.memory[this.place(this.matching(other, index))] !== other.memory[place]) same = false;
     });
     return same;

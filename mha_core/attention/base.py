@@ -161,6 +161,8 @@ class AttentionLayer(nn.Module, ABC):
             c = self.d_model
             need = f"(b, i, {c}), (b, j, {c}), (b, j, {c}) or all three without b"
             raise SizeError(f"query, key, value have shapes {shapes}; need {need}")
+        if 0 in (shapes[0][-2], shapes[1][-2]):
+            raise SizeError(f"query, key, value have shapes {shapes}: length 0; give at least one token")
         return batched
 
     def _check_features(

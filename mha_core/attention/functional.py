@@ -109,6 +109,8 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
     if not fits or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise SizeError(f"{shapes}: need q (…, i, d), k (…, j, d), v (…, j, any)")
     scores = (*q.shape[:-1], k.shape[-2])
+    if 0 in (q.shape[-2], k.shape[-2], q.shape[-1]):
+        raise SizeError(f"{shapes}: a length or a width of 0; give at least one")
     if bias is not None and not _broadcasts(tuple(bias.shape), scores):
         raise SizeError(f"bias {tuple(bias.shape)} does not broadcast to the scores {scores}")
 

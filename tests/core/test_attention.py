@@ -244,3 +244,9 @@ def test_a_width_that_cannot_be_split_raises() -> None:
     for h in (0, -1):
         with pytest.raises(SizeError, match=rf"n_heads={h}"):
             split_heads(torch.zeros(2, 50), h)
+
+
+@pytest.mark.parametrize("shapes", [[(0, 4)], [(3, 0)], [(3, 4), (0, 4)], [(2, 0, 4)]], ids=str)
+def test_a_length_or_width_of_0_raises(shapes: list[tuple[int, ...]]) -> None:
+    with pytest.raises(SizeError, match="give at least one"):
+        attention(*(torch.zeros(shape) for shape in shapes))

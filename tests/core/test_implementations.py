@@ -554,6 +554,25 @@ def test_sizes_that_do_not_fit_raise(name: str, shapes: list[tuple[int, ...]]) -
 
 
 @each
+@pytest.mark.parametrize("shapes", [[(B, 0, C)], [(0, C)], [(B, 4, C), (B, 0, C)], [(B, 0, C), (B, 4, C)]], ids=str)
+def test_a_length_of_0_raises(name: str, shapes: list[tuple[int, ...]]) -> None:
+    with pytest.raises(SizeError, match="length 0; give at least one token"):
+        IMPLEMENTATIONS[name](C, H)(*(torch.zeros(shape) for shape in shapes))
+
+
+@each
+@pytest.mark.parametrize(("d_model", "n_heads", "i", "j"), [(7, 7, 1, 1), (5, 1, 3, 2), (9, 3, 1, 5), (3, 3, 5, 1)])
+def test_odd_sizes(name: str, d_model: int, n_heads: int, i: int, j: int) -> None:
+    weights = random_weights(d_model, True, True, torch.float64)
+    layer = IMPLEMENTATIONS[name](d_model, n_heads).double().load(weights)
+    query, key = torch.randn(B, i, d_model, dtype=torch.float64), torch.randn(B, j, d_model, dtype=torch.float64)
+    out, maps = layer(query, key)
+    expected_out, expected_maps = dense_attention(weights, query, key, key, n_heads)
+    assert relative_difference(out, expected_out) <= 1e-14
+    assert relative_difference(maps, expected_maps) <= 1e-14
+
+
+@each
 def test_wrong_masks_heads_and_temperatures_raise(name: str) -> None:
     layer, x = IMPLEMENTATIONS[name](C, H), torch.randn(B, 4, C)
     with pytest.raises(MaskError, match=r"allow has shape \(4, 5\)"):
