@@ -13,6 +13,7 @@ from ..positions.base import Position
 from ..trace import Tracer, no_trace
 from .base import AttentionLayer, add_once
 from .functional import softmax_over_keys
+from .own_backward import with_own_backward
 from .weights import Weights, copy_of
 
 __all__ = ["FusedAttention"]
@@ -21,7 +22,9 @@ __all__ = ["FusedAttention"]
 class FusedAttention(AttentionLayer):
     """Multi-head attention with one input projection. See `AttentionLayer` for arguments, shapes and errors.
 
-    Without maps, bias and trace the middle is torch's scaled_dot_product_attention, the same up to rounding.
+    Without bias and trace the middle is, the same up to rounding, torch's scaled_dot_product_attention when no maps are
+    wanted, and `with_own_backward` when maps and gradients are. The explicit product follows transformers' order of
+    operations, which makes its maps and ours equal to the bit.
     """
 
     def __init__(
@@ -55,13 +58,15 @@ class FusedAttention(AttentionLayer):
         bias = position.bias(q, k.shape[2])
         dropout = self.dropout if self.training else 0.0
         scale = 1 / (math.sqrt(self.d_head) * temperature)
-        if need_weights or bias is not None or trace is not no_trace:
-            scores = _scaled_product(q, k, scale)
+        if bias is not None or trace is not no_trace or (need_weights and (dropout or not q.requires_grad)):
+            scores = (q @ k.mT).mul_(scale)
             if bias is not None:
                 scores = scores + bias / temperature
             trace("scores", scores, "b h i j", "q kᵀ / √d_head")
             weights = softmax_over_keys(scores, allow, trace)
             mixed = F.dropout(weights, dropout) @ v if dropout else weights @ v
+        elif need_weights:
+            mixed, weights = with_own_backward(q, k, v, allow, scale)
         else:
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allow, dropout_p=dropout, scale=scale)
         if heads is not None:
@@ -110,17 +115,3 @@ class FusedAttention(AttentionLayer):
         q, k, v = qkv.chunk(3)
         q_bias, k_bias, v_bias = (None, None, None) if qkv_bias is None else qkv_bias.chunk(3)
         return Weights(q, k, v, o, q_bias, k_bias, v_bias, o_bias)
-
-
-def _scaled_product(q: Tensor, k: Tensor, scale: float) -> Tensor:
-    """q (b, h, i, d), k (b, h, j, d) -> scale · q kᵀ (b, h, i, j).
-
-    Without gradients in transformers' order of operations, which makes its maps and ours equal to the bit. With them
-    the scale goes into the product: two passes less over b h i j numbers, one forwards and one backwards.
-    """
-    if not (q.requires_grad or k.requires_grad):
-        return (q @ k.mT).mul_(scale)
-    b, h, i, _ = q.shape
-    j = k.shape[2]
-    product = torch.baddbmm(q.new_empty(()), q.reshape(b * h, i, -1), k.reshape(b * h, j, -1).mT, beta=0, alpha=scale)
-    return product.view(b, h, i, j)

@@ -1,21 +1,28 @@
-"""The Python side of the browser's components: the house (look, brand, theme switch) and the map view."""
+"""The Python side of the browser's components: the house, the map view, the step view and sheets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
+from .sheet import Block
 from .web import PREFIX, one_line
 
-__all__ = ["MAPS_KEY", "house", "map_view", "take_event"]
+__all__ = ["MAPS_KEY", "STEPS_KEY", "house", "map_view", "sheet", "step_view", "take_event"]
 
 MAPS_KEY = "maps"
+MOST_WISHES = 100  # events that a sheet may have sent without an answer
+STEPS_KEY = "steps"
 
 _house = st.components.v2.component("headlight_house", js=one_line("house.js"), isolate_styles=False)
 _maps = st.components.v2.component("headlight_maps", js=one_line("view.js", "maps"))
 _focus = st.components.v2.component("headlight_focus", js=one_line("view.js", "focus"))
+_steps = st.components.v2.component("headlight_steps", js=one_line("steps.js", "steps"))
+_trace = st.components.v2.component("headlight_trace", js=one_line("steps.js", "trace"))
+_sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
 def house(*, large: bool) -> None:
@@ -34,7 +41,42 @@ def map_view(maps: bytes, focus: bytes, on_act: Callable[[], None]) -> None:
         _focus(key="focus", data=focus)
 
 
-def take_event() -> dict[str, Any]:
-    """The event that the map view sent, checked to be a dictionary; its values are the visitor's and unchecked."""
-    event = st.session_state.get(MAPS_KEY, {}).get("act")
+def step_view(traces: Sequence[bytes], state: dict[str, Any], on_act: Callable[[], None]) -> None:
+    """Draws packed traces (`steps.pack_trace`), one or two side by side, in a state; `on_act` as in `map_view`."""
+    with st.container(key="trace_carrier"):
+        for number, packed in enumerate(traces):
+            _trace(key=f"trace{number}", data=packed)
+    _steps(key=STEPS_KEY, data=state, on_act_change=on_act)
+
+
+def take_event(view: str) -> dict[str, Any]:
+    """The event that a view sent, checked to be a dictionary; its values are the visitor's and unchecked."""
+    event = st.session_state.get(view, {}).get("act")
     return event if isinstance(event, dict) else {}
+
+
+def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], None] | None = None) -> None:
+    """Draws the blocks of `kit.sheet` in order.
+
+    Args:
+        key: the sheet's name; its place on the page must not change from one run to the next.
+        on_act: called before the next run, once with every event in the order in which the visitor made them: an edit
+            {"edit": …, "row": …, "col": …, "text": …} or what a button was given. The values are the visitor's and
+            unchecked.
+    """
+    heard = f"{key}_heard"
+
+    def hear() -> None:
+        told = st.session_state.get(key, {}).get("act")
+        wishes = told.get("wishes") if isinstance(told, dict) else None
+        for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:
+            turn, event = (wish.get("turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
+            # an event is sent again with the next one until its answer has come; it happens once
+            if isinstance(turn, int) and turn > st.session_state.get(heard, 0):
+                st.session_state[heard] = turn
+                if on_act is not None and isinstance(event, dict):
+                    on_act(event)
+
+    visit = st.session_state.setdefault("visit", secrets.token_hex(4))  # a new session counts its turns anew
+    data = {"visit": visit, "heard": st.session_state.get(heard, 0), "blocks": list(blocks)}
+    _sheet(key=key, data=data, on_act_change=hear)

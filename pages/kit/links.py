@@ -35,8 +35,12 @@ DEFAULTS: dict[str, Any] = {
     "qw": "how are you",
     "kw": "you can",
     "m": "",
+    # shapes
+    "step": "q.transpose",
+    "f": 0,
+    "vs": "none",
+    "lesson": "no transpose",
     # implementations
-    "layer": 0,
     "diff": "relative",
     "b": 1,
     "n": 128,

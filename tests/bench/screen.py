@@ -40,7 +40,7 @@ WORDS = (
     "as",
     "if",
 )
-DRAWN = ".view[data-numbers]:not([data-numbers=''])"
+DRAWN = ".view[data-numbers]:not([data-numbers='']), .view.steps[data-step]"
 
 # A timer in the page: `start` at the first matching event, `end` after the frame in which `done` first holds.
 TIMER = """
@@ -165,6 +165,35 @@ def measure_page(browser: Browser, server: Server, tokens: int, rounds: int) -> 
     page.context.close()
 
 
+def measure_steps(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
+    """The Shapes page at one length: a new sentence, and from step to step, alone and beside another spelling."""
+    page = open_page(browser, server.url, "/shapes?step=x")
+    box = page.get_by_role("textbox", name="Sentence", exact=True)
+
+    def enter(seed: int) -> Callable[[], None]:
+        box.evaluate("(e) => e.select()")
+        page.keyboard.insert_text(sentence(tokens, seed))
+        return lambda: box.press("Enter")
+
+    trips = [timed(page, "keydown", "digest", enter(seed)) for seed in range(1, rounds + 1)]
+    frames = []
+    for beside in ("none", "sequence_first"):
+        page.goto(f"{server.url}/shapes?step=x&vs={beside}&s={sentence(tokens).replace(' ', '+')}")
+        page.wait_for_selector(DRAWN)
+        page.wait_for_timeout(700)
+        following = page.get_by_role("button", name="next ▶")
+        times = []
+        while following.is_enabled():
+            times.append(timed(page, "click", "frame", following.click))
+            page.wait_for_timeout(120)
+        frames.append(quantiles(times))
+    print(
+        f"{tokens:4d} tokens   Shapes: Enter → painted {quantiles(trips)}"
+        f"   next step {frames[0]}   two side by side {frames[1]}"
+    )
+    page.context.close()
+
+
 def measure_typing(browser: Browser, server: Server, rounds: int) -> None:
     """The last key of a sentence typed → painted, 16 tokens."""
     page = open_page(browser, server.url)
@@ -206,6 +235,8 @@ def main() -> None:
             measure_typing(browser, server, options.rounds)
             for tokens in options.tokens:
                 measure_page(browser, server, tokens, options.rounds)
+            for tokens in (n for n in options.tokens if n <= 128):
+                measure_steps(browser, server, tokens, options.rounds)
             print(f"server memory at the end {server.memory():.0f} MiB")
         browser.close()
 

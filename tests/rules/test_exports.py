@@ -97,7 +97,8 @@ def test_load_model_run_and_run_batch() -> None:
         ("dtype", "any", torch.float32),
     ]
     mask = ("mask", "keyword", "none")
-    assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, ("trace_layer", "keyword", None)]
+    added = [("trace_layer", "keyword", None), ("implementation", "keyword", None)]
+    assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, *added]
     assert signature(Model.run_batch) == [
         ("texts", "any", REQUIRED),
         mask,

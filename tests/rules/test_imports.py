@@ -20,16 +20,18 @@ STEPS = [
     {"device"},
     {"trace", "masks", "tasks", "positions"},
     {"attention"},
+    {"by_hand"},
     {"encoder", "classifier", "language_model"},
     {"model"},
     {"pretrained", "training"},
+    {"timing"},
     {"benchmark"},
     {"compare"},
     {"__init__"},
 ]
 HEIGHT = {module: height for height, modules in enumerate(STEPS) for module in modules}
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
-MAY_IMPORT_STREAMLIT = {"shell", "controls", "links", "maps", "canvas", "layout", "headers"}
+MAY_IMPORT_STREAMLIT = {"shell", "controls", "live", "links", "maps", "steps", "canvas", "layout", "headers"}
 
 
 def name_of(file: Path) -> str:

@@ -1,0 +1,163 @@
+"""By hand: attention with every number in between, on worked examples that can be edited and on one real weight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from mha_core.errors import HeadlightError
+from pages.kit import apart, cached, canvas, controls, given, layout, links, sheet, text, view
+from pages.kit.cached import Settings
+from pages.kit.given import Given
+from pages.kit.limits import MOST_WORDS
+from pages.kit.links import BOUND, DEFAULTS
+from pages.kit.presets import PRESETS
+from pages.kit.sheet import Block
+from pages.kit.worked import EXAMPLES
+
+REAL = {"a real cell": apart.cell_blocks, "entropy": apart.entropy_blocks}
+
+
+def show() -> None:
+    """Controls, one computation, the sheet. Every control is mounted, so that the link keeps all of them."""
+    for key in st.session_state.pop("reset", ()):
+        st.session_state[key] = DEFAULTS[key]
+        st.session_state.pop("matrices", None)
+    if {"m", "matrices"} <= set(st.session_state):
+        # what the browser sends with a quick click may be older than what it was answered
+        st.session_state["m"] = st.session_state["matrices"]
+    with layout.page() as (rail, stage):
+        with rail:
+            chosen = st.segmented_control(
+                "Example", [*EXAMPLES, *REAL], default=DEFAULTS["ex"], required=True, key="ex", bind=BOUND
+            )
+        example = str(chosen or DEFAULTS["ex"])
+        real = example in REAL
+        switches(seen(rail, "src", example == "one head"), seen(rail, "sqrt", example in list(EXAMPLES)[:3]))
+        settings = real_settings(seen(rail, "real", real), seen(stage, "sentence", real))
+        sentences(seen(stage, "words", example == "two sentences"))
+        with stage.container(key="link_texts"):
+            at_text = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
+            st.session_state["matrices"] = st.text_input("m", DEFAULTS["m"], key="m", bind=BOUND)
+        with rail:
+            controls.large_type()
+        with stage:
+            blocks = real_blocks(example, settings, at_text) if real else worked_blocks(example)
+            canvas.sheet("hand", blocks, on_act)
+
+
+def seen(parent: DeltaGenerator, name: str, shown: bool) -> DeltaGenerator:
+    """A place that is only hidden: a control that moves to another one loses its part of the address."""
+    return parent.container(key=f"{'seen' if shown else 'unseen'}_{name}")
+
+
+def switches(scores: DeltaGenerator, division: DeltaGenerator) -> None:
+    """What the worked examples can be computed with."""
+    scores.segmented_control(
+        "Scores", ["as given", "from Q Kᵀ"], default=DEFAULTS["src"], required=True, key="src", bind=BOUND
+    )
+    division.toggle("÷ √d", key="sqrt", bind=BOUND)
+
+
+def sentences(place: DeltaGenerator) -> None:
+    """The words of the second example."""
+    for column, label, key in zip(
+        place.columns(2), ("Words of the queries", "Words of the keys"), ("qw", "kw"), strict=True
+    ):
+        column.text_input(label, DEFAULTS[key], key=key, bind=BOUND, on_change=on_words)
+
+
+def real_settings(controls_place: DeltaGenerator, sentence_place: DeltaGenerator) -> Settings:
+    """What the real examples are computed from."""
+    sizes = cached.model_on("auto").sizes
+    with controls_place:
+        mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
+        heads_off, device = controls.heads_off(sizes.n_layers, sizes.n_heads), controls.device()
+    with sentence_place:
+        return Settings(controls.sentence(), mask, position, temperature, heads_off, device)
+
+
+def words(key: str) -> list[str]:
+    """The first words of a sentence; `worked_blocks` says when there are more."""
+    return str(st.session_state.get(key, DEFAULTS[key])).split()[:MOST_WORDS]
+
+
+def now_given() -> tuple[Given, bool]:
+    """What the visitor set, and whether the matrices of the link could be used."""
+    state, queries, keys = st.session_state, words("qw"), words("kw")
+    matrices = given.from_link(state["matrices"], queries, keys)
+    wrong = state.get("wrong", {})
+    usable = matrices is not None
+    matrices = matrices or given.defaults(queries, keys)
+    return Given(matrices, wrong, queries, keys, state.get("sqrt", False), state.get("src") != "as given"), usable
+
+
+def worked_blocks(example: str) -> list[Block]:
+    """A worked example as it is now."""
+    now, usable = now_given()
+    st.session_state["words"] = now.queries, now.keys
+    notices = tell(m=usable)
+    for key, name in (("qw", "queries"), ("kw", "keys")):
+        count = len(st.session_state[key].split())
+        if example == "two sentences" and count > MOST_WORDS:
+            notices.append(f"The {name} have {count} words, at most {MOST_WORDS} are used here: the first ones.")
+    shown = EXAMPLES[example]
+    reset = sheet.buttons("Reset", [("everything as given", {"reset": list(shown.matrices)}, None)])
+    return [sheet.notices(notices), sheet.row([sheet.title(shown.heading, shown.note), reset]), *shown.blocks(now)]
+
+
+def real_blocks(example: str, settings: Settings, at_text: str) -> list[Block]:
+    """A real layer, taken apart."""
+    sizes = cached.model_on(settings.device).sizes
+    parsed = view.parse_at(at_text, sizes.n_layers, sizes.n_heads)
+    at = parsed or view.At.default()
+    notices = []
+    try:
+        controls.check_length(settings.text)
+        found = apart.recorded(settings, at.layer)
+    except HeadlightError as error:
+        last = st.session_state.get("last_text", PRESETS[0])
+        settings = replace(settings, text=last)
+        found = apart.recorded(settings, at.layer)
+        shown = last if len(last) <= 60 else last[:59] + "…"
+        notices.append(f"{text.sentence(error)} The numbers below are still those of “{shown}”.")
+    st.session_state["last_text"] = settings.text
+    notices = [*tell(at=parsed is not None and parsed.fits(found.tokens)), *notices]
+    at = st.session_state["shown_at"] = at.on(found.tokens)
+    choose = apart.chooser(found, at, sizes.n_layers, sizes.n_heads, cell=example == "a real cell")
+    return [sheet.notices(notices), choose, *REAL[example](found, settings, at)]
+
+
+def tell(**usable: bool) -> list[str]:
+    """What the link said and could not be used. It must not stay in it: the next run resets it and says so again."""
+    notices = links.notices(**usable)
+    if st.session_state["unusable"]:
+        st.session_state["reset"] = st.session_state["unusable"]
+        st.rerun()
+    return notices
+
+
+def on_act(event: dict[str, Any]) -> None:
+    """Takes what the visitor did in the sheet over into the link."""
+    if "part" in event:
+        at = apart.moved(st.session_state["shown_at"], event, *st.session_state["sizes"])
+        st.session_state["shown_at"], st.session_state["at"] = at, str(at)
+        return
+    write(given.changed(now_given()[0], event))
+
+
+def on_words() -> None:
+    """Other words: those that stay keep their numbers."""
+    queries, keys = st.session_state.get("words", (words("qw"), words("kw")))
+    matrices = given.from_link(st.session_state["matrices"], queries, keys) or given.defaults(queries, keys)
+    now = Given(matrices, st.session_state.get("wrong", {}), queries, keys)
+    write(given.reworded(now, words("qw"), words("kw")))
+
+
+def write(now: Given) -> None:
+    """Puts the matrices into the link, and keeps what cannot stand there."""
+    st.session_state["m"] = st.session_state["matrices"] = given.to_link(now)
+    st.session_state["wrong"] = now.wrong

@@ -1,0 +1,251 @@
+"""Sheets: matrices, tables and bars as plain data, which the browser draws (assets/web/sheet.js).
+
+Every function here returns one block; `canvas.sheet` draws a list of them in order. No streamlit and no torch: numbers
+come as lists and leave as the text to show. Texts may hold anything, they become text nodes. Rows and columns are
+counted from 0 here and in events.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+__all__ = [
+    "Block",
+    "Mark",
+    "bars",
+    "buttons",
+    "curves",
+    "matrix",
+    "notices",
+    "number",
+    "panel",
+    "plain",
+    "row",
+    "table",
+    "text",
+    "title",
+]
+
+Block = dict[str, Any]
+Event = dict[str, Any]
+Edit = Literal["number", "switch"]
+Mark = Literal["good", "bad", "here"]
+Rows = Sequence[Sequence[float]]
+
+_AXES = {
+    "b": ("text", "texts"),
+    "i": ("query", "queries"),
+    "j": ("key", "keys"),
+    "h": ("head", "heads"),
+    "d": ("feature", "features"),
+    "c": ("channel", "channels"),
+    "v": ("word", "words"),
+}
+
+
+def title(text: str, note: str = "") -> Block:
+    """A heading and a line of smaller words beside it."""
+    return {"kind": "title", "text": text, "note": note}
+
+
+def text(text: str) -> Block:
+    """A paragraph."""
+    return {"kind": "text", "text": text}
+
+
+def notices(sentences: Sequence[str]) -> Block:
+    """Sentences that must not be overlooked, read aloud when they come; draws nothing when there are none."""
+    return {"kind": "notices", "sentences": list(sentences)}
+
+
+def row(blocks: Sequence[Block], signs: Sequence[str] = (), *, even: bool = False) -> Block:
+    """Blocks side by side, wrapping where the screen is narrow; `signs` stand between them ("·", "=", "÷ √2").
+
+    `even`: panels share the width equally, whatever they hold.
+    """
+    placed: list[Block] = []
+    for at, block in enumerate(blocks):
+        placed.append(block)
+        if at < len(signs) and at + 1 < len(blocks):
+            placed.append({"kind": "sign", "text": signs[at]})
+    return {"kind": "row", "blocks": placed, "even": even}
+
+
+def panel(heading: str, blocks: Sequence[Block], note: str = "") -> Block:
+    """A framed part of the page under a heading of its own."""
+    return {"kind": "panel", "heading": heading, "note": note, "blocks": list(blocks)}
+
+
+def matrix(
+    name: str,
+    values: Rows,
+    *,
+    rows: Sequence[str],
+    cols: Sequence[str],
+    formula: str = "",
+    axes: str = "i j",
+    decimals: int = 4,
+    edit: str | None = None,
+    how: Edit = "number",
+    invalid: Mapping[tuple[int, int], tuple[str, str]] | None = None,
+    sums: Sequence[float] | None = None,
+    colour: Literal["weights", "signed"] | None = None,
+    marks: Sequence[tuple[int, int]] = (),
+    note: str = "",
+) -> Block:
+    """A matrix as a table.
+
+    Args:
+        name, formula: what stands above it.
+        values: a row a list; −inf and inf are written as −∞ and ∞.
+        rows, cols: labels, one a row and column.
+        axes: two letters of DESIGN's axes, for the coloured sizes.
+        decimals: of every number, none where the whole matrix is of integers.
+        edit: edits are sent as {"edit": this name, "row": 0, "col": 1, "text": "0.5"}; None = read only.
+        how: "number" makes every cell a field, "switch" makes it a button that sends "0" or "1".
+        invalid: (row, column) -> (the text typed there, why it cannot be used).
+        sums: one a row, shown as a last column.
+        colour: the background: "weights" by the ramp of the maps (0 to 1), "signed" by sign and size.
+        marks: cells to frame.
+    """
+    bad = invalid or {}
+    whole = all(value.is_integer() for line in values for value in map(float, line) if math.isfinite(value))
+    digits = 0 if whole else decimals
+    shown = [[plain(value) if edit else number(value, digits) for value in line] for line in values]
+    for (i, j), (typed, _) in bad.items():
+        shown[i][j] = typed
+    sizes = (len(values), len(cols))
+    return {
+        "kind": "matrix" if edit is None else how,
+        "name": name,
+        "formula": formula,
+        "axes": [_axis(letter, size) for letter, size in zip(axes.split(), sizes, strict=True)],
+        "rows": list(rows),
+        "cols": list(cols),
+        "cells": shown,
+        "levels": _levels(values, colour),
+        "colour": colour,
+        "edit": edit,
+        "invalid": [[i, j, reason] for (i, j), (_, reason) in sorted(bad.items())],
+        "sums": None if sums is None else [number(value, decimals) for value in sums],
+        "marks": [list(pair) for pair in marks],
+        "note": note,
+    }
+
+
+def bars(
+    name: str,
+    labels: Sequence[str],
+    values: Sequence[float],
+    note: str = "",
+    decimals: int = 4,
+    most: float | None = None,
+) -> Block:
+    """Signed horizontal bars, each with its number; many are laid out in columns. `most`: the value of a full bar."""
+    largest = most or max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
+    return {
+        "kind": "bars",
+        "name": name,
+        "labels": list(labels),
+        "values": [number(value, decimals) for value in values],
+        "sizes": [round(value / largest, 4) if math.isfinite(value) else math.copysign(1, value) for value in values],
+        "note": note,
+    }
+
+
+def curves(
+    name: str,
+    across: str,
+    labels: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float]]],
+    *,
+    most: float,
+    decimals: int = 2,
+) -> Block:
+    """Curves over equally spaced places, named `across`, from 0 to `most`, and under them the numbers as a table."""
+    return {
+        "kind": "curves",
+        "name": name,
+        "labels": list(labels),
+        "most": most,
+        "top": number(most, decimals),
+        "series": [{"name": of, "values": list(values)} for of, values in series],
+        "table": table(
+            [across, *labels], [[of, *(number(value, decimals) for value in values)] for of, values in series]
+        ),
+    }
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str = "",
+    marks: Mapping[tuple[int, int], Mark] | None = None,
+    *,
+    prose: bool = False,
+) -> Block:
+    """A table of texts; columns of numbers stand to the right.
+
+    Args:
+        marks: (row, column) -> how to colour a cell, or with column −1 the whole row. The text must say the same.
+        prose: cells hold phrases: they wrap, and the table shows its whole height.
+    """
+    columns = list(zip(*rows, strict=True)) if rows else [() for _ in head]
+    return {
+        "kind": "table",
+        "head": list(head),
+        "rows": [list(line) for line in rows],
+        "right": [bool(column) and all(map(_is_number, column)) for column in columns],
+        "caption": caption,
+        "marks": [[i, j, how] for (i, j), how in sorted((marks or {}).items())],
+        "prose": prose,
+    }
+
+
+def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]]) -> Block:
+    """Buttons in a row: text, the event that a click sends, and whether it is pressed (None = it has no such state)."""
+    made = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
+    return {"kind": "buttons", "name": name, "buttons": made}
+
+
+def number(value: float, decimals: int = 4) -> str:
+    """A number to read: fixed decimals, but no 0.0000 for what is not 0 and no row of digits for what is huge."""
+    if math.isnan(value):
+        return "—"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    fixed = f"{value:.{decimals}f}"
+    huge, tiny = abs(value) >= (1e6 if decimals else 1e9), value != 0 and float(fixed) == 0
+    if huge or tiny:
+        digits, exponent = f"{value:.{3 if huge else 1}e}".replace("-", "−").split("e")
+        return f"{digits}e{exponent[0].replace('+', '')}{exponent[1:].lstrip('0')}"
+    return fixed.replace("-", "−") if float(fixed) else fixed.lstrip("-")
+
+
+def plain(value: float) -> str:
+    """The shortest text that reads back as the same number: for fields and links."""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def _axis(letter: str, size: int) -> list[str]:
+    """An axis as its letter, which is its colour, and its size in words."""
+    one, many = _AXES[letter]
+    return [letter, f"{size} {one if size == 1 else many}"]
+
+
+def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:
+    """How strong a cell's background is: 0 to 255 for weights, −100 to 100 for signed numbers."""
+    if colour is None:
+        return None
+    if colour == "weights":
+        return [[round(255 * min(1.0, max(0.0, value))) for value in line] for line in values]
+    finite = [abs(value) for line in values for value in line if math.isfinite(value)]
+    largest = max(finite, default=0.0) or 1.0
+    return [[round(100 * (value / largest)) if math.isfinite(value) else 0 for value in line] for line in values]
+
+
+def _is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[−<>≈+-]?\s?[\d.,]+(e[−+-]?\d+)?( ?[×%]|)|[−]?∞|—|", text))

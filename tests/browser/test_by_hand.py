@@ -1,0 +1,267 @@
+"""By hand in a browser: cells edited by mouse and keyboard, invalid text, links opened elsewhere, phone and themes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import torch
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from mha_core.by_hand import take_apart
+from pages.kit.presets import PRESETS
+
+from .conftest import OPTIONS
+from .helpers import Server, core
+
+AT_REST = """element => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const { turn, heard } = element.dataset;
+  return Number(heard) >= Number(turn) && app.dataset.testScriptState === "notRunning" && element.isConnected;
+}"""
+
+
+class ByHand:
+    """The By-hand page in one tab."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.sheet = page.locator(".sheet")
+
+    def open(self, **values: Any) -> ByHand:
+        self.page.goto(f"{self.url}/by-hand?{urlencode(values, doseq=True)}")
+        return self.settled()
+
+    def settled(self) -> ByHand:
+        """Waits until the server has answered everything."""
+        self.sheet.locator("table").first.wait_for()
+        self.page.wait_for_timeout(50)  # for a click to become a message
+        self.page.wait_for_function(AT_REST, arg=self.sheet.element_handle())
+        return self
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    def example(self, name: str) -> None:
+        self.page.get_by_role("radio", name=name, exact=True).click()
+        self.settled()
+
+    def cell(self, matrix: str, row: str, col: str) -> Locator:
+        return self.sheet.get_by_label(f"{matrix}, row {row}, column {col}", exact=True).first
+
+    def button(self, name: str) -> Locator:
+        return self.sheet.get_by_role("button", name=name, exact=True)
+
+    def matrix(self, name: str) -> list[list[str]]:
+        """The last matrix of that name: its cells, with the row sums."""
+        found = self.sheet.locator("section.matrix").filter(has=self.page.get_by_role("heading", name=name, exact=True))
+        rows: list[list[str]] = found.last.locator("tbody").evaluate(
+            "body => [...body.rows].map(row => [...row.cells].slice(1).map(cell =>"
+            " cell.querySelector('input')?.value ?? cell.textContent))"
+        )
+        return rows
+
+    def wait_for(self, name: str, row: int, cells: list[str]) -> None:
+        """Waits until a row of a matrix shows exactly this."""
+        for _ in range(100):
+            if self.matrix(name)[row] == cells:
+                return
+            self.page.wait_for_timeout(50)
+        assert self.matrix(name)[row] == cells
+
+    def focused(self) -> str:
+        name: str = self.page.evaluate(
+            "() => { let at = document.activeElement;"
+            " while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;"
+            " return at?.getAttribute('aria-label') ?? at?.textContent ?? '' }"
+        )
+        return name
+
+    def texts(self) -> str:
+        return " ".join(self.sheet.locator(".words").all_text_contents())
+
+
+@pytest.fixture
+def by_hand(desktop: BrowserContext, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[ByHand]:
+    """The page, not yet opened, in a new tab."""
+    server.check()
+    page = watched(desktop.new_page(), server.url)
+    yield ByHand(page, server.url)
+    page.close()
+
+
+def softmax_row(*scores: float) -> list[str]:
+    row = torch.tensor(scores, dtype=torch.float64).softmax(-1)
+    return [f"{weight:.4f}" for weight in row.tolist()]
+
+
+def test_a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
+    by_hand.open()
+    assert by_hand.matrix("out") == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
+    assert "2 cells cut" in by_hand.texts()
+    by_hand.cell("scores", "how", "how").focus()
+    press = by_hand.page.keyboard.press
+    press("ArrowRight")
+    assert by_hand.focused() == "scores, row how, column are"
+    by_hand.page.keyboard.type("0.9")
+    press("Tab")
+    assert by_hand.focused() == "scores, row how, column you"
+    by_hand.wait_for("weights", 0, softmax_row(0.5, 0.9, 0.4))
+    assert by_hand.matrix("weights")[1] == ["0.2361", "0.4755", "0.2884"]
+    assert by_hand.focused() == "scores, row how, column you"
+    assert by_hand.query["m"] == ["s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1"]
+    assert "post" not in by_hand.texts()
+    by_hand.page.keyboard.type("8")
+    press("ArrowDown")
+    by_hand.wait_for("weights", 0, softmax_row(0.5, 0.9, 8))
+    assert by_hand.focused() == "scores, row are, column you"
+
+
+def test_a_cell_edited_by_mouse_changes_the_row(by_hand: ByHand) -> None:
+    by_hand.open()
+    by_hand.cell("x", "you", "1").click()
+    by_hand.page.keyboard.type("10")
+    by_hand.cell("x", "how", "0").click()
+    by_hand.settled()
+    by_hand.wait_for("v", 2, ["3.1000", "10.0000"])
+    by_hand.button("everything as given").click()
+    by_hand.wait_for("v", 2, ["3.1000", "3.2000"])
+    by_hand.settled()
+    assert "m" not in by_hand.query
+
+
+def test_many_quick_edits_all_arrive(by_hand: ByHand) -> None:
+    by_hand.open()
+    by_hand.cell("scores", "how", "how").focus()
+    for number in range(9):
+        by_hand.page.keyboard.type(f"{number}.5")
+        by_hand.page.keyboard.press("Tab")
+    by_hand.settled()
+    assert by_hand.query["m"] == ["s_" + "_".join(f"{number}.5" for number in range(9))]
+    assert [cell for row in by_hand.matrix("scores") for cell in row] == [f"{number}.5" for number in range(9)]
+
+
+@pytest.mark.parametrize("typed", ["abc", "inf", "1e999", "9999999", "", "<b>1</b>", "0,5"])
+def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand, typed: str) -> None:
+    by_hand.open()
+    before = by_hand.matrix("out")
+    cell = by_hand.cell("scores", "are", "are")
+    cell.fill(typed)
+    by_hand.page.keyboard.press("Enter")
+    by_hand.settled()
+    expect(cell).to_have_attribute("aria-invalid", "true")
+    expect(cell).to_have_value(typed)
+    reason = by_hand.sheet.locator(".reasons p")
+    expect(reason).to_contain_text("0.8 is still used")
+    assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
+    assert by_hand.matrix("out") == before
+    assert "m" not in by_hand.query
+    by_hand.cell("scores", "are", "you").fill("0.8")
+    by_hand.page.keyboard.press("Enter")
+    by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
+    expect(cell).to_have_value(typed)
+    cell.fill("1")
+    by_hand.page.keyboard.press("Enter")
+    by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
+    expect(reason).to_have_count(0)
+
+
+def test_typing_is_not_overwritten_by_an_answer(by_hand: ByHand) -> None:
+    by_hand.open()
+    by_hand.cell("scores", "how", "how").fill("2")
+    by_hand.page.keyboard.press("Tab")
+    by_hand.page.keyboard.type("3.14")
+    by_hand.settled()
+    expect(by_hand.cell("scores", "how", "are")).to_have_value("3.14")
+    by_hand.page.keyboard.press("Escape")
+    expect(by_hand.cell("scores", "how", "are")).to_have_value("0.1")
+
+
+def test_a_mask_by_mouse_by_keyboard_and_by_its_buttons(by_hand: ByHand) -> None:
+    by_hand.open()
+    by_hand.cell("allow", "how", "how").click()
+    by_hand.wait_for("weights", 0, ["0.0000", *softmax_row(0.1, 0.4)])
+    assert "Row 0 “how” may not look at itself" in by_hand.texts()
+    for _ in range(2):
+        by_hand.page.keyboard.press("ArrowRight")
+        by_hand.page.keyboard.press("Space")
+    by_hand.wait_for("weights", 0, ["0.0000", "0.0000", "0.0000"])
+    assert "Row 0 “how” may look at nobody" in by_hand.texts()
+    expect(by_hand.button("nobody for row 0")).to_have_attribute("aria-pressed", "true")
+    by_hand.button("causal").click()
+    by_hand.wait_for("weights", 0, ["1.0000", "0.0000", "0.0000"])
+    assert by_hand.query["m"] == ["a_1_0_0_1_1_0_1_1_1"]
+
+
+def test_a_link_shows_the_same_elsewhere(
+    by_hand: ByHand, browser: Any, server: Server, watched: Callable[[Page, str], Page]
+) -> None:
+    by_hand.open(ex="two heads")
+    by_hand.button("÷ 1,000").click()
+    by_hand.cell("Wq", "0", "0").fill("-2.5")
+    by_hand.page.keyboard.press("Enter")
+    by_hand.settled()
+    by_hand.page.get_by_text("÷ √d").click()
+    by_hand.page.wait_for_url("**sqrt=true**")
+    by_hand.settled()
+    context = browser.new_context(**OPTIONS)
+    other = ByHand(watched(context.new_page(), server.url), server.url)
+    other.page.goto(by_hand.page.url)
+    other.settled()
+    for name in ("x", "Wq", "scores", "weights", "out"):
+        assert other.matrix(name) == by_hand.matrix(name)
+    assert other.cell("Wq", "0", "0").input_value() == "-2.5"
+    context.close()
+
+
+def test_a_real_cell_is_chosen_and_taken_apart(by_hand: ByHand) -> None:
+    by_hand.open(ex="a real cell")
+    run = core().run(PRESETS[0], trace_layer=0)
+    value = by_hand.sheet.locator("tr.here td").first
+    expect(by_hand.sheet.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
+    for group, name in (("Layer", "0"), ("Head", "2"), ("Query", "4 '"), ("Key", "3 didn")):
+        by_hand.sheet.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True).click()
+    expect(by_hand.sheet.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
+    by_hand.page.wait_for_function("() => new URLSearchParams(location.search).get('at') === '0.2.4.3'")
+    steps = {step.name: step.value[0, 2] for step in run.steps if step.name in ("q", "k")}
+    assert float(value.inner_text()) == pytest.approx(take_apart(steps["q"], steps["k"], 4, 3).weight, abs=1e-6)
+    assert float(value.inner_text()) == pytest.approx(float(run.weights[0, 2, 4, 3]), abs=1e-6)
+
+
+def test_controls_that_an_example_hides_stay_in_the_link(by_hand: ByHand) -> None:
+    by_hand.open(ex="a real cell", s="how are you", mask="causal")
+    by_hand.example("one head")
+    by_hand.page.wait_for_function("() => !location.search.includes('ex=')")
+    assert by_hand.query == {"s": ["how are you"], "mask": ["causal"]}
+    expect(by_hand.page.get_by_role("textbox", name="Sentence", exact=True)).to_be_hidden()
+    by_hand.page.get_by_role("link", name="Explore").click()
+    by_hand.page.locator(".view[data-numbers='3.1']").wait_for()
+    assert by_hand.query == {"s": ["how are you"], "mask": ["causal"]}
+
+
+def test_other_words(by_hand: ByHand) -> None:
+    by_hand.open(ex="two sentences")
+    box = by_hand.page.get_by_role("textbox", name="Words of the queries")
+    box.fill("<b>how</b> can")
+    box.press("Enter")
+    expect(by_hand.cell("x", "<b>how</b>", "0")).to_have_value("4.1")
+    assert [len(row) for row in by_hand.matrix("weights")] == [2, 2]
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("example", ["one head", "two heads", "a real cell", "entropy"])
+def test_on_a_phone(
+    browser: Any, server: Server, watched: Callable[[Page, str], Page], scheme: str, example: str
+) -> None:
+    context = browser.new_context(**{**OPTIONS, "viewport": {"width": 375, "height": 812}, "color_scheme": scheme})
+    page = ByHand(watched(context.new_page(), server.url), server.url).open(ex=example)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 375
+    small = page.sheet.locator("button, input").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).filter(box => box.height < 44 || box.width < 44).length"
+    )
+    assert small == 0
+    context.close()

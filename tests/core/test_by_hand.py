@@ -1,0 +1,132 @@
+"""Attention by hand: the worked example of the long post, and agreement with the layers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, attention, masks
+from mha_core.by_hand import entropy, entropy_of_random, softmax_steps, take_apart, weights_of
+from mha_core.errors import HeadlightError, MaskError, SizeError
+
+SCORES = torch.tensor([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], dtype=torch.float64)
+X = torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]], dtype=torch.float64)
+RULES = ["none", "causal", "window:2", "causal & window:2"]
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_the_posts_output_to_four_decimals_and_its_table_within_a_hundredth() -> None:
+    done = softmax_steps(SCORES, X)
+    table = torch.tensor([[0.38, 0.26, 0.35], [0.23, 0.48, 0.29], [0.38, 0.34, 0.28]], dtype=torch.float64)
+    output = torch.tensor([[2.0630, 2.1630], [2.1523, 2.2523], [2.0020, 2.1020]], dtype=torch.float64)
+    assert float((done.weights - table).abs().max()) < 0.01
+    assert torch.equal(done.mixed.round(decimals=4), output)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("divisor", [1.0, math.sqrt(2)])
+def test_the_steps_lead_to_the_weights(rule: str, divisor: float) -> None:
+    allow = masks.allow(masks.parse(rule), 3, 3)[0, 0]
+    done = softmax_steps(SCORES, X, allow=allow, divisor=divisor)
+    assert torch.equal(done.masked == -math.inf, ~allow)
+    assert torch.allclose(done.exps / done.sums, done.weights, rtol=0, atol=1e-15)
+    assert torch.allclose(done.weights.sum(-1), torch.ones(3, dtype=torch.float64))
+    assert torch.equal(done.mixed, done.weights @ X)
+    assert float(done.subtracted.abs().max()) == 0  # nothing here could overflow
+
+
+def test_a_row_without_allowed_keys_is_zero() -> None:
+    allow = torch.tensor([[False] * 3, [True] * 3, [True, False, False]])
+    done = softmax_steps(SCORES, X, allow=allow)
+    assert done.weights[0].tolist() == [0, 0, 0]
+    assert done.mixed[0].tolist() == [0, 0]
+    assert float(done.sums[0]) == 0
+    assert all(bool(part.isfinite().all()) for part in (done.exps, done.sums, done.weights, done.mixed))
+
+
+def test_large_scores_do_not_overflow() -> None:
+    done = softmax_steps(SCORES * 1e6, X)
+    assert bool(done.exps.isfinite().all())
+    assert torch.equal(done.subtracted.squeeze(1), (SCORES * 1e6).amax(-1))
+    assert torch.allclose(done.exps / done.sums, done.weights)
+
+
+def test_steps_refuse_what_does_not_fit() -> None:
+    with pytest.raises(SizeError, match="need"):
+        softmax_steps(SCORES, X[:2])
+    with pytest.raises(MaskError, match="bool"):
+        softmax_steps(SCORES, X, allow=torch.ones(3, 3))
+    with pytest.raises(MaskError, match="bool"):
+        softmax_steps(SCORES, X, allow=torch.ones(2, 3, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_cell_taken_apart_is_the_layers_weight(rule: str, temperature: float, biased: bool) -> None:
+    q, k = random(5, 8), random(6, 8, seed=1)
+    bias = random(5, 6, seed=2) if biased else None
+    allow = masks.allow(masks.parse(rule), 5, 6)[0, 0]
+    _, weights = attention(q, k, k, allow=allow, bias=bias, temperature=temperature)
+    for row in range(5):
+        for key in range(6):
+            cell = take_apart(q, k, row, key, allow=allow, bias=bias, temperature=temperature)
+            assert cell.weight == pytest.approx(float(weights[row, key]), abs=1e-15)
+            assert cell.dot == pytest.approx(float(cell.running[-1]))
+            assert cell.score == pytest.approx((cell.dot / math.sqrt(8) + cell.bias) / temperature)
+            assert cell.allowed == bool(allow[row, key])
+            assert float(cell.weights.sum()) == pytest.approx(1)
+            assert cell.weight == pytest.approx(cell.exp / cell.total)
+
+
+def test_a_cell_of_an_empty_row() -> None:
+    cell = take_apart(random(2, 4), random(3, 4), 1, 2, allow=torch.zeros(2, 3, dtype=torch.bool))
+    assert (cell.allowed, cell.exp, cell.total, cell.weight) == (False, 0, 0, 0)
+    assert bool(cell.exps.isfinite().all())
+
+
+@pytest.mark.parametrize(("row", "key"), [(2, 0), (0, 3), (-1, 0), (0, -1)])
+def test_a_cell_that_is_not_there(row: int, key: int) -> None:
+    with pytest.raises(SizeError, match="counted from 0"):
+        take_apart(random(2, 4), random(3, 4), row, key)
+
+
+def test_a_cell_refuses_what_does_not_fit() -> None:
+    with pytest.raises(SizeError, match="need"):
+        take_apart(random(2, 4), random(3, 5), 0, 0)
+    with pytest.raises(HeadlightError, match="temperature"):
+        take_apart(random(2, 4), random(3, 4), 0, 0, temperature=0)
+
+
+def test_entropy() -> None:
+    rows = torch.tensor([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0], [0] * 4], dtype=torch.float64)
+    assert entropy(rows).tolist() == pytest.approx([0, 2, 1, 0])
+    assert math.copysign(1, float(entropy(rows)[0])) == 1
+
+
+def test_without_the_division_rows_become_sharper_as_d_grows() -> None:
+    def mean(d: int, scaled: bool) -> float:
+        return entropy_of_random(d, 16, draws=64, seed=0, scaled=scaled)
+
+    raw = [mean(d, False) for d in (1, 4, 16, 64, 256, 1024)]
+    assert raw == sorted(raw, reverse=True)
+    divided = [mean(d, True) for d in (4, 16, 64, 256, 1024)]
+    assert max(divided) - min(divided) < 0.2
+    assert raw[-1] < 0.3 < 3 < min(divided) <= 4
+    assert mean(1, True) == mean(1, False)
+    assert mean(64, False) == mean(64, False)
+
+
+def test_weights_from_matrices_as_written_by_hand() -> None:
+    q, k, v = ([random(4, 2, seed=10 * at + head) for head in range(2)] for at in range(3))
+    o, x = random(4, 4, seed=99), random(3, 4, seed=98)
+    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(q, k, v, o))
+    mixed = [attention(x @ q[head], x @ k[head], x @ v[head])[0] for head in range(2)]
+    out, _ = layer(x)
+    assert torch.allclose(out, torch.cat(mixed, dim=-1) @ o, rtol=0, atol=1e-14)

@@ -1,0 +1,291 @@
+"""The By-hand page without a browser: links in, every control at its ends, and the real cell against the map."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from mha_core import Model
+from mha_core.by_hand import entropy
+from pages.kit import apart
+from pages.kit.cached import Settings
+from pages.kit.presets import PRESETS
+from pages.kit.sheet import Block
+from pages.kit.view import At
+
+from .conftest import SHELL
+
+TIRED = PRESETS[0]
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_page() -> OpenPage:
+    """Opens the page with the values of a link."""
+
+    def open_with(**values: str | list[str]) -> AppTest:
+        app = AppTest.from_file(str(SHELL), default_timeout=60)
+        app._page_hash = calc_hash("by-hand")  # switch_page works only after a first run, which is not what a link does
+        for key, value in values.items():
+            app.query_params[key] = value
+        return app.run()
+
+    return open_with
+
+
+def sheet_of(app: AppTest) -> list[Block]:
+    """The blocks that the sheet was given."""
+    assert not app.exception
+    assert not app.error
+    (found,) = (part.proto for part in app.get("bidi_component") if part.proto.component_name == "headlight_sheet")
+    blocks: list[Block] = json.loads(found.json)["blocks"]
+    return blocks
+
+
+def every(blocks: list[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        yield from every(block.get("blocks", []))
+
+
+def notices(app: AppTest) -> list[str]:
+    return [line for block in every(sheet_of(app)) if block["kind"] == "notices" for line in block["sentences"]]
+
+
+def matrix(app: AppTest, name: str) -> Block:
+    return next(block for block in every(sheet_of(app)) if block.get("name") == name and "cells" in block)
+
+
+def headings(app: AppTest) -> list[str]:
+    return [block["heading"] for block in every(sheet_of(app)) if block["kind"] == "panel"]
+
+
+def steps(blocks: list[Block]) -> dict[str, float]:
+    """The table from q · k to the weight: name -> value."""
+    table = next(block for block in every(blocks) if block["kind"] == "table" and block["head"][0] == "step")
+    return {
+        name: float(value.replace("−", "-").replace("∞", "inf").replace("—", "nan")) for name, value, _ in table["rows"]
+    }
+
+
+# ---- the page
+
+
+def test_default(open_page: OpenPage) -> None:
+    app = open_page()
+    assert matrix(app, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
+    assert notices(app) == []
+
+
+@pytest.mark.parametrize(
+    "example", ["one head", "two sentences", "two heads", "stacked weights", "a real cell", "entropy"]
+)
+def test_every_example(open_page: OpenPage, example: str) -> None:
+    app = open_page(ex=example)
+    assert notices(app) == []
+    assert len(sheet_of(app)) > 2
+    app.segmented_control(key="ex").set_value(None).run()
+    assert sheet_of(app)
+
+
+def test_a_link_brings_edited_matrices(open_page: OpenPage) -> None:
+    app = open_page(m="s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1__a_1_0_0_1_1_0_1_1_1", sqrt="true")
+    assert matrix(app, "scores")["cells"][0] == ["0.5", "0.9", "0.4"]
+    assert matrix(app, "masked")["cells"][0][1:] == ["−∞", "−∞"]
+    assert matrix(app, "scaled")["cells"][0][1] == f"{0.9 / math.sqrt(2):.4f}"
+    assert notices(app) == []
+    app = open_page(ex="two sentences", qw="how they", kw="you", m="e_9_1.2_4.1_4.2_3.1_3.2")
+    assert matrix(app, "q")["cells"] == [["9.0000", "1.2000"], ["4.1000", "4.2000"]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("m", "x_1_2"),
+        ("m", "x_1_2_3_4_5_inf"),
+        ("m", "a2_1_1_1_1_1_1_1_1_1"),
+        ("m", "1" * 3000),
+        ("ex", "nothing"),
+        ("src", "nowhere"),
+        ("sqrt", "2"),
+    ],
+)
+def test_garbage_in_a_link_is_told_and_ignored(open_page: OpenPage, key: str, value: str) -> None:
+    app = open_page(**{key: value})
+    (notice,) = notices(app)
+    assert notice.startswith(f"The link says {key}=")
+    assert len(notice) < 140
+    assert matrix(app, "out")["cells"][0] == ["2.0630", "2.1630"]
+    assert app.text_input(key="m").value == ""
+    assert notices(app.run()) == []
+
+
+@pytest.mark.parametrize("at", ["9.9", "3.1.999", "3.1.2.999", "3.1.2.3.4"])
+def test_a_cell_that_is_not_there_is_told(open_page: OpenPage, at: str) -> None:
+    app = open_page(ex="a real cell", at=at)
+    (notice,) = notices(app)
+    assert notice.startswith(f"The link says at={at}")
+    assert "Layer 3 head 1: it → animal" in headings(app)
+
+
+def test_too_many_words_are_told(open_page: OpenPage) -> None:
+    app = open_page(ex="two sentences", qw="a b c d e f g h i j", kw="a")
+    (notice,) = notices(app)
+    assert "have 10 words" in notice
+    assert len(matrix(app, "weights")["cells"]) == 8
+    app = open_page(ex="two sentences", qw="", kw="a")
+    assert "at least one word" in notices(app)[0]
+
+
+def test_other_words_keep_the_edited_ones(open_page: OpenPage) -> None:
+    app = open_page(ex="two sentences", qw="how are", kw="you", m="e_1.1_1.2_7_2.2_3.1_3.2")
+    app.text_input(key="qw").set_value("they are how").run()
+    assert matrix(app, "q")["cells"] == [["4.1000", "4.2000"], ["7.0000", "2.2000"], ["1.1000", "1.2000"]]
+    assert app.text_input(key="m").value == "e_4.1_4.2_7_2.2_1.1_1.2_3.1_3.2"
+
+
+def test_too_long_a_sentence_keeps_the_last_numbers(open_page: OpenPage) -> None:
+    app = open_page(ex="a real cell", s="it is short")
+    before = headings(app)
+    for text in ("x" * 2001, "a b " * 300):
+        app.text_input(key="s").set_value(text).run()
+        assert headings(app) == before
+        assert "still" in notices(app)[0]
+
+
+def test_a_real_cell_as_the_design_says_it(open_page: OpenPage, model: Model) -> None:
+    app = open_page(ex="a real cell")
+    assert "Layer 3 head 1: it → animal" in headings(app)
+    run = model.run(TIRED)
+    own = float(run.weights[3, 1, 10, 2])
+    assert own == pytest.approx(0.64, abs=0.005)
+    assert steps(sheet_of(app))["in the map"] == pytest.approx(own, abs=1e-9)
+
+
+# ---- the real cell
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window:1", "window:3"])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("position", ["trained", "none", "sinusoidal"])
+def test_a_cell_by_hand_is_the_maps(model: Model, mask: str, temperature: float, position: str) -> None:
+    settings = Settings(TIRED, mask, position, temperature)
+    run = model.run(TIRED, mask=mask, position=position, temperature=temperature)
+    for layer, head, row, key in ((3, 1, 10, 2), (0, 2, 4, 3), (5, 11, 0, 14)):
+        blocks = apart.cell_blocks(apart.recorded(settings, layer), settings, At(layer, head, row, key))
+        found = steps(blocks)
+        assert found["weight"] == pytest.approx(float(run.weights[layer, head, row, key]), abs=1e-6)
+        assert found["in the map"] == pytest.approx(float(run.weights[layer, head, row, key]), abs=1e-9)
+        assert found["difference"] < 1e-6
+        assert found["position bias"] == 0
+        assert not any("—" in cell for block in every(blocks) for line in block.get("rows", []) for cell in line[1:])
+        json.dumps(blocks, allow_nan=False)
+
+
+def test_without_a_key_the_largest_is_taken(model: Model) -> None:
+    settings = Settings(TIRED)
+    found = apart.recorded(settings, 2)
+    largest = int(model.run(TIRED).weights[2, 5, 7].argmax())
+    assert apart.cell_blocks(found, settings, At(2, 5, 7)) == apart.cell_blocks(found, settings, At(2, 5, 7, largest))
+
+
+def test_a_bias_of_the_position_is_seen_in_the_scores(model: Model) -> None:
+    settings = Settings(TIRED, temperature=2.0)
+    found = apart.recorded(settings, 3)
+    slope = torch.arange(15).sub(torch.arange(15)[:, None]).abs().neg() / 8
+    biased = apart.Recorded(
+        found.tokens, found.q, found.k, found.scores + slope / 2, (found.scores + slope / 2).softmax(-1), None
+    )
+    assert found.bias(1, 2.0) is None
+    said = steps(apart.cell_blocks(biased, settings, At(3, 1, 10, 2)))
+    assert said["position bias"] == pytest.approx(-1, abs=1e-4)
+    assert said["difference"] < 1e-6
+
+
+def test_a_row_without_allowed_keys_is_said() -> None:
+    settings = Settings("how are you")
+    found = apart.recorded(settings, 0)
+    nobody = torch.zeros_like(found.weights, dtype=torch.bool)
+    empty = apart.Recorded(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
+    blocks = apart.cell_blocks(empty, settings, At(0, 0, 1, 2))
+    assert any("may look at nobody" in block.get("text", "") for block in every(blocks))
+    assert steps(blocks)["weight"] == 0
+    json.dumps(blocks, allow_nan=False)
+    json.dumps(apart.entropy_blocks(empty, settings, At(0, 0, 1)), allow_nan=False)
+
+
+def test_a_forbidden_key_is_said() -> None:
+    settings = Settings(TIRED, "causal", heads_off=((3, 1),))
+    blocks = apart.cell_blocks(apart.recorded(settings, 3), settings, At(3, 1, 2, 9))
+    said = " ".join(block.get("text", "") for block in every(blocks))
+    assert "The mask does not let “animal” look at “because”" in said
+    assert "This head is off in the model" in said
+    assert steps(blocks)["exp"] == 0
+
+
+def test_a_long_row_lists_the_largest(model: Model) -> None:
+    settings = Settings("so it goes on and on " * 80)
+    found = apart.recorded(settings, 1)
+    blocks = apart.cell_blocks(found, settings, At(1, 0, 3, 400))
+    table = next(block for block in every(blocks) if block["kind"] == "table" and block["head"][0] == "key")
+    assert len(table["rows"]) == apart.MOST_LISTED
+    assert sum(line[0].startswith("400 ") for line in table["rows"]) == 1
+    assert f"of {len(found.tokens)} keys" in table["caption"]
+
+
+def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:
+    found = apart.recorded(Settings("how are you"), 0)
+    groups = {
+        block["name"]: block["buttons"]
+        for block in every([apart.chooser(found, At(0, 2, 1), 6, 12)])
+        if block["kind"] == "buttons"
+    }
+    assert {name: len(buttons) for name, buttons in groups.items()} == {"Layer": 6, "Head": 12, "Query": 5, "Key": 6}
+    pressed = {name: [one["text"] for one in buttons if one["pressed"]] for name, buttons in groups.items()}
+    assert pressed == {"Layer": ["0"], "Head": ["2"], "Query": ["1 how"], "Key": ["the largest"]}
+    assert groups["Layer"][4]["event"] == {"part": "layer", "value": 4}
+    assert groups["Key"][0]["event"] == {"part": "key", "value": None}
+
+
+@pytest.mark.parametrize(
+    ("event", "at"),
+    [
+        ({"part": "layer", "value": 5}, "5.1.2.3"),
+        ({"part": "head", "value": 0}, "0.0.2.3"),
+        ({"part": "query", "value": 7}, "0.1.7.3"),
+        ({"part": "key", "value": 8}, "0.1.2.8"),
+        ({"part": "key", "value": None}, "0.1.2"),
+        ({"part": "layer", "value": 6}, "0.1.2.3"),
+        ({"part": "layer", "value": None}, "0.1.2.3"),
+        ({"part": "head", "value": -1}, "0.1.2.3"),
+        ({"part": "query", "value": "1"}, "0.1.2.3"),
+        ({"part": ["key"], "value": 1}, "0.1.2.3"),
+        ({}, "0.1.2.3"),
+    ],
+)
+def test_where_a_button_leads(event: dict[str, object], at: str) -> None:
+    assert str(apart.moved(At(0, 1, 2, 3), event, 6, 12)) == at
+
+
+# ---- entropy
+
+
+def test_entropy_of_the_rows_with_and_without_the_division(model: Model) -> None:
+    settings = Settings(TIRED, "causal")
+    run = model.run(TIRED, mask="causal")
+    blocks = apart.entropy_blocks(apart.recorded(settings, 3), settings, At(3, 1, 10))
+    table = next(block for block in every(blocks) if block["kind"] == "table")
+    expected = entropy(run.weights[3].double()).mean(-1)
+    for (name, divided, raw), bits in zip(table["rows"], expected.tolist(), strict=True):
+        assert float(divided) == pytest.approx(bits, abs=1e-3), name
+        assert float(raw.replace("−", "-")) < float(divided)
+    curves = next(block for block in every(blocks) if block["kind"] == "curves")
+    assert [line["name"] for line in curves["series"]] == ["with ÷ √d", "without"]
+    assert curves["most"] == 4
+    assert all(0 <= value <= 4 for line in curves["series"] for value in line["values"])

@@ -1,0 +1,370 @@
+"""The worked examples: what the link keeps, what an edit does, and every number and sentence on the sheet."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.by_hand import softmax_steps, weights_of
+from pages.kit import edits, worked
+from pages.kit.edits import Matrix
+from pages.kit.given import SWITCHES, Given, changed, defaults, distinct, from_link, preset, reworded, to_link
+from pages.kit.sheet import Block
+
+DEFAULTS = defaults()
+EXAMPLES = [worked.one_head, worked.two_sentences, worked.two_heads, worked.stacked]
+
+
+def every(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        yield from every(block.get("blocks", []))
+
+
+def matrix(blocks: Sequence[Block], name: str, nth: int = 0) -> Block:
+    return [block for block in every(blocks) if block.get("name") == name and "cells" in block][nth]
+
+
+def numbers(block: Block) -> list[list[float]]:
+    return [[float(cell.replace("−", "-").replace("∞", "inf")) for cell in line] for line in block["cells"]]
+
+
+def texts(blocks: Sequence[Block]) -> str:
+    return " ".join(block["text"] for block in every(blocks) if block["kind"] == "text")
+
+
+def given(**changes: Any) -> Given:
+    matrices = {name: changes.pop(name) for name in list(changes) if name in DEFAULTS}
+    queries, keys = changes.get("queries", ("how", "are", "you")), changes.get("keys", ("how", "are", "you"))
+    return Given({**defaults(queries, keys), **matrices}, **changes)
+
+
+# ---- the link
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.5", 0.5),
+        (" -3 ", -3),
+        ("−2.5", -2.5),
+        (".5", 0.5),
+        ("5.", 5),
+        ("1e-3", 0.001),
+        ("+7", 7),
+        ("-0", 0),
+        ("1e6", 1e6),
+    ],
+)
+def test_numbers_as_typed(text: str, value: float) -> None:
+    assert edits.parse_number(text) == value
+    assert math.copysign(1, edits.parse_number("-0")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("abc", "not a number"),
+        ("0,5", "not a number"),
+        ("1_000", "not a number"),
+        ("nan", "not a number"),
+        ("٣", "not a number"),
+        ("1e", "not a number"),
+        ("0x10", "not a number"),
+        ("inf", "infinite"),
+        ("-Infinity", "infinite"),
+        ("∞", "infinite"),
+        ("1e999", "infinite"),
+        ("1000001", "too large"),
+        ("-1e300", "too large"),
+        ("x" * 400, "not a number"),
+    ],
+)
+def test_what_is_no_number_says_why(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as raised:
+        edits.parse_number(text)
+    assert len(str(raised.value)) < 120
+
+
+cells = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: value + 0.0)
+
+
+@drawn(st.data())
+def test_matrices_go_through_the_link(data: st.DataObject) -> None:
+    edited: dict[str, Matrix] = {}
+    for name in data.draw(st.lists(st.sampled_from(sorted(DEFAULTS)), unique=True, max_size=2)):
+        own = st.sampled_from([0.0, 1.0]) if name in SWITCHES else cells
+        lines = [data.draw(st.lists(own, min_size=len(line), max_size=len(line))) for line in DEFAULTS[name]]
+        edited[name] = tuple(map(tuple, lines))
+    text = edits.write(edited, DEFAULTS)
+    assert not set(text) - set("abcdefghijklmnopqrstuvwxyz0123456789._-")
+    found = edits.parse(text, DEFAULTS, SWITCHES)
+    assert found == {name: value for name, value in edited.items() if value != DEFAULTS[name]}
+    assert edits.parse("", DEFAULTS, SWITCHES) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "x_",
+        "x_1_2_3_4_5",
+        "x_1_2_3_4_5_6_7",
+        "x_1_2_3_4_5_abc",
+        "x_1_2_3_4_5_inf",
+        "x_1_2_3_4_5_nan",
+        "x_1_2_3_4_5_1e7",
+        "x_1_2_3_4_5_6__",
+        "x_1_2_3_4_5_6__x_1_2_3_4_5_6",
+        "nothing_1",
+        "__class____",
+        "a_1_1_1_1_1_1_1_1_2",
+        "a_1_1_1_1_1_1_1_1_0.5",
+        "x:1,2;3,4",
+        "\ud800",
+        "x_" + "_".join("1" * 400 for _ in range(6)),
+    ],
+)
+def test_a_text_that_is_no_matrix(text: str) -> None:
+    assert edits.parse(text, DEFAULTS, SWITCHES) is None
+
+
+def test_no_words_no_matrices() -> None:
+    assert from_link("a2_1", [], ["how"]) is None
+    assert from_link("e_1_2", [], []) is None
+    assert from_link("", [], []) == defaults([], [])
+
+
+# ---- edits
+
+
+def test_an_edit_changes_one_cell_and_the_link() -> None:
+    now = changed(given(), {"edit": "s", "row": 0, "col": 1, "text": "0.9"})
+    assert now.matrices["s"][0] == (0.5, 0.9, 0.4)
+    assert to_link(now) == "s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1"
+    assert from_link(to_link(now), now.queries, now.keys) == now.matrices
+
+
+def test_a_wrong_text_is_kept_and_the_rest_stays() -> None:
+    now = changed(given(), {"edit": "x", "row": 2, "col": 1, "text": "a lot"})
+    assert now.matrices == DEFAULTS
+    text, why = now.wrong["x"][2, 1]
+    assert text == "a lot"
+    assert "not a number" in why
+    assert "3.2 is still used" in why
+    block = matrix(worked.one_head(now), "x")
+    assert block["cells"][2] == ["3.1", "a lot"]
+    assert block["invalid"] == [[2, 1, why]]
+    other = changed(now, {"edit": "x", "row": 0, "col": 0, "text": "7"})
+    assert other.wrong["x"] == now.wrong["x"]
+    mended = changed(other, {"edit": "x", "row": 2, "col": 1, "text": "4"})
+    assert not mended.wrong["x"]
+    assert mended.matrices["x"] == ((7, 1.2), (2.1, 2.2), (3.1, 4))
+    assert changed(other, {"reset": ["x", "s"]}).matrices == DEFAULTS
+    assert not changed(other, {"reset": ["x"]}).wrong
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"edit": "nothing", "row": 0, "col": 0, "text": "1"},
+        {"edit": ["x"], "row": 0, "col": 0, "text": "1"},
+        {"edit": "x", "row": 3, "col": 0, "text": "1"},
+        {"edit": "x", "row": -1, "col": 0, "text": "1"},
+        {"edit": "x", "row": 0.0, "col": 0, "text": "1"},
+        {"edit": "x", "row": "0", "col": 0, "text": "1"},
+        {"edit": "x", "row": 0, "text": "1"},
+        {"edit": "x", "row": 0, "col": 0, "text": 1},
+        {"fill": "x", "preset": "causal"},
+        {"fill": "a", "preset": "nothing"},
+        {"reset": "x"},
+        {"reset": [1, None, "nothing"]},
+    ],
+)
+def test_an_event_without_sense_does_nothing(event: dict[str, Any]) -> None:
+    assert changed(given(), event) == given()
+
+
+def test_the_link_stays_short() -> None:
+    now = given()
+    for name in ("wq0", "wk0", "wv0", "wq1", "wk1", "wv1", "wo", "x4", "s", "w0", "w1"):
+        for row, line in enumerate(DEFAULTS[name]):
+            for col in range(len(line)):
+                now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
+    assert len(to_link(now)) <= edits.LONGEST
+    assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
+    assert from_link(to_link(now), now.queries, now.keys) == now.matrices
+
+
+def test_presets() -> None:
+    assert preset(DEFAULTS["a2"], "a2", "causal") == ((1, 0, 0), (1, 1, 0), (1, 1, 1))
+    assert preset(DEFAULTS["a"], "a", "nobody") == ((0, 0, 0), (1, 1, 1), (1, 1, 1))
+    assert preset(DEFAULTS["a"], "a", "others") == ((0, 1, 1), (1, 0, 1), (1, 1, 0))
+    small = changed(given(), {"fill": "x4", "preset": "small"})
+    assert small.matrices["x4"][0] == (0.001, 0.01, 0.1, 1)
+    assert changed(small, {"fill": "x4", "preset": "post"}).matrices == DEFAULTS
+
+
+def test_other_words_keep_what_was_edited() -> None:
+    now = given(queries=("how", "are"), keys=("you",), e=((1.1, 1.2), (9.0, 2.2), (3.1, 3.2)), a2=((1,), (0,)))
+    more = reworded(now, ("they", "are"), ("you",))
+    assert distinct(more.queries, more.keys) == ["they", "are", "you"]
+    assert more.matrices["e"] == ((4.1, 4.2), (9.0, 2.2), (3.1, 3.2))
+    assert more.matrices["a2"] == now.matrices["a2"]
+    assert reworded(more, ("are",), ("you",)).matrices["a2"] == ((1,),)
+    assert from_link(to_link(more), more.queries, more.keys) == more.matrices
+
+
+# ---- one head
+
+
+def test_the_posts_numbers() -> None:
+    blocks = worked.one_head(given())
+    assert matrix(blocks, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
+    weights = matrix(blocks, "weights")
+    for line, printed in zip(numbers(weights), worked.PRINTED, strict=True):
+        assert line == pytest.approx(printed, abs=0.01)
+    assert weights["sums"] == ["1.0000"] * 3
+    assert matrix(blocks, "exp")["cells"][0] == ["1.6487", "1.1052", "1.4918"]
+    assert matrix(blocks, "exp")["sums"][0] == "4.2457"
+    assert "in 2 cells cut: how → how (0.3883 as 0.38), are → how (0.2361 as 0.23)" in texts(blocks)
+    assert "four digits, is the same as here" in texts(blocks)
+
+
+def test_exactly_two_cells_of_the_printed_table_are_cut() -> None:
+    scores, x = (torch.tensor(DEFAULTS[name], dtype=torch.float64) for name in "sx")
+    assert worked.cut_cells(worked.PRINTED, softmax_steps(scores, x).weights) == [(0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"divide": True},
+        {"products": True},
+        {"s": ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.2))},
+        {"x": ((1, 1),) * 3},
+    ],
+)
+def test_the_post_is_only_quoted_for_its_own_numbers(changes: dict[str, Any]) -> None:
+    assert "post" not in texts(worked.one_head(given(**changes)))
+
+
+def test_scores_from_products() -> None:
+    blocks = worked.one_head(given(products=True, divide=True, wk=((0, 1), (1, 0))))
+    assert matrix(blocks, "scores")["cells"][0] == ["2.6400", "4.9400", "7.2400"]
+    assert matrix(blocks, "scaled")["cells"][0][0] == f"{2.64 / math.sqrt(2):.4f}"
+
+
+def test_a_mask_is_shown_and_empty_rows_are_told() -> None:
+    mask = ((0, 0, 0), (1, 0, 1), (1, 1, 1))
+    blocks = worked.one_head(given(a=mask))
+    assert matrix(blocks, "masked")["cells"][1] == ["0.1000", "−∞", "0.3000"]
+    assert matrix(blocks, "weights")["cells"][0] == ["0.0000"] * 3
+    assert matrix(blocks, "weights")["sums"] == ["0.0000", "1.0000", "1.0000"]
+    assert matrix(blocks, "out")["cells"][0] == ["0.0000"] * 2
+    assert "Row 0 “how” may look at nobody" in texts(blocks)
+    assert "Row 1 “are” may not look at itself" in texts(blocks)
+    assert "Row 2" not in texts(blocks)
+
+
+def test_overflow_is_avoided_and_told() -> None:
+    blocks = worked.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
+    assert matrix(blocks, "exp")["formula"] == "exp(score − max)"
+    assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]
+    assert "overflows in float32" in texts(blocks)
+    assert "In 1 of 3 rows one weight is above 0.999" in texts(blocks)
+
+
+# ---- the others
+
+
+def test_two_sentences_of_different_length() -> None:
+    blocks = worked.two_sentences(given(queries=("how", "are", "you"), keys=("you", "can")))
+    assert numbers(matrix(blocks, "x")) == [[1.1, 1.2], [2.1, 2.2], [3.1, 3.2], [4.1, 4.2]]
+    assert [len(line) for line in matrix(blocks, "weights")["cells"]] == [2, 2, 2]
+    q, k = torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]]).double(), torch.tensor([[3.1, 3.2], [4.1, 4.2]]).double()
+    expected = (q @ k.T).softmax(-1) @ k
+    for shown, line in zip(numbers(matrix(blocks, "out")), expected.tolist(), strict=True):
+        assert shown == pytest.approx(line, abs=1e-4)
+    assert "itself" not in texts(blocks)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [((), ("you",)), (("you",), ()), ((), ())])
+def test_without_words_the_page_asks_for_some(queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
+    (notice,) = worked.two_sentences(given(queries=queries, keys=keys))
+    assert "at least one word" in notice["sentences"][0]
+
+
+def test_words_that_repeat_and_words_that_are_long() -> None:
+    mask = ((0, 0), (1, 1), (1, 1))
+    long = "x" * 2000
+    blocks = worked.two_sentences(given(queries=(long, "a", "a"), keys=("a", "a"), a2=mask))
+    assert len(matrix(blocks, "x")["cells"]) == 2
+    assert len(texts(blocks)) < 200
+
+
+@pytest.mark.parametrize("divide", [False, True])
+@pytest.mark.parametrize("small", [False, True])
+def test_two_heads_equal_the_layer(divide: bool, small: bool) -> None:
+    now = given(
+        divide=divide, a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)), wo=((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1))
+    )
+    now = changed(now, {"fill": "x4", "preset": "small"}) if small else now
+    blocks = worked.two_heads(now)
+    w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
+    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], now["wo"]))
+    out, weights = layer(now["x4"], allow=now.allow("a4"), temperature=1.0 if divide else 1 / math.sqrt(2))
+    assert weights is not None
+    for line, expected in zip(numbers(matrix(blocks, "out")), out.tolist(), strict=True):
+        assert line == pytest.approx(expected, rel=1e-6, abs=1e-4)
+    for head in range(2):
+        for line, expected in zip(numbers(matrix(blocks, "weights", head)), weights[head].tolist(), strict=True):
+            assert line == pytest.approx(expected, abs=1e-4)
+    said = texts(blocks)
+    assert float(said.rsplit(" ", 1)[1].rstrip(".").replace("−", "-")) < 1e-9
+    assert ("above 0.999" in said) is (not small)
+
+
+def test_the_posts_slip_is_told_while_its_inputs_stand() -> None:
+    assert "4000" in matrix(worked.two_heads(given()), "x")["note"]
+    assert matrix(worked.two_heads(given(x4=((1, 2, 3, 4),) * 3)), "x")["note"] == ""
+
+
+def test_stacked_weights_are_one_product() -> None:
+    blocks = worked.stacked(given())
+    assert matrix(blocks, "product")["cells"] == [
+        ["10", "100", "20", "200"],
+        ["20", "200", "40", "400"],
+        ["30", "300", "60", "600"],
+    ]
+    assert [matrix(blocks, f"head {head}")["cells"][0] for head in range(2)] == [["10", "100"], ["20", "200"]]
+    assert texts(blocks).endswith("joined: 0.")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("divide", [False, True])
+@pytest.mark.parametrize("products", [False, True])
+@pytest.mark.parametrize("value", [0.0, 1e6, -1e6, 1e-6])
+def test_every_example_holds_at_its_ends(example: Any, divide: bool, products: bool, value: float) -> None:
+    matrices = {
+        name: own if name in SWITCHES else tuple((value,) * len(line) for line in own) for name, own in DEFAULTS.items()
+    }
+    for now in (
+        Given(matrices, divide=divide, products=products),
+        Given({**DEFAULTS, "a": ((0,) * 3,) * 3, "a2": ((0,) * 3,) * 3, "a4": ((0,) * 3,) * 3}),
+    ):
+        blocks = example(now)
+        json.dumps(blocks, allow_nan=False)
+        shown = [cell for block in every(blocks) for line in block.get("cells", []) for cell in line]
+        assert "—" not in shown
+        assert "∞" not in shown
