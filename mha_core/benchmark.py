@@ -1,117 +1,67 @@
 """How fast is it here? `python -m mha_core.benchmark [--quick] [--threads N]` prints medians and ratios.
 
-All candidates of one line run in one interleaved, shuffled, warmed-up series, so that whatever else the machine does
-falls on all alike. The yardstick is nn.MultiheadAttention with per-head maps and the same weights.
+All candidates of one line run in one series of `timing.calls`. The yardstick is nn.MultiheadAttention with per-head
+maps and the same weights.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
-import random
-import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from .attention import IMPLEMENTATIONS, Weights
-from .attention.base import AttentionLayer
+from .attention import IMPLEMENTATIONS
 from .errors import Unsupported
 from .model import Model
 from .pretrained import load_model, read_with_transformers
+from .timing import forward_pass, interleaved, machine, peak_memory, same_weights, training_step
 from .trace import Trace, no_trace
 
-__all__ = ["forward", "interleaved", "machine", "maps_of_minilm", "same_weights", "text_of", "tracing", "training"]
+__all__ = ["forward", "maps_of_minilm", "memory", "text_of", "tracing", "training"]
 
-Candidates = Mapping[str, Callable[[], object]]
 Medians = dict[str, float]
-
-
-def interleaved(
-    candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
-) -> Medians:
-    """Median seconds of each candidate, in the order given.
-
-    Every round calls each candidate once, in a freshly shuffled order; `warm_up` rounds before are not counted. On a
-    GPU the clock is read only when the device has finished.
-    """
-    order, shuffle = list(candidates), random.Random(seed)
-    on_gpu = torch.device(device).type != "cpu"
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for number in range(-warm_up, rounds):
-        shuffle.shuffle(order)
-        for name in order:
-            if on_gpu:
-                torch.accelerator.synchronize(device)
-            start = time.perf_counter()
-            candidates[name]()
-            if on_gpu:
-                torch.accelerator.synchronize(device)
-            if number >= 0:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(times) for name, times in seconds.items()}
-
-
-def machine() -> str:
-    """The processor if its name is known, torch's version, and the threads in use."""
-    names = [platform.processor(), platform.machine()]
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")] + names
-    name = next((name for name in names if name), "unknown processor")
-    return f"{name}, torch {torch.__version__}, {torch.get_num_threads()} threads"
-
-
-def same_weights(
-    d_model: int, n_heads: int, device: torch.device | str = "cpu"
-) -> tuple[nn.MultiheadAttention, dict[str, AttentionLayer]]:
-    """nn.MultiheadAttention, and every implementation with a copy of its weights."""
-    theirs = nn.MultiheadAttention(d_model, n_heads, batch_first=True, device=device)
-    q, k, v = theirs.in_proj_weight.detach().chunk(3)
-    q_bias, k_bias, v_bias = theirs.in_proj_bias.detach().chunk(3)
-    out = theirs.out_proj
-    weights = Weights(q, k, v, out.weight.detach(), q_bias, k_bias, v_bias, out.bias.detach())
-    return theirs, {name: kind(d_model, n_heads).to(device).load(weights) for name, kind in IMPLEMENTATIONS.items()}
 
 
 def forward(
     n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12, device: torch.device | str = "cpu"
 ) -> Medians:
     """One sentence of n tokens without gradients: "torch" and every implementation, with and without maps."""
-    theirs, ours = same_weights(d_model, n_heads, device)
     x = torch.randn(1, n, d_model, device=device)
-    candidates: dict[str, Callable[[], object]] = {}
-    for name, layer in ours.items():
-        candidates[f"{name}, maps"] = partial(layer.eval(), x)
-        candidates[f"{name}, no maps"] = partial(layer, x, need_weights=False)
-    theirs.eval()
-    candidates["torch"] = lambda: theirs(x, x, x, need_weights=True, average_attn_weights=False)
-    with torch.no_grad():
-        return interleaved(candidates, rounds, device=device)
+    return interleaved(_candidates(forward_pass, x, n_heads), rounds, device=device)
 
 
 def training(
     rounds: int, *, b: int = 32, n: int = 400, d_model: int = 64, n_heads: int = 8, device: torch.device | str = "cpu"
 ) -> Medians:
     """Forward and backward of one batch: "torch" and every implementation, with and without maps."""
-    theirs, ours = same_weights(d_model, n_heads, device)
     x = torch.randn(b, n, d_model, device=device)
+    return interleaved(_candidates(training_step, x, n_heads), rounds, device=device)
 
-    def step(module: nn.Module, run: Callable[[Tensor], tuple[Tensor, Tensor | None]]) -> None:
-        module.zero_grad()
-        torch.autograd.backward(run(x)[0].square().mean())
 
-    candidates: dict[str, Callable[[], object]] = {}
+def memory(
+    *, b: int = 32, n: int = 400, d_model: int = 64, n_heads: int = 8, device: torch.device | str = "cpu"
+) -> dict[str, int | None]:
+    """The most bytes that a training step holds at a time: "torch" and every implementation, with and without maps."""
+    x, peaks = torch.randn(b, n, d_model, device=device), {}
+    for name, step in _candidates(training_step, x, n_heads).items():
+        step()
+        peaks[name] = peak_memory(step, device)
+    return peaks
+
+
+def _candidates(call: Callable[..., None], x: Tensor, n_heads: int) -> dict[str, Callable[[], None]]:
+    """`call` on x (b, i, d_model) for "torch", with maps, and for every implementation with and without them."""
+    theirs, ours = same_weights(x.shape[-1], n_heads, x.device)
+    candidates: dict[str, Callable[[], None]] = {}
     for name, layer in ours.items():
-        candidates[f"{name}, maps"] = partial(step, layer, layer)
-        candidates[f"{name}, no maps"] = partial(step, layer, partial(layer, need_weights=False))
-    candidates["torch"] = lambda: step(theirs, lambda x: theirs(x, x, x, average_attn_weights=False))
-    return interleaved(candidates, rounds, device=device)
+        candidates[f"{name}, maps"] = partial(call, layer, x, maps=True)
+        candidates[f"{name}, no maps"] = partial(call, layer, x, maps=False)
+    return {**candidates, "torch": partial(call, theirs, x, maps=True)}
 
 
 def text_of(tokens: int) -> str:
@@ -156,7 +106,7 @@ def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Me
 
 
 def _line(what: str, own: float, other: float, unit: str = "ms") -> str:
-    scale = {"ms": 1e3, "µs": 1e6}[unit]
+    scale = {"ms": 1e3, "µs": 1e6, "MB": 1e-6}[unit]
     return f"{what:<52}{own * scale:>10.2f}{other * scale:>10.2f} {unit}{own / other:>8.3f}"
 
 
@@ -180,6 +130,11 @@ def main(arguments: list[str] | None = None) -> None:
     times = training(max(3, 15 // few))
     for name in maps + no_maps:
         print(_line(f"training step b 32 n 400 d 64 h 8  {name}", times[name], times["torch"]), flush=True)
+    peaks = memory()
+    for name in maps + no_maps:
+        own, other = peaks[name], peaks["torch"]
+        if own and other:
+            print(_line(f"peak memory of that step  {name}", own, other, "MB"), flush=True)
     model = load_model("minilm", device="cpu")
     for n in (16, 128) if options.quick else (16, 64, 128, 256, 512):
         times = maps_of_minilm(model, n, max(7, 3_000 // n // few))

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from .attention import IMPLEMENTATIONS, AttentionLayer, Weights
 from .errors import SizeError, Unsupported
 from .model import Model
 from .pretrained import read_with_transformers
 
 __all__ = [
+    "BOUNDS",
+    "Agreement",
+    "Difference",
+    "agreements",
+    "bound",
     "cosine",
     "difference_to_transformers",
+    "key_bias_gradient",
     "largest_difference",
     "previous_token_weight",
+    "random_weights",
     "relative_difference",
     "worst_row_sum",
 ]
@@ -67,6 +77,106 @@ def worst_row_sum(weights: Tensor) -> float:
 def previous_token_weight(weights: Tensor) -> float:
     """The mean weight that a token gives to the one before it, over one map (i, j); the first token has none."""
     return float(weights.detach().diagonal(offset=-1).mean())
+
+
+# How far the implementations may lie apart, relative, without a temperature or an encoding.
+BOUNDS = {torch.float32: 5e-7, torch.float64: 1e-14}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two tensors apart: max |a − b|, and ‖a − b‖ / ‖b‖."""
+
+    largest: float
+    relative: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How one implementation's output and maps differ from the truth's, and from nn.MultiheadAttention's."""
+
+    out: Difference
+    maps: Difference
+    torch_out: Difference
+    torch_maps: Difference
+
+    @property
+    def worst(self) -> float:
+        """The largest of the relative differences."""
+        return max(apart.relative for apart in (self.out, self.maps, self.torch_out, self.torch_maps))
+
+
+def agreements(
+    weights: Weights, n_heads: int, x: Tensor, *, allow: Tensor | None = None, dtype: torch.dtype = torch.float32
+) -> dict[str, Agreement]:
+    """Every implementation with the same weights on the same input, against the truth and nn.MultiheadAttention.
+
+    The truth is "efficient" in float64 on the CPU.
+
+    Args:
+        weights: with all biases or with none, any dtype and device.
+        n_heads: number of heads.
+        x: (b, i, d_model); computed on its device in `dtype`.
+        allow: mask, as in `AttentionLayer.forward`.
+        dtype: in which the implementations compute.
+
+    Raises:
+        SizeError, MaskError: weights, heads, input and mask do not fit together.
+    """
+    exact = _loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
+    results = {}
+    with torch.no_grad():
+        truth = exact(x.cpu().double(), allow=None if allow is None else allow.cpu())
+        for name in IMPLEMENTATIONS:
+            out, maps = _loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
+            results[name] = out.cpu().double(), maps.cpu().double()
+    theirs = results["torch"]
+    return {
+        name: Agreement(*(_apart(a, b) for other in (truth, theirs) for a, b in zip(ours, other, strict=True)))
+        for name, ours in results.items()
+    }
+
+
+def bound(found: Mapping[str, Agreement], dtype: torch.dtype) -> float:
+    """How far apart the implementations may lie in `dtype` on the input of `agreements`, relative.
+
+    It is the one of `BOUNDS`, or twice nn.MultiheadAttention's own distance from the truth where that is more: large
+    scores and long rows make every rounding larger, torch's own too.
+    """
+    return max(BOUNDS[dtype], 2 * found["torch"].worst)
+
+
+def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch.dtype = torch.float32) -> float:
+    """The largest gradient of a key bias, relative to the norm of the whole gradient; 0 for weights without biases.
+
+    It is 0 up to rounding: the bias adds the same number q · bias to a whole row of scores, which the softmax takes
+    out again. Computed by "efficient" in `dtype` on the CPU; the loss is out · x, summed.
+    """
+    layer = _loaded("efficient", weights, n_heads, dtype, torch.device("cpu"))
+    x = x.detach().cpu().to(dtype)
+    torch.autograd.backward((layer(x)[0] * x).sum())
+    gradients = {name: own.grad for name, own in layer.named_parameters() if own.grad is not None}
+    whole = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients.values()))
+    of_bias = gradients.get("key.bias")
+    return 0.0 if of_bias is None or whole == 0 else float(of_bias.abs().max()) / whole
+
+
+def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> Weights:
+    """Normal weights with standard deviation 1/√d_model, biases and all, the same for a seed on every machine."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(d_model, d_model)] * 4 + [(d_model,)] * 4
+    return Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
+
+
+def _loaded(name: str, weights: Weights, n_heads: int, dtype: torch.dtype, device: torch.device) -> AttentionLayer:
+    """An implementation with these weights, in eval mode."""
+    kind = IMPLEMENTATIONS[name]
+    layer = kind(len(weights.q), n_heads, bias=weights.q_bias is not None, out_bias=weights.o_bias is not None)
+    return layer.to(device=device, dtype=dtype).eval().load(weights)
+
+
+def _apart(a: Tensor, b: Tensor) -> Difference:
+    return Difference(largest_difference(a, b), relative_difference(a, b))
 
 
 _reference_lock = threading.Lock()

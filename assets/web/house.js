@@ -15,6 +15,22 @@ history.pushState = (...entry) => {
   pushed = performance.now();
 };
 
+// Streamlit keeps the query of a page link to itself; opened in another tab the link must say it too.
+const addresses = new WeakMap(); // page link -> its address as Streamlit wrote it, and as it stands there now
+function completeLink({ target }) {
+  const link = target.closest?.('[data-testid="stPageLink-NavLink"]');
+  if (!link) return;
+  const [given, own] = addresses.get(link) ?? [];
+  const now = link.getAttribute("href");
+  const from = now === own ? given : now;
+  const [page, kept] = from.split("?");
+  const url = new URL(page || "./", location.href);
+  url.search = [location.search.slice(1), kept].filter(Boolean).join("&");
+  link.setAttribute("href", url.href);
+  addresses.set(link, [from, url.href]);
+}
+for (const kind of ["pointerover", "pointerdown", "focusin"]) document.addEventListener(kind, completeLink, true);
+
 export default function house({ data, parentElement }) {
   if (!document.querySelector(`link[href="${data.css}"]`)) document.head.append(h("link", { rel: "stylesheet", href: data.css }));
   const icon = document.querySelector("link[rel~='icon']");

@@ -51,6 +51,7 @@ export class Plane {
     setAttribute(this.grid, "aria-rowcount", plane.height);
     setAttribute(this.grid, "aria-colcount", plane.width);
     setAttribute(this.cell, "aria-label", this.words(i, j));
+    setAttribute(this.cell.parentElement, "aria-rowindex", i + 1);
     setAttribute(this.cell, "aria-colindex", j + 1);
     this.read(null);
   }

@@ -24,8 +24,8 @@ export class Side {
     const p = this.parts;
     const made = h("div", { class: "made" }, p.before, p.after);
     made.onclick = (event) => {
-      const area = event.target.areas?.find(({ x, y, width, height }) => event.offsetX >= x && event.offsetX <= x + width && event.offsetY >= y && event.offsetY <= y + height);
-      if (area && area.head !== null) chooseHead(area.head);
+      const area = event.target.areas?.find(({ x, y, width, height, head }) => head !== null && event.offsetX >= x && event.offsetX <= x + width && event.offsetY >= y && event.offsetY <= y + height);
+      if (area) chooseHead(area.head);
     };
     this.element = h(
       "section",

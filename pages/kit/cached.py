@@ -13,6 +13,7 @@ from cachetools import LRUCache
 
 from mha_core import Model, Run, compare, load_model
 from mha_core.errors import HeadlightError
+from mha_core.timing import prepare_profiler
 
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
@@ -30,6 +31,7 @@ __all__ = [
     "packed",
     "picture",
     "pinned",
+    "turn",
     "warm_up",
 ]
 
@@ -204,11 +206,17 @@ def warm_up() -> None:
 
     A model that cannot be loaded is logged; the pages say so in a sentence.
     """
+    prepare_profiler()
     try:
         model_on("auto").run(PRESETS[0])  # the first pass is slow and says nothing about the next
         picture(Settings(PRESETS[0]))
     except HeadlightError as error:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
+
+
+def turn() -> threading.BoundedSemaphore:
+    """One of the process's few places for a pass, to be held while something else computes: `with turn(): …`."""
+    return _passes
 
 
 def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:

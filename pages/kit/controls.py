@@ -97,7 +97,7 @@ def layer(at: At, layers: int) -> None:
     """The layer in focus. It is the first number of `at`, so that every page looks at the same one."""
 
     def choose() -> None:
-        st.session_state["at"] = str(replace(at, layer=int(st.session_state["layer_of_at"] or 0)))
+        st.session_state["at"] = str(replace(at, layer=int(st.session_state["layer_of_at"] or at.layer)))
 
     st.session_state["layer_of_at"] = str(at.layer)
     numbers = [str(number) for number in range(layers)]

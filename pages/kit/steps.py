@@ -45,7 +45,8 @@ def show(
         "label": f"layer {at.layer}, {label(shown[0].settings)}, {origin} weights",
         "count": len(shown),
     }
-    canvas.step_view([pack_trace(found, step, side) for side, found in enumerate(shown)], state, _on_act)
+    packed = [pack_trace(found, step, side, at.head) for side, found in enumerate(shown)]
+    canvas.step_view(packed, state, _on_act)
 
 
 def usable(step: str) -> bool:
@@ -53,17 +54,17 @@ def usable(step: str) -> bool:
     return re.fullmatch(r"[a-z]{1,10}(\.[a-z]{1,12}\d{0,2})?", step, re.ASCII) is not None
 
 
-def find(steps: tuple[Step, ...], name: str) -> int:
+def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
     """The step of that name; where an implementation has none, the one it leads to, or the first.
 
-    "q.transpose" leads to "q", "qkv.view" to "q".
+    "q.transpose" leads to "q", "qkv.view" to "q", and a step of a single head to that of `head`, the one in focus.
     """
     names = [step.name for step in steps]
-    base = name.split(".")[0]
-    return next((names.index(known) for known in (name, base, base[:1]) if known in names), 0)
+    own, base = re.sub(r"\.head\d+$", f".head{head}", name), name.split(".")[0]
+    return next((names.index(known) for known in (own, base, base[:1]) if known in names), 0)
 
 
-def pack_trace(found: Traced, step: str, side: int = 0) -> bytes:
+def pack_trace(found: Traced, step: str, side: int = 0, head: int = 0) -> bytes:
     """The steps of a layer and the memory they lie in, as bytes for the browser."""
     steps = found.steps
     sources: dict[str, dict[str, Any]] = {}
@@ -86,7 +87,7 @@ def pack_trace(found: Traced, step: str, side: int = 0) -> bytes:
                 "maybe": text.maybe,
             }
         )
-    here = find(steps, step)
+    here = find(steps, step, head)
     header = {
         "side": side,
         "digest": found.settings.digest,

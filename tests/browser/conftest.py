@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from .chromium import find_chromium
 from .helpers import Explore, Server, Watch
+from .shapes_page import Shapes
 
 FLAGS = (
     "--no-sandbox",  # Chromium refuses its sandbox to root, and containers run as root
@@ -106,4 +107,13 @@ def explore(desktop: BrowserContext, server: Server, watched: Callable[[Page, st
     server.check()
     page = watched(desktop.new_page(), server.url)
     yield Explore(page, server.url)
+    page.close()
+
+
+@pytest.fixture
+def shapes(desktop: BrowserContext, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[Shapes]:
+    """The Shapes page, not yet opened, in a new tab."""
+    server.check()
+    page = watched(desktop.new_page(), server.url)
+    yield Shapes(page, server.url)
     page.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -101,6 +102,9 @@ class Watch:
         page.on("requestfailed", self.failed)
 
     def console(self, message: ConsoleMessage) -> None:
+        # below a page's own address Streamlit first asks for its server there, in vain, then at the root
+        if re.search(r"/[\w-]+/_stcore/(health|host-config)$", message.location.get("url", "")):
+            return
         if message.type in ("error", "warning"):
             self.complaints.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
 
@@ -158,7 +162,7 @@ class Explore:
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.url = url
-        self.view = page.locator(".view")
+        self.view = page.locator(".view:not(.steps, .sheet)")
         self.box = page.get_by_role("textbox", name="Sentence", exact=True)
 
     def open(self, path: str = "/", **values: Any) -> Explore:

@@ -1,0 +1,117 @@
+"""Implementations: one set of weights in seven spellings, shown equal, timed against one another, and side by side."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+
+import streamlit as st
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.errors import HeadlightError
+from pages.kit import cached, canvas, controls, dialects, layout, links, live, parity, sheet, text, view
+from pages.kit.cached import Settings
+from pages.kit.links import BOUND, DEFAULTS
+from pages.kit.parity import Equality, Sizes
+from pages.kit.presets import PRESETS
+from pages.kit.sheet import Block
+
+
+def show() -> None:
+    """Controls, the seven on the sentence and on random input, the race, the sources, the dictionary."""
+    with layout.page() as (rail, stage):
+        model = cached.model_on("auto")
+        layers, heads = model.sizes.n_layers, model.sizes.n_heads
+        with stage:
+            top = st.container()
+            sentence = controls.sentence()
+            with st.container(key="link_texts"):
+                parsed = view.parse_at(st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND), layers, heads)
+        at = parsed or view.At.default()
+        with rail:
+            controls.layer(at, layers)
+            mask = controls.mask()
+            how = st.segmented_control(
+                "Differences", ["relative", "largest"], default="relative", required=True, key="diff", bind=BOUND
+            )
+            sizes = random_sizes()
+            device = controls.device()
+            controls.large_type()
+            about = st.popover("About this picture", width="stretch")
+        with stage:
+            settings, told = usable(Settings(sentence, mask, device=device))
+            show_equality(settings, at.layer, sizes, largest=how == "largest")
+            live.show(sizes, device)
+            show_sources()
+            canvas.sheet("words", [sheet.panel("Same thing, other words", [dialects.dictionary()])])
+            with top:  # at the top, but known only when every control has been made
+                canvas.sheet("told", [sheet.notices(told + links.notices(at=parsed is not None))])
+        with about:
+            st.code(f"{st.context.url}?{links.query(links.too_long())}", language=None, wrap_lines=True)
+            facts = text.about(model, cached.picture(settings))
+            st.code("\n".join(f"{name}: {fact}" for name, fact in facts.items()), language=None, wrap_lines=True)
+
+
+def random_sizes() -> Sizes:
+    """Sizes of the random input, which the timing uses too."""
+    left, right = st.columns(2)
+    with left:
+        b, d_model = live.whole("Texts, b", "b", 1, 64), live.whole("d_model", "d", 1, 1024)
+    with right:
+        n, n_heads = live.whole("Tokens, n", "n", 1, 1024), live.whole("Heads, h", "h", 1, 64)
+    return Sizes(b, n, d_model, n_heads)
+
+
+def usable(settings: Settings) -> tuple[Settings, list[str]]:
+    """The settings asked for; when the text cannot be used, with the last one that could, and a sentence on it."""
+    try:
+        controls.check_length(settings.text)
+        picture = cached.picture(settings)
+    except HeadlightError as error:
+        last = st.session_state.get("last_text", PRESETS[0])
+        shown = last if len(last) <= 60 else last[:59] + "…"
+        told = f"{text.sentence(error)} The tables below are still those of “{shown}”."
+        return replace(settings, text=last), [told]
+    st.session_state["last_text"] = settings.text
+    return settings, list(picture.run.notices)
+
+
+def show_equality(settings: Settings, layer: int, sizes: Sizes, *, largest: bool) -> None:
+    """The differences on both inputs, and what each implementation is."""
+    equality = parity.of_sentence(settings, layer)
+
+    def tables(found: Equality) -> list[Block]:
+        both = [parity.differences(found, dtype, largest=largest) for dtype in parity.DTYPES]
+        return [*both, sheet.text(parity.key_bias(found))]
+
+    d_model, n_heads = sizes.d_model, sizes.n_heads
+    try:
+        found = parity.of_random(sizes, settings.mask, settings.device)
+        random, note = tables(found), f"normal numbers of seed 1, weights of seed 0: {found.sizes}"
+    except HeadlightError as error:
+        random, note = [sheet.notices([f"This cannot be computed: {error}."])], ""
+        d_model, n_heads = equality.shape[-1], equality.n_heads
+    own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {equality.sizes}"
+    blocks = [
+        sheet.text(parity.meaning()),
+        sheet.row(
+            [
+                sheet.panel("On your sentence", tables(equality), own_note),
+                sheet.panel("On random input", random, note),
+            ],
+            even=True,
+        ),
+        sheet.panel("The seven", [parity.kinds(d_model, n_heads)]),
+    ]
+    canvas.sheet("equality", blocks)
+
+
+def show_sources() -> None:
+    """The classes of two implementations, as they run."""
+    canvas.sheet("sources", [sheet.title("Sources side by side", "the very classes that ran above")])
+    for column, key in zip(st.columns(2), ("impl", "beside"), strict=True):
+        names = list(IMPLEMENTATIONS)
+        with column:
+            label = "Implementation" if key == "impl" else "Beside it"
+            name = st.selectbox(label, names, names.index(DEFAULTS[key]), key=key, bind=BOUND)
+            st.code(inspect.getsource(IMPLEMENTATIONS[name or DEFAULTS[key]]), language="python", height=640)

@@ -1,0 +1,114 @@
+"""The dictionary: where torch or transformers themselves can be asked, they are."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from mha_core import IMPLEMENTATIONS, masks
+from mha_core.errors import MaskError
+from pages.kit.dialects import DIALECTS, ROWS, dictionary
+
+
+def said(idea: str, dialect: str) -> str:
+    return ROWS[idea][DIALECTS.index(dialect)]
+
+
+@pytest.fixture
+def theirs() -> nn.MultiheadAttention:
+    torch.manual_seed(0)
+    return nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True).eval()
+
+
+@pytest.fixture
+def x() -> torch.Tensor:
+    return torch.randn(2, 4, 8)
+
+
+CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
+
+
+def test_every_row_has_a_word_for_every_dialect() -> None:
+    assert all(len(words) == len(DIALECTS) for words in ROWS.values())
+    assert all(word for words in ROWS.values() for word in words)
+    assert len(dictionary()["rows"]) == len(ROWS)
+
+
+def test_true_means_blocked_in_multiheadattention(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
+    assert said("a mask of True and False", "nn.MultiheadAttention").endswith("True = blocked")
+    _, weights = theirs(x, x, x, attn_mask=~CAUSAL)
+    assert weights[:, ~CAUSAL].eq(0).all()
+    assert weights[:, CAUSAL].gt(0).all()
+    keep = torch.tensor([[True, True, False, False]] * 2)
+    _, padded = theirs(x, x, x, key_padding_mask=keep)
+    assert padded[:, :, :2].eq(0).all()
+    assert said("padding", "nn.MultiheadAttention").endswith("True = blocked")
+
+
+def test_true_means_may_look_here_and_in_sdpa(x: torch.Tensor) -> None:
+    _, weights = IMPLEMENTATIONS["fused"](8, 2)(x, allow=CAUSAL)
+    assert weights is not None
+    assert weights[..., ~CAUSAL].eq(0).all()
+    eye = torch.eye(4).expand(2, 4, 4)
+    fused = F.scaled_dot_product_attention(x, x, eye, attn_mask=CAUSAL)  # with the unit matrix as values: the weights
+    assert fused[:, ~CAUSAL].eq(0).all()
+    for dialect in ("Headlight", "F.scaled_dot_product_attention"):
+        assert said("a mask of True and False", dialect).endswith("True = may look")
+    assert masks.allow(masks.causal, 4, 4)[0, 0].equal(CAUSAL)
+
+
+def test_floats_are_added_or_refused(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
+    floats = CAUSAL.float()
+    _, weights = theirs(x, x, x, attn_mask=floats)
+    assert weights.gt(0).all()
+    fused = F.scaled_dot_product_attention(x, x, torch.eye(4).expand(2, 4, 4), attn_mask=floats)
+    assert fused.gt(0).all()
+    with pytest.raises(MaskError):
+        IMPLEMENTATIONS["fused"](8, 2)(x, allow=floats)
+
+
+def test_averaging_is_their_default(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
+    _, averaged = theirs(x, x, x)
+    _, each = theirs(x, x, x, average_attn_weights=False)
+    assert averaged.shape == (2, 4, 4)
+    assert each.shape == (2, 2, 4, 4)
+    torch.testing.assert_close(averaged, each.mean(dim=1))
+
+
+def test_dropout_shows_in_their_weights_and_not_in_ours(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
+    _, weights = theirs.train()(x, x, x, average_attn_weights=False)
+    assert (weights.sum(-1) - 1).abs().max() > 0.01
+    _, ours = IMPLEMENTATIONS["efficient"](8, 2, dropout=0.5).train()(x)
+    assert ours is not None
+    torch.testing.assert_close(ours.sum(-1), torch.ones(2, 2, 4))
+    dropped = F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)  # a function knows no eval mode
+    assert not torch.allclose(dropped, F.scaled_dot_product_attention(x, x, x))
+
+
+def test_a_row_with_nothing_allowed(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
+    nothing = torch.zeros(4, 4, dtype=torch.bool)
+    with torch.enable_grad():
+        out, _ = theirs(x, x, x, attn_mask=~nothing)
+    assert out.isnan().all()
+    assert F.scaled_dot_product_attention(x, x, x, attn_mask=nothing).eq(0).all()
+    _, weights = IMPLEMENTATIONS["einsum"](8, 2)(x, allow=nothing)
+    assert weights is not None
+    assert weights.eq(0).all()
+
+
+def test_names_and_orders(theirs: nn.MultiheadAttention) -> None:
+    arguments = inspect.signature(nn.MultiheadAttention).parameters
+    assert {"embed_dim", "num_heads", "kdim", "bias"} <= arguments.keys()
+    assert arguments["batch_first"].default is False
+    assert theirs.head_dim == 4
+    assert theirs.kdim == 8
+    assert nn.MultiheadAttention(8, 2, kdim=6, batch_first=True).kdim == 6
+    without = nn.MultiheadAttention(8, 2, bias=False)
+    assert [name for name, _ in without.named_parameters()] == ["in_proj_weight", "out_proj.weight"]
+    here = inspect.signature(IMPLEMENTATIONS["fused"]).parameters
+    assert {"d_model", "n_heads", "bias", "out_bias"} <= here.keys()
+    assert IMPLEMENTATIONS["fused"](8, 2).d_head == 4

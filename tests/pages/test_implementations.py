@@ -1,0 +1,227 @@
+"""The Implementations page without a browser: links in, every control at its ends, a race, and what cannot be."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import IMPLEMENTATIONS
+from pages.kit import parity, race
+from pages.kit.cached import Settings
+from pages.kit.parity import Sizes
+from pages.kit.presets import PRESETS
+
+from .conftest import SHELL
+from .test_race import wait
+
+ALL = list(IMPLEMENTATIONS)
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., AppTest]]:
+    """Opens the page with the values of a link; no race outlives the test."""
+
+    def open_page(**values: str | list[str]) -> AppTest:
+        app = AppTest.from_file(str(SHELL), default_timeout=60)
+        for key, value in values.items():
+            app.query_params[key] = value
+        return app.switch_page("../implementations.py").run()
+
+    yield open_page
+    for running in list(race._queue):
+        running.stop()
+    wait(lambda: not race._queue)
+
+
+def blocks(app: AppTest) -> list[dict[str, Any]]:
+    """Every block of every sheet, those inside panels and rows too."""
+    assert not app.exception
+    assert not app.error
+    found: list[dict[str, Any]] = []
+
+    def walk(some: list[dict[str, Any]]) -> None:
+        for block in some:
+            found.append(block)
+            walk(block.get("blocks", []))
+
+    for component in app.get("bidi_component"):
+        if component.proto.component_name == "headlight_sheet":
+            walk(json.loads(component.proto.json)["blocks"])
+    return found
+
+
+def notices(app: AppTest) -> list[str]:
+    return [sentence for block in blocks(app) if block["kind"] == "notices" for sentence in block["sentences"]]
+
+
+def differences(app: AppTest) -> list[dict[str, Any]]:
+    """float32 and float64 on the sentence, then, where it could be computed, on random input."""
+    return [block for block in blocks(app) if block["kind"] == "table" and block["head"][0] in parity.DTYPES]
+
+
+def sources(app: AppTest) -> list[str]:
+    return [str(code.value) for code in app.code if code.language == "python"]
+
+
+def expected(settings: Settings, layer: int, sizes: Sizes, *, largest: bool = False) -> list[dict[str, Any]]:
+    both = parity.of_sentence(settings, layer), parity.of_random(sizes, settings.mask, settings.device)
+    return [parity.differences(each, dtype, largest=largest) for each in both for dtype in parity.DTYPES]
+
+
+def test_default(opened: Callable[..., AppTest]) -> None:
+    app = opened()
+    tables = differences(app)
+    assert tables == expected(Settings(PRESETS[0]), 3, Sizes(1, 128, 384, 12))
+    assert {row[-1] for table in tables for row in table["rows"]} == {"OK"}
+    assert notices(app) == []
+    assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
+
+
+def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
+    app = opened(
+        s="it is <b>mine</b>",
+        at="5.0",
+        mask="window",
+        w="2",
+        diff="largest",
+        b="2",
+        n="9",
+        d="24",
+        h="3",
+        impl="naive",
+        beside="torch",
+        what="training step without maps",
+        race=["sdpa", "naive"],
+        secs="2",
+        sweep="false",
+        dev="cpu",
+    )
+    settings = Settings("it is <b>mine</b>", "window:2", device="auto")
+    assert differences(app) == expected(settings, 5, Sizes(2, 9, 24, 3), largest=True)
+    assert notices(app) == []
+    assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
+    app.button(key="start").click().run()
+    plan = app.session_state["present_race"].plan
+    assert plan == race.Plan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("at", "6.0"),
+        ("at", "x"),
+        ("diff", "none"),
+        ("b", "0"),
+        ("n", "1025"),
+        ("d", "1e9"),
+        ("h", "-1"),
+        ("impl", "flash"),
+        ("beside", ""),
+        ("what", "sleep"),
+        ("race", "everything"),
+        ("secs", "999"),
+        ("sweep", "perhaps"),
+    ],
+)
+def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], key: str, value: str) -> None:
+    app = opened(**{key: value})
+    (notice,) = notices(app)
+    assert notice.startswith(f"The link says {key}=")
+    assert len(differences(app)) == 4
+    if key == "at":  # a text: it is told once more, because a view may answer by writing its default into the link
+        app.run()
+    assert notices(app.run()) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        (
+            {"d": "50", "h": "6"},
+            "This cannot be computed: d_model=50 cannot be split into 6 equal heads; choose a multiple of 6.",
+        ),
+        (
+            {"n": "1024", "b": "64"},
+            "This cannot be timed: b · h · n² = 805,306,368, at most 8,000,000 are computed here",
+        ),
+        (
+            {"n": "64", "b": "64", "d": "1024", "h": "1"},
+            "This cannot be timed: b · n · d² = 4,294,967,296, at most 500,000,000",
+        ),
+    ],
+)
+def test_sizes_that_cannot_be_leave_the_rest(opened: Callable[..., AppTest], sizes: dict[str, str], told: str) -> None:
+    app = opened(**sizes)
+    assert [sentence for sentence in notices(app) if sentence.startswith(told)]
+    assert differences(app) == expected(Settings(PRESETS[0]), 3, Sizes(1, 1, 1, 1))[:2]
+    assert app.button(key="start").disabled
+    assert len(sources(app)) == 2
+
+
+def test_too_long_a_sentence_keeps_the_last_tables(opened: Callable[..., AppTest]) -> None:
+    app = opened(s="it is short")
+    before = differences(app)
+    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "takes at most 512")):
+        app.text_input(key="s").set_value(text).run()
+        assert differences(app) == before
+        assert limit in notices(app)[0]
+        assert "it is short" in notices(app)[0]
+    app.text_input(key="s").set_value("").run()
+    assert differences(app) != before
+    assert notices(app) == []
+
+
+def test_every_control_deselected(opened: Callable[..., AppTest]) -> None:
+    app = opened()
+    before = differences(app)
+    for key in ("layer_of_at", "mask", "diff", "dev"):
+        app.segmented_control(key=key).set_value(None).run()
+        assert differences(app) == before
+    for key in ("b", "n", "d", "h", "secs"):
+        app.number_input(key=key).set_value(None).run()
+        assert differences(app) == before
+    app.pills(key="race").set_value([]).run()
+    assert notices(app) == ["Choose at least one implementation to time."]
+    assert app.button(key="start").disabled
+
+
+def test_a_race_runs_to_its_table(opened: Callable[..., AppTest]) -> None:
+    app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
+    app.button(key="start").click().run()
+    assert not notices(app)
+    running = app.session_state["present_race"]
+    wait(lambda: running.over)
+    app.run()
+    (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
+    assert [row[:2] for row in table["rows"]] == [
+        [n, name] for n in ("16", "20") for name in ("einsum", "torch", race.YARDSTICK)
+    ]
+    assert len(app.get("plotly_chart")) == 2
+    assert not app.button(key="start").disabled
+    assert "stop" not in [button.key for button in app.button]
+
+
+def test_a_race_is_stopped_by_its_button(opened: Callable[..., AppTest]) -> None:
+    app = opened(n="16", d="12", h="3", secs="20")
+    app.button(key="start").click().run()
+    assert app.button(key="start").disabled
+    app.button(key="stop").click().run()
+    running = app.session_state["present_race"]
+    wait(lambda: running.over)
+    app.run()
+    assert notices(app)[0].startswith("Stopped after")
+    assert not app.get("plotly_chart")
+
+
+def test_a_full_queue_is_told(opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race, "LONGEST_QUEUE", -1)
+    app = opened()
+    app.button(key="start").click().run()
+    (notice,) = notices(app)
+    assert "try again" in notice
+    assert "present_race" not in app.session_state

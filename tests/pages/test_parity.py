@@ -1,0 +1,101 @@
+"""The tables of the equality: within their bounds for many inputs, and true to what was computed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mha_core import IMPLEMENTATIONS, Model, compare
+from mha_core.attention.base import EVERYTHING
+from mha_core.errors import SizeError, TooLong
+from pages.kit import parity
+from pages.kit.cached import Settings
+from pages.kit.parity import FEATURES, Equality, Sizes
+from pages.kit.presets import PRESETS
+
+
+def check(equality: Equality) -> None:
+    for dtype in parity.DTYPES:
+        block = parity.differences(equality, dtype, largest=False)
+        assert [line[0] for line in block["rows"]] == list(IMPLEMENTATIONS)
+        assert [line[-1] for line in block["rows"]] == ["OK"] * len(IMPLEMENTATIONS)
+        assert {how for *_, how in block["marks"]} == {"good"}
+    assert equality.key_bias["float32"] < 1e-6
+    assert equality.key_bias["float64"] < 1e-14
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window:1", "window:3"])
+@pytest.mark.parametrize("text", ["", "x", *PRESETS, "the cat sat on the mat and " * 20])
+def test_every_row_is_within_its_bound_on_sentences(text: str, mask: str) -> None:
+    for layer in (0, 3, 5):
+        check(parity.of_sentence(Settings(text, mask), layer))
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1, 1), (8, 80, 12, 2), (1, 128, 384, 12), (3, 7, 30, 5), (1, 64, 1024, 64), (32, 64, 64, 8)]
+)
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_every_row_is_within_its_bound_on_random_input(sizes: tuple[int, int, int, int], mask: str) -> None:
+    equality = parity.of_random(Sizes(*sizes), mask, "auto")
+    assert equality.shape == sizes[:3]
+    check(equality)
+
+
+def test_it_is_the_hidden_state_that_enters_the_layer(model: Model) -> None:
+    equality = parity.of_sentence(Settings(PRESETS[2], "causal"), 4)
+    run = model.run(PRESETS[2], mask="causal")
+    assert equality.shape == (1, *run.hidden[4].shape)
+    layer = model.encoder.layers[4].attention
+    causal = torch.ones(len(run.tokens), len(run.tokens), dtype=torch.bool).tril()
+    _, maps = layer(run.hidden[4].unsqueeze(0), allow=causal)  # type: ignore[operator]
+    torch.testing.assert_close(maps[0], run.weights[4])
+
+
+def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = parity.of_sentence(Settings(PRESETS[3]), 1)
+    random = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
+    monkeypatch.setattr(compare, "agreements", None)
+    assert parity.of_sentence(Settings(PRESETS[3]), 1) is first
+    assert parity.of_random(Sizes(1, 3, 4, 2), "none", "auto") is random
+
+
+def test_a_row_above_its_bound_says_so() -> None:
+    equality = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
+    found = equality.found["float32"]
+    worse = compare.Agreement(*[compare.Difference(0.5, 0.25)] * 4)
+    wrong = Equality(**{**vars(equality), "found": {**equality.found, "float32": {**found, "einsum": worse}}})
+    block = parity.differences(wrong, "float32", largest=False)
+    row = list(IMPLEMENTATIONS).index("einsum")
+    assert block["rows"][row] == ["einsum", *["2.5e−1"] * 4, "above"]
+    assert [row, 5, "bad"] in block["marks"]
+    largest = parity.differences(wrong, "float32", largest=True)
+    assert largest["rows"][row] == ["einsum", *["5.0e−1"] * 4, "above"]  # the mark is by the relative difference
+
+
+def test_sizes_that_cannot_be() -> None:
+    with pytest.raises(SizeError, match="d_model=50 cannot be split into 6"):
+        parity.of_random(Sizes(1, 3, 50, 6), "none", "auto")
+    with pytest.raises(SizeError, match="at most"):
+        parity.of_random(Sizes(2, 512, 384, 12), "none", "auto")
+    with pytest.raises(TooLong):
+        parity.of_sentence(Settings("a b " * 300), 0)
+
+
+def test_what_each_one_is() -> None:
+    rows = {row[0]: row[1:] for row in parity.kinds(24, 3)["rows"]}
+    assert rows.keys() == IMPLEMENTATIONS.keys()
+    for name, (words, count, tensors, can, cannot) in rows.items():
+        layer = IMPLEMENTATIONS[name](24, 3)
+        parameters = list(layer.parameters())
+        assert words
+        assert count == f"{sum(parameter.numel() for parameter in parameters):,}"
+        assert tensors == str(len(parameters))
+        lacking = [word for feature, word in FEATURES.items() if feature not in layer.can]
+        assert cannot == (", ".join(lacking) or "–")
+        assert can == "everything" or not set(can.split(", ")) & set(lacking)
+    assert FEATURES.keys() == EVERYTHING
+
+
+@pytest.mark.parametrize(("value", "text"), [(0, "0"), (4.04e-7, "4.0e−7"), (1.5e-16, "1.5e−16"), (0.25, "2.5e−1")])
+def test_scientific(value: float, text: str) -> None:
+    assert parity.scientific(value) == text
