@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core.errors import HeadlightError
-from pages.kit import apart, cached, canvas, controls, given, layout, links, sheet, text, view
+from pages.kit import apart, cached, canvas, controls, given, layout, links, sheet, view
+from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.given import Given
 from pages.kit.limits import MOST_WORDS
 from pages.kit.links import BOUND, DEFAULTS
-from pages.kit.presets import PRESETS
 from pages.kit.sheet import Block
 from pages.kit.worked import EXAMPLES
 
@@ -114,17 +112,9 @@ def real_blocks(example: str, settings: Settings, at_text: str) -> list[Block]:
     sizes = cached.model_on(settings.device).sizes
     parsed = view.parse_at(at_text, sizes.n_layers, sizes.n_heads)
     at = parsed or view.At.default()
-    notices = []
-    try:
-        controls.check_length(settings.text)
-        found = apart.recorded(settings, at.layer)
-    except HeadlightError as error:
-        last = st.session_state.get("last_text", PRESETS[0])
-        settings = replace(settings, text=last)
-        found = apart.recorded(settings, at.layer)
-        shown = last if len(last) <= 60 else last[:59] + "…"
-        notices.append(f"{text.sentence(error)} The numbers below are still those of “{shown}”.")
-    st.session_state["last_text"] = settings.text
+    found, settings, notices = or_last(
+        settings, lambda settings: apart.recorded(settings, at.layer), "The numbers below are still those of"
+    )
     notices = [*tell(at=parsed is not None and parsed.fits(found.tokens)), *notices]
     at = st.session_state["shown_at"] = at.on(found.tokens)
     choose = apart.chooser(found, at, sizes.n_layers, sizes.n_heads, cell=example == "a real cell")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from pages.kit import cached, controls, layout, links, maps, pins, tables, text, view
+from pages.kit.asked import or_last
 from pages.kit.cached import Picture, Pinned, Settings
-from pages.kit.presets import PRESETS
 
 
 def show() -> None:
@@ -26,7 +24,8 @@ def show() -> None:
         with stage:
             asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device)
             at_text, look_text, pin_text = controls.hidden_texts()
-            picture, notices = compute(asked)
+            picture, _, notices = or_last(asked, cached.picture, "The maps below still show")
+            notices += picture.run.notices
             tokens = picture.run.tokens
             parsed_at = view.parse_at(at_text, layers, heads)
             asked_at = parsed_at or view.At.default()
@@ -42,21 +41,6 @@ def show() -> None:
             maps.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
         with about:
             show_about(model, picture, at)
-
-
-def compute(settings: Settings) -> tuple[Picture, list[str]]:
-    """The picture asked for; when the text cannot be used, that of the last one that could, and a sentence on it."""
-    try:
-        controls.check_length(settings.text)
-        picture = cached.picture(settings)
-    except HeadlightError as error:
-        last = st.session_state.get("last_text", PRESETS[0])
-        shown = last if len(last) <= 60 else last[:59] + "…"
-        return cached.picture(replace(settings, text=last)), [
-            f"{text.sentence(error)} The maps below still show “{shown}”."
-        ]
-    st.session_state["last_text"] = settings.text
-    return picture, list(picture.run.notices)
 
 
 def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, view.At] | None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
 
 import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from pages.kit import cached, canvas, controls, dialects, layout, links, live, parity, sheet, text, view
+from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.links import BOUND, DEFAULTS
 from pages.kit.parity import Equality, Sizes
-from pages.kit.presets import PRESETS
 from pages.kit.sheet import Block
 
 
@@ -39,7 +38,9 @@ def show() -> None:
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         with stage:
-            settings, told = usable(Settings(sentence, mask, device=device))
+            asked = Settings(sentence, mask, device=device)
+            picture, settings, told = or_last(asked, cached.picture, "The tables below are still those of")
+            told += picture.run.notices
             show_equality(settings, at.layer, sizes, largest=how == "largest")
             live.show(sizes, device)
             show_sources()
@@ -48,7 +49,7 @@ def show() -> None:
                 canvas.sheet("told", [sheet.notices(told + links.notices(at=parsed is not None))])
         with about:
             st.code(f"{st.context.url}?{links.query(links.too_long())}", language=None, wrap_lines=True)
-            facts = text.about(model, cached.picture(settings))
+            facts = text.about(model, picture)
             st.code("\n".join(f"{name}: {fact}" for name, fact in facts.items()), language=None, wrap_lines=True)
 
 
@@ -60,20 +61,6 @@ def random_sizes() -> Sizes:
     with right:
         n, n_heads = live.whole("Tokens, n", "n", 1, 1024), live.whole("Heads, h", "h", 1, 64)
     return Sizes(b, n, d_model, n_heads)
-
-
-def usable(settings: Settings) -> tuple[Settings, list[str]]:
-    """The settings asked for; when the text cannot be used, with the last one that could, and a sentence on it."""
-    try:
-        controls.check_length(settings.text)
-        picture = cached.picture(settings)
-    except HeadlightError as error:
-        last = st.session_state.get("last_text", PRESETS[0])
-        shown = last if len(last) <= 60 else last[:59] + "…"
-        told = f"{text.sentence(error)} The tables below are still those of “{shown}”."
-        return replace(settings, text=last), [told]
-    st.session_state["last_text"] = settings.text
-    return settings, list(picture.run.notices)
 
 
 def show_equality(settings: Settings, layer: int, sizes: Sizes, *, largest: bool) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.errors import HeadlightError
-from pages.kit import cached, canvas, controls, layout, lessons, links, sheet, steps, text, traces, view
+from pages.kit import cached, canvas, controls, layout, lessons, links, sheet, steps, traces, view
+from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.limits import MOST_FEATURES
 from pages.kit.links import BOUND, DEFAULTS
-from pages.kit.presets import PRESETS
 from pages.kit.traces import Traced
 
 
@@ -41,7 +39,10 @@ def show() -> None:
             controls.large_type()
         with stage:
             asked = Settings(sentence, mask, position, temperature, heads_off, device)
-            shown, notices = compute(asked, at.layer, names)
+            (shown, unable), _, notices = or_last(
+                asked, lambda settings: compute(settings, at.layer, names), "The steps below are still those of"
+            )
+            notices += unable
             tokens = shown[0].tokens
             notices += links.notices(
                 at=parsed is not None and parsed.fits(tokens), step=steps.usable(step), lesson=lesson in lessons.LESSONS
@@ -68,24 +69,13 @@ def why_not(names: list[str], what: str, in_words: str) -> str:
 
 
 def compute(settings: Settings, layer: int, names: list[str]) -> tuple[list[Traced], list[str]]:
-    """The traces asked for; when the text cannot be used, those of the last one that could, and a sentence on it."""
-    notices: list[str] = []
-    try:
-        controls.check_length(settings.text)
-        shown = [trace(settings, layer, name, notices) for name in names]
-    except HeadlightError as error:
-        last = st.session_state.get("last_text", PRESETS[0])
-        notices = [f"{text.sentence(error)} The steps below are still those of “{last[:60]}”."]
-        return [trace(replace(settings, text=last), layer, name, notices) for name in names], notices
-    st.session_state["last_text"] = settings.text
+    """One trace an implementation, and what the implementations cannot do, as whole sentences."""
+    shown, notices = [], []
+    for name in names:
+        within, left_out = traces.settings_within(settings, layer, name)
+        shown.append(traces.traced(within, layer, name))
+        notices += left_out
     return shown, notices
-
-
-def trace(settings: Settings, layer: int, name: str, notices: list[str]) -> Traced:
-    """The trace in one implementation; adds to `notices` what it cannot do."""
-    within, left_out = traces.settings_within(settings, layer, name)
-    notices += left_out
-    return traces.traced(within, layer, name)
 
 
 def show_lesson(asked: str, settings: Settings, at: view.At) -> None:

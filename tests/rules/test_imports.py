@@ -31,7 +31,7 @@ STEPS = [
 ]
 HEIGHT = {module: height for height, modules in enumerate(STEPS) for module in modules}
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
-MAY_IMPORT_STREAMLIT = {"shell", "controls", "live", "links", "maps", "steps", "canvas", "layout", "headers"}
+MAY_IMPORT_STREAMLIT = {"asked", "shell", "controls", "live", "links", "maps", "steps", "canvas", "layout", "headers"}
 
 
 def name_of(file: Path) -> str:
