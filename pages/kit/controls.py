@@ -38,6 +38,9 @@ __all__ = [
 text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]
 
 
+# A page that compares two settings has the controls of each twice: `side` is added to their keys.
+
+
 def sentence() -> str:
     """The sentence box, live: the maps follow the typing."""
     return st.text_input(
@@ -51,33 +54,34 @@ def sentence() -> str:
     )
 
 
-def mask() -> str:
+def mask(side: str = "") -> str:
     """Mask, in written form; a window brings its width."""
+    key, width_key = f"mask{side}", f"w{side}"
     kind = st.segmented_control(
-        "Mask", ["none", "causal", "window"], default="none", required=True, key="mask", bind=BOUND
+        "Mask", ["none", "causal", "window"], default="none", required=True, key=key, bind=BOUND
     )
     if kind != "window":
         return str(kind or "none")
-    width = st.number_input(
-        "Window width: keys fewer than this many steps away", 1, WIDEST_WINDOW, DEFAULTS["w"], key="w", bind=BOUND
-    )
-    return f"window:{width or DEFAULTS['w']}"
+    label, default = "Window width: keys fewer than this many steps away", DEFAULTS[width_key]
+    width = st.number_input(label, 1, WIDEST_WINDOW, default, key=width_key, bind=BOUND)
+    return f"window:{width or default}"
 
 
-def position() -> str:
+def position(side: str = "") -> str:
     """Positional encoding, as `Model.run` takes it."""
-    chosen = st.selectbox("Position encoding", list(POSITIONS), key="pos", bind=BOUND)
+    names = list(POSITIONS)
+    chosen = st.selectbox("Position encoding", names, names.index(DEFAULTS[f"pos{side}"]), key=f"pos{side}", bind=BOUND)
     return POSITIONS[chosen]
 
 
-def temperature(why_not: str = "") -> float:
+def temperature(why_not: str = "", side: str = "") -> float:
     """Softmax temperature; greyed with a reason where it would have no effect."""
     chosen = st.slider(
         "Softmax temperature",
         *TEMPERATURES,
         1.0,
         0.1,
-        key="t",
+        key=f"t{side}",
         bind=BOUND,
         disabled=bool(why_not),
         help=why_not or None,
@@ -104,11 +108,13 @@ def layer(at: At, layers: int) -> None:
     st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=choose)
 
 
-def heads_off(layers: int, heads: int, why_not: str = "") -> tuple[tuple[int, int], ...]:
+def heads_off(layers: int, heads: int, why_not: str = "", side: str = "") -> tuple[tuple[int, int], ...]:
     """Heads switched off in the model, as sorted (layer, head) pairs."""
     st.session_state["sizes"] = (layers, heads)
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
-    chosen = st.multiselect("Heads off", names, key="off", bind=BOUND, placeholder="all on", help=why_not or None)
+    chosen = st.multiselect(
+        "Heads off", names, key=f"off{side}", bind=BOUND, placeholder="all on", help=why_not or None
+    )
     if why_not:
         st.caption(why_not)
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))

@@ -35,6 +35,13 @@ DEFAULTS: dict[str, Any] = {
     "qw": "how are you",
     "kw": "you can",
     "m": "",
+    # compare: the right side
+    "s2": "",  # the same sentence
+    "mask2": "none",
+    "w2": 3,
+    "pos2": "none",
+    "t2": 1.0,
+    "off2": [],
     # shapes
     "step": "q.transpose",
     "f": 0,
