@@ -38,7 +38,7 @@ def show() -> None:
             device = controls.device()
             controls.large_type()
         with stage:
-            asked = Settings(sentence, mask, position, temperature, heads_off, device)
+            asked = Settings(sentence, mask, position, temperature, heads_off, device, controls.painted())
             (shown, unable), _, notices = or_last(
                 asked, lambda settings: compute(settings, at.layer, names), "The steps below are still those of"
             )

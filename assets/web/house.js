@@ -5,14 +5,12 @@ import { h, setText } from "./dom.js";
 
 const STORE = `stActiveTheme-${location.pathname}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose
 
-// Streamlit writes a page switch as several history entries, one a control: those that follow at once belong to the first.
-const AT_ONCE = 400; // ms
+// Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
+// page belong to the first. What a control says adds no entry of its own.
 const push = history.pushState.bind(history);
-let pushed = -Infinity;
-history.pushState = (...entry) => {
-  if (performance.now() - pushed < AT_ONCE) history.replaceState(...entry);
-  else push(...entry);
-  pushed = performance.now();
+history.pushState = (state, title, url) => {
+  if (new URL(url ?? "", location.href).pathname === location.pathname) history.replaceState(state, title, url);
+  else push(state, title, url);
 };
 
 // Streamlit keeps the query of a page link to itself; opened in another tab the link must say it too.

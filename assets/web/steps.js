@@ -178,7 +178,7 @@ class StepView {
       (element, [step, at], n) => {
         const [number, name, expression, axes] = element.children;
         setText(number, String(n + 1));
-        setText(name, step.name);
+        if (name.textContent !== step.name) name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")])); // breaks at its dots first
         setText(expression, step.expression);
         drawAxes(axes, step, { letters: false });
         setAttribute(element, "id", `step-${n}`);

@@ -68,7 +68,7 @@ def no_transpose(found: Traced, head: int) -> Lesson:
         f"{right_ones} of its {n} rows are what they are taken for. Largest difference between the two maps: "
         f"{number(compare.largest_difference(right, wrong))}."
     )
-    if found.settings.mask != "none" or found.settings.temperature != 1:
+    if found.settings.mask != "none" or found.settings.painted or found.settings.temperature != 1:
         said += " Both are shown without mask, at temperature 1."
     marks: dict[tuple[int, int], Mark] = {(i, -1): "bad" for i in shown if real[i] != (i, head)}
     return Lesson(

@@ -103,7 +103,8 @@ class Watch:
 
     def console(self, message: ConsoleMessage) -> None:
         # below a page's own address Streamlit first asks for its server there, in vain, then at the root
-        if re.search(r"/[\w-]+/_stcore/(health|host-config)$", message.location.get("url", "")):
+        path = urlsplit(message.location.get("url", "")).path
+        if "404 (Not Found)" in message.text and re.fullmatch(r"/[\w-]+/_stcore/(health|host-config)", path):
             return
         if message.type in ("error", "warning"):
             self.complaints.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")

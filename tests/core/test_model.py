@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mha_core import Model, Run, masks
+from mha_core import IMPLEMENTATIONS, Model, Run, masks
+from mha_core.attention import respelled
 from mha_core.compare import largest_difference, worst_row_sum
 from mha_core.encoder import Encoder
-from mha_core.errors import DeviceError, HeadlightError, MaskError, PositionError, SizeError, TooLong
+from mha_core.errors import DeviceError, HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
 from mha_core.model import Mask
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
 
@@ -330,6 +331,69 @@ def test_the_steps_of_one_layer(minilm: Model, tired: Run, layer: int) -> None:
     assert equal(run, tired)
     masked = minilm.run(TIRED, trace_layer=layer, mask="causal").steps
     assert "masked" in [step.name for step in masked]
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window:2"])
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_any_implementation_takes_the_layer_s_place(minilm: Model, minilm64: Model, name: str, mask: str) -> None:
+    for model, most in ((minilm, 2e-6), (minilm64, 1e-13)):
+        own = model.run(TIRED, mask=mask, trace_layer=3)
+        run = model.run(TIRED, mask=mask, trace_layer=3, implementation=name)
+        assert torch.equal(run.hidden[:4], own.hidden[:4])
+        assert torch.equal(run.weights[:3], own.weights[:3])
+        for part in ("weights", "sentence"):
+            assert largest_difference(getattr(run, part), getattr(own, part)) <= most
+        outs = [{step.name: step.value for step in each.steps}["out"] for each in (run, own)]
+        assert outs[0].shape == (1, len(run.tokens), 384)
+        assert largest_difference(outs[0], outs[1]) <= most
+    # rounding grows in the layers after it, so all hidden states are compared in float64
+    assert largest_difference(run.hidden, own.hidden) <= 1e-13
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_it_takes_the_same_switches_as_far_as_it_can(minilm: Model, name: str) -> None:
+    options: dict[str, Any] = {"position": "none", "heads_off": [(1, 2)], "trace_layer": 1}
+    if "heads" in IMPLEMENTATIONS[name].can:
+        run = minilm.run(TIRED, implementation=name, temperature=1.7, **options)
+        assert largest_difference(run.weights, minilm.run(TIRED, temperature=1.7, **options).weights) <= 2e-6
+    else:
+        with pytest.raises(Unsupported, match="cannot do heads"):
+            minilm.run(TIRED, implementation=name, **options)
+
+
+def test_an_implementation_that_is_not_known_raises(minilm: Model) -> None:
+    with pytest.raises(Unsupported, match=r"implementation='flash' is not known; choose one of naive, efficient"):
+        minilm.run(TIRED, trace_layer=0, implementation="flash")
+
+
+def test_an_implementation_of_no_layer_raises(minilm: Model) -> None:
+    with pytest.raises(HeadlightError, match="say which layer it takes the place of"):
+        minilm.run(TIRED, implementation="einsum")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("bias", [(True, True), (True, False), (False, True), (False, False)], ids=str)
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_a_respelled_layer_keeps_weights_dtype_device_and_biases(
+    name: str, bias: tuple[bool, bool], dtype: torch.dtype
+) -> None:
+    layer = IMPLEMENTATIONS["fused"](12, 3, bias=bias[0], out_bias=bias[1]).to(dtype)
+    state = torch.get_rng_state()
+    twin = respelled(layer, name)
+    assert torch.equal(torch.get_rng_state(), state), "it draws no random numbers"
+    assert type(twin) is IMPLEMENTATIONS[name]
+    assert (twin.d_model, twin.n_heads, twin.bias, twin.out_bias) == (12, 3, *bias)
+    own = next(layer.parameters())
+    assert {(parameter.dtype, parameter.device) for parameter in twin.parameters()} == {(dtype, own.device)}
+    assert not twin.training
+    assert not any(parameter.requires_grad for parameter in twin.parameters())
+    for (part, copied), (_, weight) in zip(twin.save().items(), layer.save().items(), strict=True):
+        assert (copied is None) == (weight is None), part
+        if copied is not None and weight is not None:
+            assert torch.equal(copied, weight), part
+    with torch.no_grad():
+        own.zero_()
+    assert any(weight is not None and weight.abs().sum() > 0 for _, weight in twin.save().items()), "a copy"
 
 
 @pytest.mark.parametrize("layer", [-1, 6, 1.5, "3"])

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 import torch
 
 from mha_core import Trace, no_trace
 from mha_core.errors import SizeError
-from mha_core.trace import AXES
+from mha_core.trace import AXES, of_head, together
 
 
 def test_no_trace_takes_what_a_trace_takes_and_keeps_nothing() -> None:
@@ -81,3 +85,76 @@ def test_axes_that_do_not_fit_raise(axes: str, shape: tuple[int, ...], told: str
 
 def test_every_axis_of_the_glossary_has_one_letter() -> None:
     assert AXES.keys() == set("bijchdv")
+
+
+def test_a_tracer_of_one_head_says_which() -> None:
+    trace = Trace()
+    third = of_head(trace, 3)
+    third("scores", torch.zeros(2, 5, 5), "b i j", "q kᵀ")
+    third("mixed", torch.zeros(2, 5, 4), "b i d")
+    assert [(step.name, step.axes, step.expression) for step in trace.steps] == [
+        ("scores.head3", "b i j", "q kᵀ"),
+        ("mixed.head3", "b i d", ""),
+    ]
+    with pytest.raises(SizeError, match=r"'scores\.head0'.*i=5"):
+        of_head(trace, 0)("scores", torch.zeros(2, 6, 6), "b i j")
+
+
+def test_heads_together_are_one_step_with_a_head_axis() -> None:
+    trace = Trace()
+    parts = [torch.full((2, 5, 4), float(head)) for head in range(3)]
+    together(trace, "q", parts, "b h i d", "stacked")
+    (step,) = trace.steps
+    assert (step.name, step.expression, step.shape) == ("q", "stacked", (2, 3, 5, 4))
+    assert all(torch.equal(step.value[:, head], part) for head, part in enumerate(parts))
+    assert not step.is_view
+    assert step.contiguous, "stacked in the order of its axes"
+
+
+def test_without_a_trace_nothing_is_stacked_and_no_head_named() -> None:
+    assert of_head(no_trace, 5) is no_trace
+
+    class Untouchable(Sequence[torch.Tensor]):
+        def __len__(self) -> int:
+            raise AssertionError("stacked for nobody")
+
+        def __getitem__(self, index: Any) -> Any:
+            raise AssertionError("stacked for nobody")
+
+    together(no_trace, "q", Untouchable(), "b h i d")
+
+
+def test_a_step_knows_the_line_that_recorded_it() -> None:
+    trace = Trace()
+
+    def layer() -> int:
+        first = sys._getframe().f_lineno + 1
+        trace("x", torch.zeros(1, 2, 3), "b i c")
+        of_head(trace, 0)("q", torch.zeros(1, 2, 4), "b i d")
+        together(trace, "k", [torch.zeros(1, 2, 4)], "b h j d")
+        return first
+
+    first = layer()
+    assert [step.line - first for step in trace.steps] == [0, 1, 2]
+    assert all(step.code is layer.__code__ for step in trace.steps), "the helpers speak for the layer"
+
+
+def test_a_statement_over_several_lines_is_one_of_its_own() -> None:
+    trace = Trace()
+    before = sys._getframe().f_lineno
+    trace(
+        "x",
+        torch.zeros(1, 2, 3),
+        "b i c",
+    )
+    assert before < trace.steps[0].line < sys._getframe().f_lineno
+
+
+def test_steps_asked_for_in_between_are_built_once() -> None:
+    trace = Trace()
+    x = torch.zeros(1, 2, 3)
+    trace("x", x, "b i c")
+    first = trace.steps[0]
+    trace("x.view", x.view(2, 1, 3), "i b c")
+    assert trace.steps[0] is first
+    assert [step.is_view for step in trace.steps] == [False, True]

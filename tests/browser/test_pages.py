@@ -1,0 +1,215 @@
+"""From page to page: what the controls say goes along, and Back, Forward and the links themselves hold."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import NewPage
+from .helpers import TIRED, WIDE, Explore, largest
+from .shapes_page import Shapes
+
+SETTINGS: dict[str, Any] = {"mask": "window:4", "position": "none", "temperature": 0.7, "heads_off": ((1, 3), (4, 11))}
+LINK: dict[str, Any] = {
+    "s": WIDE, "mask": "window", "w": "4", "pos": "none", "t": "0.7", "off": ["L1 H3", "L4 H11"],
+    "at": "4.7.3.2", "look": "linear_sort", "big": "true",
+}  # fmt: skip
+TITLES = ["Explore", "Shapes"]
+STATE = """() => ({ length: history.length, path: location.pathname })"""
+
+
+def go(page: Explore | Shapes, title: str) -> None:
+    page.page.get_by_role("link", name=title, exact=True).click()
+
+
+def on_shapes(explore: Explore) -> Shapes:
+    return Shapes(explore.page, explore.url)
+
+
+def check_explore(explore: Explore) -> None:
+    run = explore.shows(WIDE, **SETTINGS)
+    assert explore.badges() == largest(run, 4, 7, 3)
+    expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
+    expect(explore.box).to_have_value(WIDE)
+    expect(explore.page.get_by_role("switch", name="Large type")).to_be_checked()
+    assert not explore.notices()
+    explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in LINK.items()})
+
+
+def check_shapes(shapes: Shapes) -> None:
+    shapes.shows(WIDE, **SETTINGS)
+    expect(shapes.box).to_have_value(WIDE)
+    expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
+    expect(shapes.page.get_by_role("radio", name="4", exact=True)).to_be_checked()
+    expect(shapes.page.get_by_role("radio", name="window", exact=True)).to_be_checked()
+    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 4, mask window 4, no positions")
+    assert shapes.notices() == []
+
+
+def test_there_and_back_everything_is_kept(explore: Explore) -> None:
+    explore.open(**LINK)
+    check_explore(explore)
+    shapes = on_shapes(explore)
+    go(explore, "Shapes")
+    check_shapes(shapes)
+    shapes.choose("Beside it", "einsum")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
+    shapes.list.get_by_role("option").filter(has_text="mixed.contiguous").click()
+    shapes.settled("mixed.contiguous")
+    go(shapes, "Explore")
+    check_explore(explore)
+    go(explore, "Shapes")
+    check_shapes(shapes)
+    shapes.settled("mixed.contiguous")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
+
+
+def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) -> None:
+    explore.open(at="2.5.3")
+    explore.shows()
+    shapes = on_shapes(explore)
+    go(explore, "Shapes")
+    shapes.settled()
+    shapes.head(9).click()
+    shapes.settled()
+    shapes.page.get_by_role("radio", name="0", exact=True).click()
+    shapes.page.wait_for_url("**at=0.9.3**")
+    shapes.settled()
+    go(shapes, "Explore")
+    run = explore.shows()
+    assert explore.badges() == largest(run, 0, 9, 3)
+
+
+def test_a_switch_is_one_entry_and_back_and_forward_restore_it(explore: Explore) -> None:
+    explore.open(**LINK)
+    check_explore(explore)
+    shapes, page = on_shapes(explore), explore.page
+    before = page.evaluate(STATE)["length"]
+    go(explore, "Shapes")
+    check_shapes(shapes)
+    assert page.evaluate(STATE) == {"length": before + 1, "path": "/shapes"}
+    go(shapes, "Explore")
+    check_explore(explore)
+    assert page.evaluate(STATE) == {"length": before + 2, "path": "/"}
+    page.go_back()
+    check_shapes(shapes)
+    page.go_back()
+    check_explore(explore)
+    page.go_forward()
+    check_shapes(shapes)
+    assert page.evaluate(STATE) == {"length": before + 2, "path": "/shapes"}
+
+
+@pytest.mark.parametrize("start", TITLES)
+def test_a_link_opened_in_another_tab_is_a_deep_link(new_page: NewPage, start: str) -> None:
+    explore = new_page()
+    shapes = on_shapes(explore)
+    explore.open(**LINK) if start == "Explore" else shapes.open(**LINK)
+    other = next(title for title in TITLES if title != start)
+    with explore.page.context.expect_page() as opened:
+        explore.page.get_by_role("link", name=other, exact=True).click(button="middle")
+    tab = Explore(opened.value, explore.url)
+    tab.page.set_default_timeout(30_000)
+    assert urlsplit(tab.page.url).path == ("/shapes" if other == "Shapes" else "/")
+    if other == "Shapes":
+        check_shapes(on_shapes(tab))
+    else:
+        tab.shows(WIDE, **SETTINGS)
+        expect(tab.page.get_by_role("switch", name="Large type")).to_be_checked()
+    assert urlsplit(explore.page.url).path == ("/" if start == "Explore" else "/shapes"), "this tab stays where it is"
+
+
+def test_the_address_of_a_link_follows_the_controls(explore: Explore) -> None:
+    explore.open(at="2.5.3", look="linear")
+    explore.shows()
+    link = explore.page.get_by_role("link", name="Shapes", exact=True)
+    for text in (WIDE, "how are you"):
+        explore.retype(text)
+        explore.shows(text)
+        explore.wait_for_query(s=[text])
+        explore.page.mouse.move(700, 500)
+        link.hover()
+        assert link.evaluate("link => new URL(link.href).searchParams.get('s')") == text
+    explore.retype(TIRED)
+    explore.shows()
+    explore.wait_for_query(s=None)
+    link.focus()
+    explore.page.mouse.move(700, 500)
+    link.hover()
+    assert link.evaluate("link => link.href") == f"{explore.url}/shapes?at=2.5.3&look=linear"
+
+
+def test_a_sentence_too_long_for_a_link_survives(explore: Explore) -> None:
+    long = "ж" * 1000 + " it"  # six bytes a letter in a link
+    explore.open()
+    explore.retype(long)
+    explore.shows(long)
+    explore.wait_for_query(s=None)
+    shapes = on_shapes(explore)
+    go(explore, "Shapes")
+    shapes.shows(long)
+    expect(shapes.box).to_have_value(long)
+    assert shapes.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the sentence."]
+    go(shapes, "Explore")
+    explore.shows(long)
+    expect(explore.box).to_have_value(long)
+
+
+def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
+    explore.open(mask="causal", at="1.2")
+    explore.shows(mask="causal")
+    press = explore.page.keyboard.press
+    explore.page.get_by_role("button", name="dark theme").or_(
+        explore.page.get_by_role("button", name="light theme")
+    ).focus()
+    press("Tab")
+    assert explore.focused() == "Explore"
+    press("Tab")
+    assert explore.focused() == "Shapes"
+    press("Enter")
+    shapes = on_shapes(explore)
+    shapes.shows(mask="causal")
+    expect(shapes.head(2)).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_first_visit_by_deep_link(new_page: NewPage) -> None:
+    explore = new_page()
+    shapes = on_shapes(explore).open(**{key: value for key, value in LINK.items() if key != "look"})
+    check_shapes(shapes)
+    go(shapes, "Explore")
+    explore.shows(WIDE, **SETTINGS)
+    assert explore.badges() == largest(explore.shows(WIDE, **SETTINGS), 4, 7, 3)
+    go(explore, "Shapes")
+    check_shapes(shapes)
+
+
+def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
+    explore.open(mask="causal")
+    explore.shows(mask="causal")
+    before = explore.page.evaluate(STATE)["length"]
+    for title in ("Shapes", "Explore", "Shapes"):
+        go(explore, title)
+    on_shapes(explore).shows(mask="causal")
+    explore.wait_for_query(mask=["causal"])
+    assert explore.page.evaluate(STATE) == {"length": before + 3, "path": "/shapes"}
+    explore.page.go_back()
+    explore.shows(mask="causal")
+
+
+def test_controls_add_no_entry(explore: Explore) -> None:
+    explore.open()
+    before = explore.page.evaluate(STATE)
+    explore.page.get_by_role("radio", name="causal", exact=True).click()
+    explore.shows(mask="causal")
+    explore.tile(3, 5).locator(".square").click()
+    explore.wait_for_query(mask=["causal"], at=["3.5"])
+    assert explore.page.evaluate(STATE) == before
+    shapes = on_shapes(explore)
+    go(explore, "Shapes")
+    shapes.shows(mask="causal")
+    shapes.button("next ▶").click()
+    shapes.settled("k.project")
+    assert explore.page.evaluate(STATE) == {"length": before["length"] + 1, "path": "/shapes"}

@@ -1,0 +1,380 @@
+"""Shapes in the browser: every step by mouse and by keyboard, two spellings side by side, any number read alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit.cached import Settings
+from pages.kit.lessons import LESSONS
+from pages.kit.packing import MEMORY_BYTES
+
+from .conftest import NewPage
+from .helpers import TIRED, WIDE, core
+from .shapes_page import Shapes, check_side, step_of, steps_of
+from .test_phone_and_themes import CONTRASTS, PHONE, SMALL_TARGETS
+
+# The intervals of the step view, run by the test instead of by the clock.
+BEATS = """() => {
+  const [start, stop, beats] = [window.setInterval, window.clearInterval, new Map()];
+  let last = 1e9;
+  window.setInterval = (run, ...rest) => {
+    if (!new Error().stack.includes("/steps.js")) return start(run, ...rest);
+    beats.set(++last, run);
+    return last;
+  };
+  window.clearInterval = (id) => beats.delete(id) || stop(id);
+  window.beat = () => [...beats.values()].map((run) => run()).length;
+}"""
+READOUT = re.compile(r"“(.*)”, (?:key “(.*)”|channel (\d+)): (.*) · \[(.*)\] lies at place ([\d,]+)")
+
+
+def read(readout: str) -> dict[str, Any]:
+    """A readout in its parts."""
+    parts = READOUT.fullmatch(readout)
+    assert parts, readout
+    token, key, channel, value, index, place = parts.groups()
+    return {
+        "token": token,
+        "column": key if channel is None else int(channel),
+        "value": float(value.replace("−", "-")),
+        "index": tuple(int(number) for number in index.split(", ")),
+        "place": int(place.replace(",", "")),
+    }
+
+
+def check_readout(readout: str, name: str, cell: tuple[int, ...], *, implementation: str = "efficient") -> None:
+    """The number and its place, by torch."""
+    told, tensor = read(readout), step_of(implementation, name).value
+    assert told["index"] == cell
+    assert told["value"] == float(f"{float(tensor[cell]):.3e}")
+    strides = sum(number * stride for number, stride in zip(cell, tensor.stride(), strict=True))
+    assert told["place"] == tensor.storage_offset() + strides
+
+
+def test_all_steps_by_mouse(shapes: Shapes) -> None:
+    shapes.open(step="x")
+    steps = steps_of("efficient")
+    expect(shapes.button("◀ back")).to_be_disabled()
+    for number, step in enumerate(steps):
+        shapes.drawn(step.name)
+        check_side(shapes.says(), "efficient", step)
+        assert shapes.chosen() == [str(number + 1), step.name]
+        expect(shapes.view.locator(".count")).to_have_text(f"step {number + 1} of {len(steps)}")
+        if number + 1 < len(steps):
+            shapes.button("next ▶").click()
+    expect(shapes.button("next ▶")).to_be_disabled()
+    for step in reversed(steps[:-1]):
+        shapes.button("◀ back").click()
+        shapes.drawn(step.name)
+    expect(shapes.button("◀ back")).to_be_disabled()
+    shapes.settled("x")
+
+
+def test_all_steps_by_keyboard(shapes: Shapes) -> None:
+    shapes.open(impl="sequence_first", step="x", mask="causal")
+    steps = steps_of("sequence_first", settings=Settings(TIRED, "causal"))
+    press = shapes.page.keyboard.press
+    shapes.list.focus()
+    for number, step in enumerate(steps):
+        shapes.drawn(step.name)
+        check_side(shapes.says(), "sequence_first", step)
+        assert shapes.chosen() == [str(number + 1), step.name]
+        expect(shapes.list).to_have_attribute("aria-activedescendant", f"step-{number}")
+        press("ArrowDown")
+    shapes.drawn("out")
+    press("Home")
+    shapes.drawn("x")
+    press("ArrowUp")
+    shapes.drawn("x")
+    press("End")
+    shapes.drawn("out")
+    press("ArrowUp")
+    shapes.drawn("out.project")
+    shapes.settled("out.project")
+    expect(shapes.list).to_be_focused()
+    shapes.page.wait_for_url("**step=out.project**")
+
+
+def test_a_step_by_a_click_on_its_line(shapes: Shapes) -> None:
+    shapes.open()
+    shapes.list.get_by_role("option").filter(has_text="mixed.contiguous").click()
+    shapes.settled("mixed.contiguous")
+    check_side(shapes.says(), "efficient", step_of("efficient", "mixed.contiguous"))
+    assert shapes.says()["said"].startswith("Not one number changed")
+    expect(shapes.view.locator(".aloud")).to_contain_text("Written in reading order, shape 1, 15, 12, 32.")
+
+
+def test_the_steps_of_one_head_of_naive(shapes: Shapes) -> None:
+    shapes.open(impl="naive", step="scores.head1")
+    names = [step.name for step in steps_of("naive")]
+    of_head_5 = [name for name in names if not re.search(r"\.head(?!5$)\d+$", name)]
+    check_side(shapes.says(), "naive", step_of("naive", "scores.head1"))
+    shapes.head(5).click()
+    shapes.settled("scores.head5")
+    check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
+    assert shapes.list.locator("b").all_text_contents() == of_head_5
+    shapes.button("next ▶").click()
+    shapes.settled("weights.head5")
+
+
+def test_play_advances_and_pause_stops(new_page: NewPage) -> None:
+    explore = new_page()
+    explore.page.add_init_script(f"({BEATS})()")
+    shapes = Shapes(explore.page, explore.url).open(step="joined")
+    beat = "() => window.beat()"
+    shapes.button("play").click()
+    expect(shapes.button("pause")).to_have_attribute("aria-pressed", "true")
+    assert shapes.page.evaluate(beat) == 1
+    shapes.drawn("out")
+    shapes.button("pause").click()
+    assert shapes.page.evaluate(beat) == 0, "nothing runs any more"
+    shapes.settled("out")
+    shapes.button("play").click()  # at the end it begins anew
+    shapes.drawn("x")
+    for step in steps_of("efficient")[1:]:
+        assert shapes.page.evaluate(beat) == 1
+        shapes.drawn(step.name)
+    assert shapes.page.evaluate(beat) == 1
+    expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
+    assert shapes.page.evaluate(beat) == 0, "after the last step it ends by itself"
+    shapes.settled("out")
+
+
+def test_two_implementations_side_by_side(shapes: Shapes) -> None:
+    shapes.open()
+    shapes.choose("Beside it", "sequence_first")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient sequence_first")
+    shapes.settled("q.transpose")
+    check_side(shapes.says(0), "efficient", step_of("efficient", "q.transpose"))
+    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "q"))
+    assert (shapes.says(0)["facts"]["shape"], shapes.says(1)["facts"]["shape"]) == (
+        "(1, 12, 15, 32)",
+        "(15, 1, 12, 32)",
+    )
+    check_readout(shapes.readout(0), "q.transpose", (0, 1, 10, 0))
+    check_readout(shapes.readout(1), "q", (10, 0, 1, 0), implementation="sequence_first")
+    assert read(shapes.readout(0))["token"] == read(shapes.readout(1))["token"] == "it"
+    assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
+    shapes.choose("Implementation", "einsum")
+    expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
+    shapes.list.get_by_role("option").filter(has_text="scores").first.click()
+    shapes.settled("scores")
+    check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
+    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
+    shapes.choose("Beside it", "none")
+    expect(shapes.side(1)).to_be_hidden()
+
+
+def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
+    shapes.open(step="q.transpose")
+    shapes.head(7).click()
+    shapes.settled()
+    expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
+    check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
+    for head, step in ((4, "q.transpose"), (11, "q.view"), (0, "q.project"), (9, "weights"), (2, "joined")):
+        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.drawn(step)
+        shapes.click_tile(head)
+        expect(shapes.head(head)).to_have_attribute("aria-pressed", "true")
+        shapes.settled(step)
+        assert f"at=3.{head}" in shapes.page.url
+
+
+def test_a_cell_by_mouse(shapes: Shapes) -> None:
+    shapes.open(step="q.transpose")
+    check_readout(shapes.hover(2, 17), "q.transpose", (0, 1, 2, 17))
+    shapes.page.mouse.move(5, 5)
+    check_readout(shapes.readout(), "q.transpose", (0, 1, 10, 0))
+    shapes.click_cell(14, 31)
+    shapes.settled()
+    check_readout(shapes.readout(), "q.transpose", (0, 1, 14, 31))
+    shapes.page.wait_for_url("**at=3.1.14&f=31**")
+    for step, cell in (
+        ("q.view", (0, 14, 1, 31)),
+        ("q.project", (0, 14, 63)),
+        ("k", (0, 1, 14, 31)),
+        ("out", (0, 14, 63)),
+    ):
+        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.settled(step)
+        check_readout(shapes.readout(), step, cell)
+    shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text("weights", exact=True)).click()
+    shapes.settled("weights")
+    shapes.click_cell(10, 2)
+    shapes.settled()
+    check_readout(shapes.readout(), "weights", (0, 1, 10, 2))
+    assert "key “animal”" in shapes.readout()
+
+
+def test_a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
+    shapes.open(step="weights", at="3.1.10.2")
+    cell = shapes.side().locator(".plane .cell")
+    cell.focus()
+    press = shapes.page.keyboard.press
+    for key, row, column in (
+        ("ArrowRight", 10, 3), ("ArrowUp", 9, 3), ("ArrowLeft", 9, 2), ("ArrowDown", 10, 2), ("ArrowDown", 11, 2),
+    ):  # fmt: skip
+        press(key)
+        expect(cell).to_have_attribute("aria-colindex", str(column + 1))
+        expect(cell.locator("..")).to_have_attribute("aria-rowindex", str(row + 1))
+        check_readout(shapes.readout(), "weights", (0, 1, row, column))
+        assert cell.get_attribute("aria-label") == shapes.readout()
+    expect(cell).to_be_focused()
+    for _ in range(20):
+        press("ArrowUp")
+        press("ArrowLeft")
+    expect(cell).to_have_attribute("aria-colindex", "1")
+    check_readout(shapes.readout(), "weights", (0, 1, 0, 0))
+    shapes.settled()
+    assert "at=3.1.0.0" in shapes.page.url
+
+
+def test_what_a_mask_forbids_is_no_number(shapes: Shapes) -> None:
+    shapes.open(step="masked", mask="causal", at="3.1.2.9")
+    assert ": −∞: not allowed · [0, 1, 2, 9] lies at place " in shapes.readout()
+    assert "NaN" not in shapes.page.locator("body").inner_text()
+
+
+def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_page: NewPage) -> None:
+    shapes.open()
+    shapes.box.fill(WIDE)
+    shapes.shows(WIDE)
+    shapes.choose("Implementation", "sdpa")
+    shapes.choose("Beside it", "naive")
+    expect(shapes.view).to_have_attribute("data-shown", "sdpa naive")
+    shapes.page.get_by_role("radio", name="5", exact=True).click()
+    shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text("k", exact=True)).click()
+    shapes.head(3).click()
+    shapes.click_cell(4, 8)
+    shapes.settled("k")
+    link = shapes.page.url
+    explore = new_page()
+    other = Shapes(explore.page, explore.url)
+    other.page.goto(link)
+    other.shows(WIDE)
+    for number in (0, 1):
+        assert other.says(number) == shapes.says(number)
+        assert other.readout(number) == shapes.readout(number)
+    assert read(other.readout())["index"] == (0, 3, 4, 8)
+    check_side(other.says(1), "naive", step_of("naive", "k", 5, Settings(WIDE)))
+    assert other.chosen() == shapes.chosen()
+    expect(other.head(3)).to_have_attribute("aria-pressed", "true")
+    assert other.page.url == link
+    assert other.notices() == []
+
+
+def test_the_copied_link_is_the_address(new_page: NewPage) -> None:
+    explore = new_page(permissions=["clipboard-read", "clipboard-write"])
+    shapes = Shapes(explore.page, explore.url).open(step="weights", at="2.5.3.1", vs="einsum")
+    shapes.button("copy link").click()
+    expect(shapes.view.locator(".aloud")).to_have_text("link copied")
+    assert shapes.page.evaluate("navigator.clipboard.readText()") == shapes.page.url
+
+
+def test_the_layer_and_the_sentence(shapes: Shapes) -> None:
+    shapes.open(step="scores", at="3.2.1.1")
+    shapes.page.get_by_role("radio", name="0", exact=True).click()
+    shapes.page.wait_for_url("**at=0.2.1.1**")
+    shapes.settled("scores")
+    value = read(shapes.readout())["value"]
+    assert value == float(f"{float(step_of('efficient', 'scores', 0).value[0, 2, 1, 1]):.3e}")
+    shapes.box.fill("how are you")
+    wanted = shapes.shows("how are you")
+    check_side(shapes.says(), "efficient", step_of("efficient", "scores", 0, wanted))
+
+
+def test_a_long_text(shapes: Shapes) -> None:
+    """Above the limit the numbers of a step come when it is chosen."""
+    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
+    wanted = Settings(text)
+    shapes.open(s=text, step="q.transpose", at="3.4.200")
+    for step, cell in (("q.transpose", (0, 4, 200, 0)), ("mixed", (0, 4, 200, 0)), ("out", (0, 200, 128))):
+        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.settled(step)
+        expect(shapes.side().locator(".plane .readout")).to_be_visible()
+        tensor = step_of("efficient", step, 3, wanted).value
+        told = read(shapes.readout())
+        assert told["index"] == cell
+        assert told["value"] == float(f"{float(tensor[cell]):.3e}")
+        check_side(shapes.says(), "efficient", step_of("efficient", step, 3, wanted))
+
+
+def test_a_long_text_in_naive_and_another_head(shapes: Shapes) -> None:
+    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 20)
+    shapes.open(s=text, impl="naive", step="scores.head1", at="3.1.100.50")
+    for head in (1, 6):
+        shapes.head(head).click()
+        shapes.settled(f"scores.head{head}")
+        expect(shapes.side().locator(".plane .readout")).to_be_visible()
+        tensor = step_of("naive", f"scores.head{head}", 3, Settings(text)).value
+        told = read(shapes.readout())
+        assert told["index"] == (0, 100, 50)
+        assert told["value"] == float(f"{float(tensor[0, 100, 50]):.3e}")
+    assert sum(step.value.numel() for step in steps_of("naive", 3, Settings(text))) * 4 > MEMORY_BYTES
+
+
+def test_a_lesson_by_a_click(shapes: Shapes, new_page: NewPage) -> None:
+    shapes.open()
+    for name in reversed(LESSONS):
+        shapes.lesson_button(name).click()
+        expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
+        expect(shapes.lesson.locator("table").first).to_be_visible()
+        shapes.settled()
+    shapes.lesson_button("wrong axis").click()
+    shapes.page.wait_for_url("**lesson=wrong+axis**")
+    expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
+    text = shapes.lesson.inner_text()
+    explore = new_page()
+    other = Shapes(explore.page, explore.url)
+    other.page.goto(shapes.page.url)
+    other.settled()
+    expect(other.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
+    assert other.lesson.inner_text() == text
+
+
+def test_a_typed_word_stays_text(shapes: Shapes) -> None:
+    text = "<img src=x onerror=alert(1)> **it** $x$"
+    shapes.open(s=text, vs="naive", step="weights")
+    shapes.shows(text)
+    assert core().tokenize(text)[0][1] in shapes.view.inner_text() + shapes.lesson.inner_text()
+    assert shapes.page.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_contrast_of_all_text(new_page: NewPage, theme: str) -> None:
+    explore = new_page(color_scheme=theme)
+    shapes = Shapes(explore.page, explore.url).open(vs="fused", step="qkv.view", off=["L3 H2"], at="3.1.4")
+    expect(shapes.view).to_have_attribute("data-theme", theme)
+    found = shapes.page.evaluate(CONTRASTS)
+    assert len(found) > 60
+    assert not [(text, round(contrast, 2)) for text, contrast in found if contrast < 4.5]
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_phone(new_page: NewPage, theme: str) -> None:
+    explore = new_page(**PHONE, color_scheme=theme)
+    shapes = Shapes(explore.page, explore.url)
+    for values in (
+        {},
+        {"vs": "naive", "step": "weights", "mask": "window"},
+        {"lesson": "products are loops", "big": "true"},
+    ):
+        shapes.open(**values)
+        assert shapes.page.evaluate("document.documentElement.scrollWidth") <= 375
+        assert shapes.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 375
+        assert not shapes.page.evaluate(SMALL_TARGETS)
+        targets = [*shapes.list.get_by_role("option").all(), *shapes.page.locator(".st-key-pages a").all()]
+        for target in targets:
+            box = target.bounding_box()
+            assert box
+            assert min(box["width"], box["height"]) >= 43.5
+    shapes.button("next ▶").tap()
+    shapes.settled("k.project")
+    view, rail = shapes.view.bounding_box(), shapes.page.get_by_role("radiogroup", name="Mask").bounding_box()
+    assert view
+    assert rail
+    assert rail["y"] > view["y"], "the controls come below"

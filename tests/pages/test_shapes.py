@@ -1,0 +1,298 @@
+"""The Shapes page without a browser: every implementation beside every other, links in, and what cannot be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import IMPLEMENTATIONS
+from pages.kit.cached import Settings
+from pages.kit.lessons import LESSONS
+from pages.kit.links import DEFAULTS
+from pages.kit.presets import PRESETS
+from pages.kit.traces import traced
+
+from .conftest import SHELL, unpacked
+from .test_steps import read_back
+
+OpenShapes = Callable[..., AppTest]
+LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
+
+
+@pytest.fixture
+def open_shapes() -> OpenShapes:
+    """Opens the page with the values of a link."""
+
+    def open_with(**values: str | list[str]) -> AppTest:
+        app = AppTest.from_file(str(SHELL), default_timeout=60)
+        for key, value in values.items():
+            app.query_params[key] = value
+        return app.switch_page("../shapes.py").run()
+
+    return open_with
+
+
+def components(app: AppTest, name: str) -> list[Any]:
+    assert not app.exception
+    assert not app.error
+    return [one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{name}"]
+
+
+def state(app: AppTest) -> dict[str, Any]:
+    """The state that the step view was given."""
+    (view,) = components(app, "steps")
+    found: dict[str, Any] = json.loads(view.json)
+    return found
+
+
+def shown(app: AppTest) -> list[dict[str, Any]]:
+    """The headers of the traces."""
+    return [unpacked(trace.bytes)[0] for trace in components(app, "trace")]
+
+
+def sheet(app: AppTest) -> dict[str, Any]:
+    """The sheet with the lesson."""
+    (drawn,) = components(app, "sheet")
+    (block,) = json.loads(drawn.json)["blocks"]
+    found: dict[str, Any] = block
+    return found
+
+
+def lesson(app: AppTest) -> str:
+    """The name of the lesson whose button is pressed."""
+    buttons, *_ = sheet(app)["blocks"]
+    (name,) = [button["text"] for button in buttons["buttons"] if button["pressed"]]
+    return str(name)
+
+
+def test_default(open_shapes: OpenShapes) -> None:
+    app = open_shapes()
+    (header,) = shown(app)
+    assert (header["implementation"], header["layer"]) == ("efficient", 3)
+    assert header["digest"] == Settings(PRESETS[0]).digest
+    now = state(app)
+    assert (now["layer"], now["head"], now["feature"], now["key"]) == (3, 1, 0, None)
+    assert header["tokens"][now["row"]] == "it"
+    assert now["chosen"] is False
+    assert now["step"] == "q.transpose"
+    assert now["notices"] == []
+    assert now["label"] == "layer 3, nothing changed, pretrained weights"
+    assert lesson(app) == "no transpose"
+    assert app.code[0].value.startswith("def without_transpose")
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window"])
+@pytest.mark.parametrize("first", IMPLEMENTATIONS)
+def test_every_implementation_beside_every_other(open_shapes: OpenShapes, first: str, mask: str) -> None:
+    app = open_shapes(impl=first, mask=mask, s="how are you", at="2.4")
+    settings = Settings("how are you", "window:3" if mask == "window" else mask)
+    for second in ["none", *IMPLEMENTATIONS]:
+        app.selectbox(key="vs").set_value(second).run()
+        names = [first] if second in ("none", first) else [first, second]
+        headers = shown(app)
+        assert [header["implementation"] for header in headers] == names
+        assert [header["side"] for header in headers] == list(range(len(names)))
+        assert state(app)["count"] == len(names)
+        assert state(app)["notices"] == []
+        for header, name in zip(headers, names, strict=True):
+            steps = traced(settings, 2, name).steps
+            assert header["digest"] == settings.digest
+            assert [step["name"] for step in header["steps"]] == [step.name for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("values", "settings"),
+    [
+        ({"mask": "window", "w": "1"}, {"mask": "window:1"}),
+        ({"pos": "none"}, {"position": "none"}),
+        ({"pos": "sinusoidal"}, {"position": "sinusoidal"}),
+        ({"t": "0.1"}, {"temperature": 0.1}),
+        ({"t": "5"}, {"temperature": 5.0}),
+        ({"off": ["L3 H1", "L0 H0"]}, {"heads_off": ((0, 0), (3, 1))}),
+        ({"s": ""}, {"text": ""}),
+        ({"s": "<b>it</b> $x$ ~"}, {"text": "<b>it</b> $x$ ~"}),
+    ],
+)
+def test_a_link_gives_the_steps(
+    open_shapes: OpenShapes, values: dict[str, str | list[str]], settings: dict[str, Any]
+) -> None:
+    app = open_shapes(**values)
+    wanted = Settings(**{"text": PRESETS[0], **settings})
+    assert state(app)["notices"] == []
+    (trace,) = components(app, "trace")
+    header, numbers = read_back(trace.bytes)
+    assert header["digest"] == wanted.digest
+    for step, value in zip(traced(wanted, 3, "efficient").steps, numbers, strict=True):
+        assert np.array_equal(np.asarray(value), step.value.cpu().numpy()), step.name
+
+
+@pytest.mark.parametrize(
+    ("at", "row", "key"), [("0.0", None, None), ("5.11.14.14", 14, 14), ("2.3.4", 4, None), ("1.2.999", None, None)]
+)
+def test_the_place_of_a_link(open_shapes: OpenShapes, at: str, row: int | None, key: int | None) -> None:
+    app = open_shapes(at=at, f="31", step="weights")
+    now = state(app)
+    layer, head, *_ = (int(number) for number in at.split("."))
+    assert (now["layer"], now["head"], now["key"], now["feature"], now["step"]) == (layer, head, key, 31, "weights")
+    assert now["row"] == (shown(app)[0]["tokens"].index("it") if row is None else row)
+    assert now["chosen"] == (row is not None)
+    assert shown(app)[0]["layer"] == layer
+    assert bool(now["notices"]) == (at == "1.2.999")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("step", "<script>"),
+        ("step", "Q"),
+        ("step", ""),
+        ("step", "x" * 5000),
+        ("f", "-1"),
+        ("f", "4096"),
+        ("f", "x"),
+        ("at", "6.0"),
+        ("at", "3.1.2.3.4"),
+        ("lesson", "flash"),
+        ("lesson", ""),
+        ("impl", "flash"),
+        ("impl", "none"),
+        ("vs", "flash"),
+        ("mask", "everything"),
+        ("t", "99"),
+        ("off", "L6 H0"),
+        ("big", "2"),
+    ],
+)
+def test_garbage_in_a_link_is_told_and_ignored(open_shapes: OpenShapes, key: str, value: str) -> None:
+    app = open_shapes(**{key: value})
+    (header,) = shown(app)
+    assert (header["implementation"], header["layer"]) == ("efficient", 3)
+    assert header["digest"] == Settings(PRESETS[0]).digest
+    assert lesson(app) == "no transpose"
+    (notice,) = state(app)["notices"]
+    assert notice.startswith(f"The link says {key}={value[:30]}")
+    assert len(notice) < 140
+
+
+@pytest.mark.parametrize("step", ["qkv.view", "scores.head5", "mixed.contiguous", "masked", "nothing.here"])
+def test_a_step_that_this_implementation_lacks_is_no_mistake(open_shapes: OpenShapes, step: str) -> None:
+    for name in ("einsum", "naive", "fused"):
+        app = open_shapes(impl=name, step=step)
+        assert state(app)["notices"] == []
+        assert state(app)["step"] == step
+
+
+def test_what_torch_cannot_do_is_said_and_its_control_greyed(open_shapes: OpenShapes) -> None:
+    app = open_shapes(impl="torch", t="2.0", off=["L3 H1", "L0 H0"])
+    temperature, heads = state(app)["notices"]
+    assert temperature == "torch has no temperature: its steps are those of temperature 1."
+    assert heads == "torch cannot switch heads off: its steps are those with all heads of this layer on."
+    assert app.slider(key="t").disabled
+    captions = [caption.value for caption in app.caption]
+    assert captions == ["torch cannot do a temperature.", "torch cannot do heads off."]
+    assert shown(app)[0]["digest"] == Settings(PRESETS[0], heads_off=((0, 0),)).digest
+    app.selectbox(key="impl").set_value("efficient").run()
+    assert state(app)["notices"] == []
+    assert not app.slider(key="t").disabled
+    assert not app.caption
+    assert shown(app)[0]["digest"] == Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
+    app.selectbox(key="vs").set_value("torch").run()
+    both = [header["digest"] for header in shown(app)]
+    assert both == [
+        Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest,
+        Settings(PRESETS[0], heads_off=((0, 0),)).digest,
+    ]
+    assert len(state(app)["notices"]) == 2
+
+
+def test_every_control_deselected(open_shapes: OpenShapes) -> None:
+    app = open_shapes()
+    before = shown(app)
+    for key in ("mask", "dev", "layer_of_at"):
+        app.segmented_control(key=key).set_value(None).run()
+        assert shown(app) == before
+    app.number_input(key="f").set_value(None).run()
+    assert state(app)["feature"] == DEFAULTS["f"]
+
+
+def test_the_layer_is_the_first_number_of_at(open_shapes: OpenShapes) -> None:
+    app = open_shapes(at="3.7.2.1")
+    app.segmented_control(key="layer_of_at").set_value("0").run()
+    assert app.text_input(key="at").value == "0.7.2.1"
+    assert shown(app)[0]["layer"] == 0
+    now = state(app)
+    assert (now["layer"], now["head"], now["row"], now["key"]) == (0, 7, 2, 1)
+
+
+def test_too_long_a_text_keeps_the_last_steps(open_shapes: OpenShapes) -> None:
+    app = open_shapes(s="it is short", lesson="wrong axis")
+    before = shown(app)
+    lesson_before = sheet(app)
+    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "takes at most 512")):
+        app.text_input(key="s").set_value(text).run()
+        assert shown(app) == before
+        assert sheet(app) == lesson_before
+        (notice,) = state(app)["notices"]
+        assert limit in notice
+        assert "it is short" in notice
+    app.text_input(key="s").set_value("").run()
+    assert shown(app)[0]["tokens"] == ["[CLS]", "[SEP]"]
+    assert state(app)["notices"] == []
+
+
+def test_a_link_with_too_long_a_text(open_shapes: OpenShapes) -> None:
+    app = open_shapes(s="a b " * 300)
+    assert shown(app)[0]["digest"] == Settings(PRESETS[0]).digest
+    assert "takes at most 512" in state(app)["notices"][0]
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("which", LESSONS)
+def test_an_empty_text(open_shapes: OpenShapes, name: str, which: str) -> None:
+    app = open_shapes(s="", impl=name, vs="fused", lesson=which, mask="causal")
+    assert shown(app)[0]["tokens"] == ["[CLS]", "[SEP]"]
+    assert state(app)["notices"] == []
+    assert lesson(app) == which
+    assert "NaN" not in json.dumps(sheet(app))
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_a_text_of_500_tokens(open_shapes: OpenShapes, name: str) -> None:
+    app = open_shapes(s=LONG, impl=name, step="q.transpose", at="1.4")
+    (trace,) = components(app, "trace")
+    header, numbers = read_back(trace.bytes)
+    assert len(header["tokens"]) == 502
+    assert state(app)["notices"] == []
+    here = [step["name"] for step in header["steps"]].index("q.transpose" if name == "efficient" else "q")
+    wanted = traced(Settings(LONG), 1, name).steps[here].value.cpu().numpy()
+    assert np.array_equal(np.asarray(numbers[here]), wanted)
+
+
+def test_every_lesson(open_shapes: OpenShapes) -> None:
+    app = open_shapes()
+    for name in LESSONS:
+        app.text_input(key="lesson").set_value(name).run()
+        assert lesson(app) == name
+        wanted = LESSONS[name](traced(Settings(PRESETS[0]), 3, "efficient"), 1)
+        assert sheet(app)["blocks"][1:] == json.loads(json.dumps(wanted.blocks))
+        assert app.code[0].value == wanted.source
+
+
+def test_the_lesson_is_on_the_tensors_of_the_page(open_shapes: OpenShapes) -> None:
+    app = open_shapes(s="you how are", mask="causal", at="5.2", lesson="wrong axis")
+    wanted = LESSONS["wrong axis"](traced(Settings("you how are", "causal"), 5, "efficient"), 2)
+    assert sheet(app)["blocks"][1:] == json.loads(json.dumps(wanted.blocks))
+
+
+def test_equal_steps_are_equal_bytes(open_shapes: OpenShapes) -> None:
+    first, second = open_shapes(), open_shapes()
+    bytes_of = [components(app, "trace")[0].bytes for app in (first, second, first.run())]
+    assert bytes_of[0] == bytes_of[1] == bytes_of[2]
+    first.text_input(key="step").set_value("weights").run()
+    first.text_input(key="at").set_value("3.5.2").run()
+    assert components(first, "trace")[0].bytes == bytes_of[0], "a click that changes the view sends no numbers"

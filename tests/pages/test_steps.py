@@ -1,0 +1,198 @@
+"""The message with a trace, read back as the browser reads it, and the step that a link names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mha_core import IMPLEMENTATIONS, Step
+from pages.kit import packing, traces
+from pages.kit.cached import Settings
+from pages.kit.packing import MEMORY_BYTES
+from pages.kit.source import excerpt
+from pages.kit.steps import find, pack_trace, usable
+from pages.kit.traces import Traced, traced
+
+from .conftest import unpacked
+
+TEXT = "it is can you can that"
+LONG = "the cat ran a far way it was so we " * 50  # 500 words and the two special tokens
+
+
+def read_back(packed: bytes) -> tuple[dict[str, Any], list[np.ndarray | None]]:
+    """The header, and each step's numbers by its piece, offset and strides; None where its piece was not sent."""
+    header, body = unpacked(packed)
+    floats = np.frombuffer(body, "<f4")
+    ends = np.cumsum(header["pieces"])
+    assert ends[-1] == len(floats)
+    pieces = np.split(floats, ends[:-1])
+    found: list[np.ndarray | None] = []
+    for step, (piece, offset) in zip(header["steps"], header["places"], strict=True):
+        sizes = [axis["size"] for axis in step["axes"]]
+        if not len(pieces[piece]):
+            found.append(None)
+            continue
+        place = np.full(sizes, offset)
+        for axis, (size, stride) in enumerate(zip(sizes, step["strides"], strict=True)):
+            place += (np.arange(size) * stride).reshape([-1 if own == axis else 1 for own in range(len(sizes))])
+        found.append(pieces[piece][place])
+    return header, found
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window:2"])
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_number_of_every_step_comes_back(name: str, mask: str) -> None:
+    trace = traced(Settings(TEXT, mask, device="cpu"), 3, name)
+    header, values = read_back(pack_trace(trace, "q"))
+    assert len(values) == len(trace.steps)
+    for step, value in zip(trace.steps, values, strict=True):
+        assert value is not None
+        assert np.array_equal(value, step.value.numpy()), step.name
+    shared = {step.value.untyped_storage().data_ptr() for step in trace.steps}
+    assert len(header["pieces"]) == len(shared), "memory that steps share goes over once"
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_the_header_says_what_torch_says(name: str) -> None:
+    trace = traced(Settings(TEXT), 0, name)
+    header, _ = unpacked(pack_trace(trace, "q", 1))
+    assert (header["side"], header["layer"], header["implementation"]) == (1, 0, name)
+    assert header["tokens"] == trace.tokens
+    assert header["digest"] == trace.settings.digest
+    assert (header["heads"], header["dHead"]) == (12, 32)
+    for at, (own, told) in enumerate(zip(trace.steps, header["steps"], strict=True)):
+        assert (told["name"], told["expression"]) == (own.name, own.expression)
+        assert [axis["size"] for axis in told["axes"]] == list(own.value.shape)
+        assert tuple(told["strides"]) == own.value.stride()
+        assert told["contiguous"] == own.value.is_contiguous()
+        assert told["view"] == own.is_view
+        assert told["bytes"] == 4 * own.value.numel()
+        assert told["from"] == traces.parents(trace.steps, at)
+        text, source = excerpt(own.code, own.line), header["sources"][told["source"]]
+        assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
+        assert (tuple(told["marked"]), tuple(told["maybe"])) == (text.marked, text.maybe)
+    names = [source["where"] for source in header["sources"]]
+    assert len(names) == len(set(names)), "each function goes over once"
+
+
+def test_an_axis_is_its_letters_its_colour_and_its_size() -> None:
+    header, _ = unpacked(pack_trace(traced(Settings(TEXT), 0, "fused"), "q"))
+    axes = {step["name"]: [(axis["text"], axis["letter"]) for axis in step["axes"]] for step in header["steps"]}
+    assert axes["qkv.project"] == [("b", "b"), ("i", "i"), ("3 c", "c")]
+    assert axes["qkv.view"] == [("b", "b"), ("i", "i"), ("3", ""), ("h", "h"), ("d", "d")]
+    assert axes["k"] == [("b", "b"), ("h", "h"), ("j", "j"), ("d", "d")]
+
+
+def test_equal_traces_are_equal_bytes_and_a_short_text_s_do_not_depend_on_the_step() -> None:
+    trace = traced(Settings(TEXT), 0, "efficient")
+    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps)
+    assert pack_trace(trace, "q") == pack_trace(again, "out", head=3)
+
+
+def wanted(steps: tuple[Step, ...], here: int) -> set[int]:
+    """The pieces of memory of a step and of those that it was made from."""
+    return {steps[at].value.untyped_storage().data_ptr() for at in [here, *traces.parents(steps, here)]}
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    trace = traced(Settings(TEXT), 0, name)
+    largest = max(step.value.untyped_storage().nbytes() for step in trace.steps)
+    monkeypatch.setattr(packing, "MEMORY_BYTES", largest)
+    for here, step in enumerate(trace.steps):
+        head = int(step.name.rpartition(".head")[2]) if ".head" in step.name else 0
+        _, values = read_back(pack_trace(trace, step.name, head=head))
+        for own, value in zip(trace.steps, values, strict=True):
+            assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace.steps, here))
+            assert value is None or np.array_equal(value, own.value.numpy())
+
+
+def test_what_is_too_large_by_itself_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced(Settings(TEXT), 0, "efficient")
+    scores = next(step.value for step in trace.steps if step.name == "scores")
+    monkeypatch.setattr(packing, "MEMORY_BYTES", 4 * scores.numel() - 1)
+    header, values = read_back(pack_trace(trace, "scores"))
+    assert set(header["pieces"]) == {0}
+    assert values == [None] * len(trace.steps)
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("step", ["x", "q.transpose", "scores", "weights.head7", "out"])
+def test_a_long_text_keeps_to_the_limit(name: str, step: str) -> None:
+    trace = traced(Settings(LONG), 0, name)
+    packed = pack_trace(trace, step, head=7)
+    header, values = read_back(packed)
+    assert len(header["tokens"]) == 502
+    assert all(4 * piece <= MEMORY_BYTES for piece in header["pieces"])
+    assert len(packed) <= 3 * MEMORY_BYTES + 2**18
+    here = find(trace.steps, step, 7)
+    if 4 * trace.steps[here].value.numel() <= MEMORY_BYTES:
+        assert np.array_equal(np.asarray(values[here]), trace.steps[here].value.cpu().numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "shown"),
+    [
+        ("efficient", "q.transpose", "q.transpose"),
+        ("efficient", "qkv.view", "q"),
+        ("efficient", "scores.head3", "scores"),
+        ("fused", "q.transpose", "q"),
+        ("fused", "k.view", "k"),
+        ("einsum", "mixed.contiguous", "mixed"),
+        ("einsum", "masked", "x"),
+        ("sequence_first", "qkv.project", "q"),
+        ("torch", "out.project", "out"),
+        ("naive", "scores.head0", "scores.head7"),
+        ("naive", "scores.head11", "scores.head7"),
+        ("naive", "out.head3", "out"),
+        ("naive", "nothing.of.it", "x"),
+        ("sdpa", "", "x"),
+    ],
+)
+def test_a_step_that_an_implementation_lacks_leads_on(name: str, step: str, shown: str) -> None:
+    steps = traced(Settings(TEXT), 0, name).steps
+    assert steps[find(steps, step, 7)].name == shown
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_step_can_be_named_in_a_link(name: str) -> None:
+    steps = traced(Settings(TEXT, "causal"), 0, name).steps
+    names = [step.name for step in steps]
+    assert len(set(names)) == len(names)
+    for at, step in enumerate(steps):
+        assert usable(step.name)
+        head = step.name.rpartition(".head")[2]
+        assert find(steps, step.name, int(head) if head.isdigit() else 0) == at
+
+
+@pytest.mark.parametrize(
+    "step", ["", "Q", "q.", ".q", "q.view.x", "q view", "q" * 11, "q.view\n", "ｑ", "q.head123", "<b>"]
+)
+def test_what_cannot_name_a_step(step: str) -> None:
+    assert not usable(step)
+
+
+@given(step=st.text(max_size=30), head=st.integers(0, 11))
+def test_any_text_finds_some_step(step: str, head: int) -> None:
+    steps = traced(Settings(TEXT), 0, "naive").steps
+    assert 0 <= find(steps, step, head) < len(steps)
+
+
+def test_numbers_that_are_not_finite_survive() -> None:
+    """What a mask forbids is −∞, and not NaN."""
+    trace = traced(Settings(TEXT, "causal"), 0, "efficient")
+    _, values = read_back(pack_trace(trace, "masked"))
+    masked = values[find(trace.steps, "masked")]
+    n = len(trace.tokens)
+    forbidden = np.triu(np.ones((n, n), bool), 1)
+    assert masked is not None
+    assert np.isneginf(masked[0][:, forbidden]).all()
+    assert np.isfinite(masked[0][:, ~forbidden]).all()
+    assert torch.equal(torch.from_numpy(masked), trace.steps[find(trace.steps, "masked")].value.cpu())

@@ -1,0 +1,157 @@
+"""What a pass recorded of one layer: kept, within what an implementation can, and every step with its parents."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mha_core import IMPLEMENTATIONS, Model, Step
+from mha_core.compare import largest_difference
+from mha_core.errors import HeadlightError
+from pages.kit import traces
+from pages.kit.cached import Settings
+from pages.kit.traces import parents, settings_within, traced
+
+TEXT = "how are you"
+# what each tensor is computed from by the paper's formulas
+FORMULAS = {"q": {"x"}, "k": {"x"}, "v": {"x"}, "scores": {"q", "k"}, "mixed": {"weights", "v"}, "out": {"joined"}}
+
+
+def base(step: Step) -> str:
+    return step.name.split(".")[0]
+
+
+def head_of(step: Step) -> str:
+    last = step.name.split(".")[-1]
+    return last if last.startswith("head") else ""
+
+
+def memory(step: Step) -> int:
+    return step.value.untyped_storage().data_ptr()
+
+
+@pytest.fixture(params=[(name, mask) for name in IMPLEMENTATIONS for mask in ("none", "causal")], ids="-".join)
+def steps(request: pytest.FixtureRequest) -> tuple[Step, ...]:
+    name, mask = request.param
+    return traced(Settings(TEXT, mask), 1, name).steps
+
+
+def test_parents_come_earlier_and_only_the_input_has_none(steps: tuple[Step, ...]) -> None:
+    for at in range(len(steps)):
+        found = parents(steps, at)
+        assert all(0 <= parent < at for parent in found)
+        assert len(set(found)) == len(found) <= 2
+        assert bool(found) == (at > 0), steps[at].name
+
+
+def test_a_view_has_one_parent_and_shares_its_memory(steps: tuple[Step, ...]) -> None:
+    for at, step in enumerate(steps):
+        if not step.is_view:
+            continue
+        (parent,) = (steps[number] for number in parents(steps, at))
+        assert memory(parent) == memory(step)
+        assert {base(parent), base(step)} not in ({"q", "k"}, {"q", "v"}, {"k", "v"})
+
+
+def test_what_is_no_view_lies_in_memory_of_its_own(steps: tuple[Step, ...]) -> None:
+    for at, step in enumerate(steps):
+        earlier = {memory(one) for one in steps[:at]}
+        assert step.is_view == (memory(step) in earlier), step.name
+
+
+def test_parents_are_the_operands_of_the_formula(steps: tuple[Step, ...]) -> None:
+    """Up the chain to another tensor: scores lead to q and k, mixed to weights and v, a single head's to its own."""
+
+    def operands(at: int) -> set[tuple[str, str]]:
+        found = set()
+        for parent in parents(steps, at):
+            if base(steps[parent]) == base(steps[at]) and head_of(steps[parent]) == head_of(steps[at]):
+                found |= operands(parent)
+            else:
+                found.add((base(steps[parent]), head_of(steps[parent])))
+        return found
+
+    for at, step in enumerate(steps):
+        wanted = FORMULAS.get(base(step))
+        if wanted is None:
+            continue
+        of = {name for name, _ in operands(at)} - {"qkv"}
+        assert of == wanted or (base(step) in "qkv" and not of), step.name
+        if base(step) in ("scores", "mixed"):
+            assert {head for _, head in operands(at)} == {head_of(step)}, step.name
+
+
+def test_weights_come_from_what_the_softmax_reads(steps: tuple[Step, ...]) -> None:
+    names = {step.name for step in steps}
+    for at, step in enumerate(steps):
+        if base(step) != "weights":
+            continue
+        (parent,) = (steps[number] for number in parents(steps, at))
+        suffix = step.name.removeprefix("weights")
+        assert parent.name == f"{'masked' if 'masked' in names else 'scores'}{suffix}"
+        keys = step.axes.split().index("j")
+        torch.testing.assert_close(step.value, torch.softmax(parent.value, keys))
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("mask", ["none", "causal", "window:2"])
+def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str, mask: str) -> None:
+    settings = Settings(TEXT, mask, "none")
+    found = traced(settings, 4, name)
+    run = model.run(TEXT, mask=mask, position="none")
+    value = {step.name: step for step in found.steps}
+    assert found.tokens == run.tokens
+    assert largest_difference(value["x"].value[0], run.hidden[4]) == 0
+    weights = value["weights"]
+    order = [weights.axes.split().index(letter) for letter in "bhij"]
+    assert largest_difference(weights.value.permute(order)[0], run.weights[4]) <= 2e-6
+    assert value["out"].shape == (1, len(run.tokens), model.sizes.d_model)
+
+
+def test_equal_settings_are_computed_once() -> None:
+    settings = Settings("a sentence that no other test has", "causal")
+    assert traced(settings, 0, "einsum") is traced(Settings(settings.text, "causal"), 0, "einsum")
+    assert traced(settings, 0, "einsum") is not traced(settings, 1, "einsum")
+    assert traced(settings, 0, "einsum") is not traced(settings, 0, "fused")
+
+
+def test_what_would_fill_the_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = traced(Settings("kept or not", "none"), 0, "efficient")
+    monkeypatch.setattr(traces, "TRACED_BYTES", found.nbytes - 1)
+    other = Settings("kept or not", "causal")  # the same sizes and the masked scores
+    assert traced(other, 0, "efficient") is not traced(other, 0, "efficient")
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_shared_memory_counts_once(name: str) -> None:
+    found = traced(Settings(TEXT), 0, name)
+    own = [step.value.numel() * step.value.element_size() for step in found.steps if not step.is_view]
+    assert found.nbytes == sum(own), "in these layers every piece of memory is first recorded whole"
+
+
+def test_settings_are_cut_to_what_an_implementation_can() -> None:
+    asked = Settings(TEXT, "causal", temperature=2.0, heads_off=((1, 3), (2, 0)))
+    for name, layer in IMPLEMENTATIONS.items():
+        within, left_out = settings_within(asked, 1, name)
+        traced(within, 1, name)
+        assert (within.text, within.mask) == (TEXT, "causal")
+        assert (within.temperature == 2.0) == ("temperature" in layer.can)
+        assert ((1, 3) in within.heads_off) == ("heads" in layer.can)
+        assert (2, 0) in within.heads_off, "another layer is the model's own"
+        assert len(left_out) == ("temperature" not in layer.can) + ("heads" not in layer.can)
+        assert all(sentence.startswith(name) and sentence.endswith(".") for sentence in left_out)
+        assert settings_within(Settings(TEXT), 1, name) == (Settings(TEXT), [])
+
+
+def test_nothing_is_left_out_where_only_other_layers_have_heads_off() -> None:
+    asked = Settings(TEXT, heads_off=((2, 0),))
+    assert settings_within(asked, 1, "torch") == (asked, [])
+
+
+def test_what_cannot_be_traced_raises() -> None:
+    with pytest.raises(HeadlightError):
+        traced(Settings("a b " * 300), 0, "efficient")
+    with pytest.raises(HeadlightError):
+        traced(Settings(TEXT), 6, "efficient")
+    with pytest.raises(HeadlightError):
+        traced(Settings(TEXT, temperature=2.0), 0, "torch")
