@@ -22,6 +22,7 @@ __all__ = [
     "entropy",
     "entropy_of_random",
     "softmax_steps",
+    "softmax_three_ways",
     "take_apart",
     "weights_of",
 ]
@@ -73,6 +74,26 @@ def softmax_steps(scores: Tensor, v: Tensor, *, allow: Tensor | None = None, div
     exps = (masked - subtracted).exp()
     weights = softmax_over_keys(scaled.clone(), allow)
     return Stages(scaled, masked, subtracted, exps, exps.sum(dim=-1, keepdim=True), weights, weights @ v)
+
+
+def softmax_three_ways(scores: Tensor, allow: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The masked softmax over the keys as libraries write it: they differ on rows that may look at nobody.
+
+    Args:
+        scores: (i, j), any floating dtype. allow: bool (i, j), True = may look.
+
+    Returns:
+        weights (i, j) three times: ours, 0 in an empty row; with −∞ on forbidden scores and nothing else, NaN there;
+        with −1e9 instead of −∞, the same weight on every forbidden key there.
+
+    Raises:
+        SizeError: scores have not two axes. MaskError: allow is no bool (i, j).
+    """
+    if scores.dim() != 2:
+        raise SizeError(f"scores {tuple(scores.shape)}: need (i, j)")
+    allow = _allowed(allow, scores).to(scores.device)
+    plain, large = (scores.masked_fill(~allow, fill).softmax(dim=-1) for fill in (-math.inf, -1e9))
+    return softmax_over_keys(scores.clone(), allow), plain, large
 
 
 @dataclass(frozen=True)

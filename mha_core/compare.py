@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,23 +13,32 @@ import torch
 from torch import Tensor
 
 from .attention import IMPLEMENTATIONS, AttentionLayer, Weights
-from .errors import SizeError, Unsupported
-from .model import Model
+from .errors import HeadlightError, SizeError, Unsupported
+from .model import Mask, Model, Run
+from .positions import Position
 from .pretrained import read_with_transformers
 
 __all__ = [
     "BOUNDS",
     "Agreement",
+    "Change",
     "Difference",
+    "Repeated",
     "agreements",
     "bound",
     "cosine",
+    "difference_in_new_order",
     "difference_to_transformers",
     "key_bias_gradient",
+    "largest_change",
     "largest_difference",
+    "new_places",
     "previous_token_weight",
     "random_weights",
     "relative_difference",
+    "repeated_words",
+    "row_distances",
+    "without_each_head",
     "worst_row_sum",
 ]
 
@@ -77,6 +86,106 @@ def worst_row_sum(weights: Tensor) -> float:
 def previous_token_weight(weights: Tensor) -> float:
     """The mean weight that a token gives to the one before it, over one map (i, j); the first token has none."""
     return float(weights.detach().diagonal(offset=-1).mean())
+
+
+def row_distances(a: Tensor, b: Tensor) -> Tensor:
+    """The total variation of each row of two maps (i, j) -> (i,): half of Σ |b − a|, the weight that went elsewhere.
+
+    0 = the same row, 1 = nothing in common. An empty row lies 0.5 from any other.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    return (b - a).detach().abs().sum(dim=-1) / 2
+
+
+@dataclass(frozen=True)
+class Change:
+    """The cell of two maps that changed most, and b − a there."""
+
+    row: int
+    key: int
+    value: float
+
+
+def largest_change(a: Tensor, b: Tensor) -> Change:
+    """Where two maps (i, j) lie farthest apart; the first such cell.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    apart = (b - a).detach()
+    row, key = divmod(int(apart.abs().argmax()), apart.shape[-1])
+    return Change(row, key, float(apart[row, key]))
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Tokens that occur more than once: where those stand whose rows lie farthest apart, and how far, max |a − b|."""
+
+    places: tuple[int, ...]
+    difference: float
+
+
+def repeated_words(weights: Tensor, ids: Sequence[int]) -> Repeated | None:
+    """How far the rows of equal tokens lie apart, over all maps (…, i, j); None when no token occurs twice."""
+    places: dict[int, list[int]] = {}
+    for place, token in enumerate(ids):
+        places.setdefault(token, []).append(place)
+    found = []
+    for own in places.values():
+        if len(own) > 1:
+            rows = weights.detach()[..., own, :]
+            found.append(Repeated(tuple(own), float((rows.amax(dim=-2) - rows.amin(dim=-2)).max())))
+    return max(found, key=lambda repeated: repeated.difference, default=None)
+
+
+def new_places(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
+    """Where each token of `ids` stands in the same tokens in another order; equal ones keep their order.
+
+    Raises:
+        HeadlightError: they are not the same tokens.
+    """
+    free: dict[int, list[int]] = {}
+    for place, token in reversed(list(enumerate(reordered))):
+        free.setdefault(token, []).append(place)
+    if sorted(ids) != sorted(reordered):
+        raise HeadlightError(f"{len(reordered)} tokens are not the same {len(ids)} in another order; keep every word")
+    return [free[token].pop() for token in ids]
+
+
+def difference_in_new_order(run: Run, reordered: Run) -> float:
+    """max |a − b| of the output vectors of the same tokens in two orders, the new order undone.
+
+    Raises:
+        HeadlightError: they are not the same tokens.
+    """
+    places = new_places(run.ids, reordered.ids)
+    return largest_difference(run.hidden[-1].cpu(), reordered.hidden[-1].cpu()[places])
+
+
+def without_each_head(
+    model: Model,
+    text: str,
+    *,
+    mask: Mask = "none",
+    position: str | Position = "trained",
+    heads_off: Iterable[tuple[int, int]] = (),
+    temperature: float = 1.0,
+    told: Callable[[float], object] = lambda done: None,
+) -> Tensor:
+    """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
+
+    Arguments and errors as in `Model.run`; `told` hears how much is done, 0 to 1.
+    """
+    off = tuple(heads_off)
+    run = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature)
+    without = model.without_each_head(
+        text, mask=mask, position=position, heads_off=off, temperature=temperature, told=told
+    )
+    return torch.nn.functional.cosine_similarity(without, run.sentence.to(without.device), dim=-1).cpu()
 
 
 # How far the implementations may lie apart, relative, without a temperature or an encoding.

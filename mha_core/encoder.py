@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,8 @@ from .positions import InLayers, Learned, Position
 from .trace import Tracer, no_trace
 
 __all__ = ["Encoder", "EncoderLayer", "EncoderSizes"]
+
+TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 
 
 @dataclass(frozen=True)
@@ -124,3 +128,39 @@ class Encoder(nn.Module):
             hidden.append(x)
             weights.append(maps)
         return hidden, weights
+
+    def without_each_head(
+        self,
+        ids: Tensor,
+        *,
+        allow: Tensor | None = None,
+        position: Position | None = None,
+        heads: Tensor | None = None,
+        temperature: float = 1.0,
+        told: Callable[[float], object] = lambda done: None,
+    ) -> Tensor:
+        """The mean of the last hidden state with one head more off, for each head alone: (layers, h, c).
+
+        What lies before a head's layer is computed once, what lies behind it for several heads at once.
+
+        Args:
+            ids: int64 (1, i).
+            allow, position, heads, temperature: as in `forward`.
+            told: hears how much is done, 0 to 1.
+        """
+        position = self.position if position is None else position
+        given: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
+        every, h = len(self.layers), self.sizes.n_heads
+        on = torch.ones(every, h, dtype=torch.bool, device=ids.device) if heads is None else heads
+        entering, _ = self(ids, allow=allow, position=position, heads=heads, temperature=temperature)
+        at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
+        means = []
+        for number, layer in enumerate(self.layers):
+            alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
+            for group in torch.split(alone, at_once):
+                x = torch.cat([layer(entering[number], heads=row, **given)[0] for row in group])
+                for later in range(number + 1, every):
+                    x, _ = self.layers[later](x, heads=None if heads is None else on[later], **given)
+                means.append(x.mean(dim=1))
+                told(sum(map(len, means)) / (every * h))
+        return torch.cat(means).view(every, h, -1)

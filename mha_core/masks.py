@@ -28,6 +28,7 @@ __all__ = [
     "parse",
     "prefix",
     "sinks",
+    "split",
     "window",
 ]
 
@@ -82,6 +83,19 @@ def documents(ids: Sequence[int] | Tensor) -> Rule:
             raise MaskError(f"documents has ids of shape {tuple(given.shape)} for {sizes}; give one id a token")
         own = given.to(i.device)
         return own[i] == own[j]
+
+    return rule
+
+
+def split(*starts: int) -> Rule:
+    """`documents` by their borders: a new document begins at each of these tokens."""
+    _not_negative(f"documents:{':'.join(map(str, starts))}", *starts)
+
+    def rule(i: Tensor, j: Tensor) -> Tensor:
+        result = full(i, j)
+        for start in starts:
+            result = result & ((i < start) == (j < start))
+        return result
 
     return rule
 
@@ -191,7 +205,9 @@ def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) ->
 
 
 def parse(text: str) -> Rule:
-    """The rule of a written form such as "causal", "window:3" or "causal & window:4 | sinks:1" (& binds before |).
+    """The rule of a written form such as "causal", "window:3" or "causal & !window:4 | sinks:1".
+
+    ! turns one rule round; it binds before &, and & before |.
 
     Raises:
         MaskError: an unknown name, a missing or superfluous number, a number out of range.
@@ -199,24 +215,28 @@ def parse(text: str) -> Rule:
     return either(*(both(*(_parse_one(part) for part in term.split("&"))) for term in text.split("|")))
 
 
-_WRITTEN: dict[str, tuple[int, Callable[..., Rule]]] = {
-    "none": (0, lambda: full),
-    "causal": (0, lambda: causal),
-    "window": (1, window),
-    "prefix": (1, prefix),
-    "sinks": (1, sinks),
-    "dilated": (2, dilated),
+# how many numbers each takes
+_WRITTEN: dict[str, tuple[range, Callable[..., Rule]]] = {
+    "none": (range(1), lambda: full),
+    "causal": (range(1), lambda: causal),
+    "window": (range(1, 2), window),
+    "prefix": (range(1, 2), prefix),
+    "sinks": (range(1, 2), sinks),
+    "dilated": (range(2, 3), dilated),
+    "documents": (range(1, 100), split),
 }
 
 
 def _parse_one(text: str) -> Rule:
-    name, *numbers = text.strip().split(":")
-    count, make = _WRITTEN.get(name, (-1, window))
+    written = text.strip()
+    name, *numbers = written.removeprefix("!").lstrip().split(":")
+    counts, make = _WRITTEN.get(name, (range(0), window))
     # nine digits hold in int64 with room to multiply two of them
-    if count != len(numbers) or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
-        forms = "none, causal, window:3, prefix:2, sinks:1 or dilated:3:2, joined by & and |"
-        raise MaskError(f"mask {text.strip()!r} is not known; write {forms}")
-    return make(*(int(number) for number in numbers))
+    if len(numbers) not in counts or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
+        forms = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5, joined by & and |, ! for not"
+        raise MaskError(f"mask {written!r} is not known; write {forms}")
+    rule = make(*(int(number) for number in numbers))
+    return invert(rule) if written.startswith("!") else rule
 
 
 def _positive(what: str, *numbers: int) -> None:
@@ -224,6 +244,6 @@ def _positive(what: str, *numbers: int) -> None:
         raise MaskError(f"mask {what!r}: numbers must be integers of at least 1")
 
 
-def _not_negative(what: str, n: int) -> None:
-    if not isinstance(n, int) or n < 0:
-        raise MaskError(f"mask {what!r}: the number must be an integer of at least 0")
+def _not_negative(what: str, *numbers: int) -> None:
+    if any(not isinstance(n, int) or n < 0 for n in numbers):
+        raise MaskError(f"mask {what!r}: numbers must be integers of at least 0")

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from .errors import SizeError
 
-__all__ = ["AXES", "Step", "Trace", "Tracer", "no_trace", "of_head", "together"]
+__all__ = ["AXES", "Step", "Trace", "Tracer", "no_trace", "of_head", "second_pass", "together"]
 
 AXES = {
     "b": "batch",
@@ -51,6 +51,17 @@ def of_head(trace: Tracer, head: int) -> Tracer:
 
     def named(name: str, value: Tensor, axes: str, expression: str = "") -> None:
         trace(f"{name}.head{head}", value, axes, expression)
+
+    return named
+
+
+def second_pass(trace: Tracer) -> Tracer:
+    """A tracer for steps that the pass itself does not show, and that are computed beside it."""
+    if trace is no_trace:
+        return no_trace
+
+    def named(name: str, value: Tensor, axes: str, expression: str = "") -> None:
+        trace(name, value, axes, f"second pass: {expression}")
 
     return named
 
@@ -103,7 +114,7 @@ class Trace:
     def __call__(self, name: str, value: Tensor, axes: str, expression: str = "") -> None:
         self._bind(name, value, axes)
         caller = sys._getframe(1)  # inspect.stack() would read every file on the way
-        while caller.f_globals is globals() and caller.f_back is not None:  # `of_head` and `together` speak for others
+        while caller.f_globals is globals() and caller.f_back is not None:  # `of_head` and the like speak for others
             caller = caller.f_back
         self._recorded.append((name, expression, axes, value.detach(), caller.f_code, caller.f_lineno))
 

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.kit import apart, cached, canvas, controls, given, layout, links, sheet, view
+from pages.kit.about import show_about, show_link
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.given import Given
@@ -42,9 +43,18 @@ def show() -> None:
             st.session_state["matrices"] = st.text_input("m", DEFAULTS["m"], key="m", bind=BOUND)
         with rail:
             controls.large_type()
+            about = st.popover("About this picture", width="stretch")
         with stage:
-            blocks = real_blocks(example, settings, at_text) if real else worked_blocks(example)
+            if real:
+                blocks, settings = real_blocks(example, settings, at_text)
+            else:
+                blocks = worked_blocks(example)
             canvas.sheet("hand", blocks, on_act)
+        with about:
+            if real:
+                show_about(cached.model_on(settings.device), settings)
+            else:
+                show_link()
 
 
 def seen(parent: DeltaGenerator, name: str, shown: bool) -> DeltaGenerator:
@@ -75,7 +85,7 @@ def real_settings(controls_place: DeltaGenerator, sentence_place: DeltaGenerator
         mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
         heads_off, device = controls.heads_off(sizes.n_layers, sizes.n_heads), controls.device()
     with sentence_place:
-        return Settings(controls.sentence(), mask, position, temperature, heads_off, device)
+        return Settings(controls.sentence(), mask, position, temperature, heads_off, device, controls.painted())
 
 
 def words(key: str) -> list[str]:
@@ -103,12 +113,12 @@ def worked_blocks(example: str) -> list[Block]:
         if example == "two sentences" and count > MOST_WORDS:
             notices.append(f"The {name} have {count} words, at most {MOST_WORDS} are used here: the first ones.")
     shown = EXAMPLES[example]
-    reset = sheet.buttons("Reset", [("everything as given", {"reset": list(shown.matrices)}, None)])
+    reset = sheet.buttons("Reset", [("numbers as given", {"reset": list(shown.matrices)}, None)])
     return [sheet.notices(notices), sheet.row([sheet.title(shown.heading, shown.note), reset]), *shown.blocks(now)]
 
 
-def real_blocks(example: str, settings: Settings, at_text: str) -> list[Block]:
-    """A real layer, taken apart."""
+def real_blocks(example: str, settings: Settings, at_text: str) -> tuple[list[Block], Settings]:
+    """A real layer, taken apart, and the settings that could be used."""
     sizes = cached.model_on(settings.device).sizes
     parsed = view.parse_at(at_text, sizes.n_layers, sizes.n_heads)
     at = parsed or view.At.default()
@@ -118,15 +128,13 @@ def real_blocks(example: str, settings: Settings, at_text: str) -> list[Block]:
     notices = [*tell(at=parsed is not None and parsed.fits(found.tokens)), *notices]
     at = st.session_state["shown_at"] = at.on(found.tokens)
     choose = apart.chooser(found, at, sizes.n_layers, sizes.n_heads, cell=example == "a real cell")
-    return [sheet.notices(notices), choose, *REAL[example](found, settings, at)]
+    return [sheet.notices(notices), choose, *REAL[example](found, settings, at)], settings
 
 
 def tell(**usable: bool) -> list[str]:
-    """What the link said and could not be used. It must not stay in it: the next run resets it and says so again."""
+    """What the link said and could not be used; from the next run on the controls have their defaults."""
     notices = links.notices(**usable)
-    if st.session_state["unusable"]:
-        st.session_state["reset"] = st.session_state["unusable"]
-        st.rerun()
+    st.session_state["reset"] = st.session_state["unusable"]
     return notices
 
 

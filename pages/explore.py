@@ -6,7 +6,8 @@ import streamlit as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.kit import cached, controls, layout, links, maps, pins, tables, text, view
+from pages.kit import cached, controls, layout, links, maps, pins, tables, view
+from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Picture, Pinned, Settings
 
@@ -22,7 +23,7 @@ def show() -> None:
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         with stage:
-            asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device)
+            asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device, controls.painted())
             at_text, look_text, pin_text = controls.hidden_texts()
             picture, _, notices = or_last(asked, cached.picture, "The maps below still show")
             notices += picture.run.notices
@@ -40,7 +41,7 @@ def show() -> None:
             )
             maps.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
         with about:
-            show_about(model, picture, at)
+            show_numbers(model, picture, at)
 
 
 def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, view.At] | None:
@@ -56,12 +57,9 @@ def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, vi
     return found, at.on(found.tokens)
 
 
-def show_about(model: Model, picture: Picture, at: view.At) -> None:
+def show_numbers(model: Model, picture: Picture, at: view.At) -> None:
     """How to get these numbers again, and the numbers."""
-    link = f"{(st.context.url or '').rstrip('/')}/?{links.query(links.too_long())}"
-    st.code(link, language=None, wrap_lines=True)
-    facts = text.about(model, picture)
-    st.code("\n".join(f"{name}: {value}" for name, value in facts.items()), language=None, wrap_lines=True)
+    show_about(model, picture.settings)
     settings, name = picture.settings, f"headlight-layer{at.layer}-head{at.head}.csv"
     # the picture is asked for again, so that a button does not keep it in memory
     with st.container(horizontal=True):

@@ -8,7 +8,8 @@ import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
-from pages.kit import cached, canvas, controls, dialects, layout, links, live, parity, sheet, text, view
+from pages.kit import cached, canvas, controls, dialects, layout, links, live, parity, sheet, view
+from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.links import BOUND, DEFAULTS
@@ -29,7 +30,7 @@ def show() -> None:
         at = parsed or view.At.default()
         with rail:
             controls.layer(at, layers)
-            mask = controls.mask()
+            mask = controls.mask(paints=False)
             how = st.segmented_control(
                 "Differences", ["relative", "largest"], default="relative", required=True, key="diff", bind=BOUND
             )
@@ -48,9 +49,7 @@ def show() -> None:
             with top:  # at the top, but known only when every control has been made
                 canvas.sheet("told", [sheet.notices(told + links.notices(at=parsed is not None))])
         with about:
-            st.code(f"{st.context.url}?{links.query(links.too_long())}", language=None, wrap_lines=True)
-            facts = text.about(model, picture)
-            st.code("\n".join(f"{name}: {fact}" for name, fact in facts.items()), language=None, wrap_lines=True)
+            show_about(model, settings)
 
 
 def random_sizes() -> Sizes:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
 from pages.kit import cached, canvas, controls, layout, lessons, links, sheet, steps, traces, view
+from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.limits import MOST_FEATURES
@@ -37,6 +38,7 @@ def show() -> None:
             heads_off = controls.heads_off(layers, heads, why_not(names, "heads", "heads off"))
             device = controls.device()
             controls.large_type()
+            about = st.popover("About this picture", width="stretch")
         with stage:
             asked = Settings(sentence, mask, position, temperature, heads_off, device, controls.painted())
             (shown, unable), _, notices = or_last(
@@ -44,12 +46,22 @@ def show() -> None:
             )
             notices += unable
             tokens = shown[0].tokens
-            notices += links.notices(
-                at=parsed is not None and parsed.fits(tokens), step=steps.usable(step), lesson=lesson in lessons.LESSONS
-            )
+            usable = {
+                "at": parsed is not None and parsed.fits(tokens),
+                "step": steps.usable(step),
+                "f": feature < model.sizes.d_model // heads,
+                "lesson": lesson in lessons.LESSONS,
+            }
+            # a number within its field's ends is the field's business
+            notices += links.notices(**{key: fits for key, fits in usable.items() if key != "f" or not fits})
+            step = step if usable["step"] else str(DEFAULTS["step"])
+            feature = feature if usable["f"] else int(DEFAULTS["f"])
+            lesson = lesson if usable["lesson"] else str(DEFAULTS["lesson"])
             here = at.on(tokens)
             steps.show(shown, here, step, feature, notices, origin=model.origin, chosen=at.row == here.row)
             show_lesson(lesson, shown[0].settings, at)
+        with about:
+            show_about(model, shown[0].settings)
 
 
 def hidden_texts() -> tuple[str, str, int, str]:
@@ -63,9 +75,10 @@ def hidden_texts() -> tuple[str, str, int, str]:
 
 
 def why_not(names: list[str], what: str, in_words: str) -> str:
-    """Why a control has no effect on what is shown, or nothing."""
-    unable = [name for name in names if what not in IMPLEMENTATIONS[name].can]
-    return f"{' and '.join(unable)} cannot do {in_words}." if unable else ""
+    """Why a control has no effect on anything that is shown, or nothing."""
+    if any(what in IMPLEMENTATIONS[name].can for name in names):
+        return ""
+    return f"{' and '.join(names)} cannot do {in_words}."
 
 
 def compute(settings: Settings, layer: int, names: list[str]) -> tuple[list[Traced], list[str]]:
@@ -78,9 +91,8 @@ def compute(settings: Settings, layer: int, names: list[str]) -> tuple[list[Trac
     return shown, notices
 
 
-def show_lesson(asked: str, settings: Settings, at: view.At) -> None:
+def show_lesson(name: str, settings: Settings, at: view.At) -> None:
     """One of the things that go wrong at the reshapes, on the tensors of this very layer."""
-    name = asked if asked in lessons.LESSONS else DEFAULTS["lesson"]
     found = traces.traced(settings, at.layer, "efficient")
     lesson = lessons.LESSONS[name](found, at.head)
     choices = sheet.buttons("Lesson", [(each, {"lesson": each}, each == name) for each in lessons.LESSONS])

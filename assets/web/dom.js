@@ -29,6 +29,16 @@ export function fill(parent, items, make, update) {
   items.forEach((item, index) => update(parent.children[index], item, index));
 }
 
+/** Style sheets for a shadow root, read from beside this file. */
+export const styles = (...names) =>
+  Promise.all(
+    names.map(async (name) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
+      return sheet;
+    }),
+  );
+
 /** Marks a row or column of cells: a frame, or a tick at both ends where a frame would cover what it marks. */
 export function frame(context, x, y, width, height, colour) {
   const thin = Math.min(width, height);

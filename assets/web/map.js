@@ -10,7 +10,7 @@ const LONGEST_LABEL = 12;
 const clip = (token) => (token.length > LONGEST_LABEL ? `${token.slice(0, LONGEST_LABEL - 1)}…` : token);
 
 export class BigMap {
-  /** `act` has pick(i, j) and hover(text | null). */
+  /** `act` has pick(i, j) and hover(text | null, cell | null). */
   constructor(act) {
     this.act = act;
     this.base = h("canvas", { "aria-hidden": "true" });
@@ -19,6 +19,8 @@ export class BigMap {
     this.row = h("div", { role: "row" }, this.cell);
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.row);
     this.active = null;
+    this.roomy = 22; // pixels of a cell that a number fits into
+    this.beside = 0; // pixels to keep free on the right, besides what the labels take
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
@@ -51,10 +53,11 @@ export class BigMap {
     const widest = Math.max(20, ...widths);
     this.left = widest + 12;
     this.top = widest * Math.sin(LEAN) + 16;
-    const right = Math.max(6, widths[n - 1] * Math.cos(LEAN) - 4);
+    const right = Math.max(6, widths[n - 1] * Math.cos(LEAN) - 4) + this.beside;
     const side = Math.max(60, Math.min(room.width - this.left - right, room.height - this.top - 4, 54 * unit * n));
     this.side = side;
     this.step = side / Math.max(1, n);
+    this.right = right;
     const [width, height] = [this.left + side + right, this.top + side + 4];
     this.element.style.width = `${width}px`;
     this.element.style.height = `${height}px`;
@@ -68,7 +71,7 @@ export class BigMap {
 
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;
-    context.drawImage(picture(pooled(cut, side * (window.devicePixelRatio || 1)), shown.theme, shown.scale), this.left, this.top, side, side);
+    context.drawImage(this.image(cut, side * (window.devicePixelRatio || 1)), this.left, this.top, side, side);
     this.drawCells(context, cut, unit);
     this.drawLabels(context, font);
     if (row >= first && row - first < n) {
@@ -81,6 +84,11 @@ export class BigMap {
     const [i, j] = this.active ?? [row, key ?? first];
     this.active = [inside(i), inside(j)];
     this.describe();
+  }
+
+  /** The cells as a picture, pooled where they are smaller than a pixel. */
+  image(cut, room) {
+    return picture(pooled(cut, room), this.shown.theme, this.shown.scale);
   }
 
   /** Lines between cells, hatching on forbidden ones, and the numbers, from float32 only. */
@@ -111,7 +119,7 @@ export class BigMap {
       }
       context.stroke();
     }
-    if (!weights || !shown.whole || step < 22 * unit) return;
+    if (!weights || !shown.whole || step < this.roomy * unit) return;
     const size = Math.min(13 * unit, Math.max(10 * unit, step * 0.4));
     const most = shown.scale === "own" ? cut.bytes.reduce((a, b) => Math.max(a, b), 0) : 255;
     context.font = `${size}px ${inks.mono}`;
@@ -119,13 +127,23 @@ export class BigMap {
     context.textBaseline = "middle";
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
-        const weight = weights[(i + first) * shown.tokens.length + j + first];
-        if (weight < 0.005) continue; // would read .00
-        context.fillStyle = inkOn(cut.bytes[i * n + j], shown.theme, shown.scale, most);
-        const text = weight.toFixed(2);
-        context.fillText(text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1", left + (j + 0.5) * step, top + (i + 0.5) * step);
+        const text = this.written(weights[(i + first) * shown.tokens.length + j + first]);
+        if (!text) continue;
+        context.fillStyle = this.inkOn(cut.bytes[i * n + j], most);
+        context.fillText(text, left + (j + 0.5) * step, top + (i + 0.5) * step);
       }
     }
+  }
+
+  /** The number inside a cell; nothing for what would read .00. */
+  written(weight) {
+    if (weight < 0.005) return "";
+    const text = weight.toFixed(2);
+    return text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1";
+  }
+
+  inkOn(byte, most) {
+    return inkOn(byte, this.shown.theme, this.shown.scale, most);
   }
 
   drawLabels(context, font) {
@@ -177,17 +195,22 @@ export class BigMap {
     return best;
   }
 
-  /** Marks a cell and says its number; drawn on a canvas of its own, so that nothing else is painted again. */
+  /** Marks a cell and says its number. */
   point(at) {
+    this.mark(at);
+    return at && this.shown ? this.act.hover(this.say(at), at) : this.act.hover(null, null);
+  }
+
+  /** Marks a cell on a canvas of its own, so that nothing else is painted again. */
+  mark(at) {
     const context = this.over.getContext("2d");
     context.clearRect(0, 0, this.over.width, this.over.height);
-    if (!at || !this.shown) return this.act.hover(null);
+    if (!at || !this.shown) return;
     const { step, left, top, inks, shown } = this;
     const [x, y] = [left + (at[1] - shown.first) * step, top + (at[0] - shown.first) * step];
     context.lineWidth = 2;
     context.strokeStyle = inks.text;
     context.strokeRect(x, y, Math.max(2, step), Math.max(2, step));
-    return this.act.hover(this.say(at));
   }
 
   say([i, j]) {

@@ -2,17 +2,12 @@
 // (pages/kit/sheet.py). What the visitor edits or presses goes back as numbered events, until the server has heard it.
 
 import { themeOf } from "./colour.js";
-import { h, setAttribute } from "./dom.js";
+import { h, setAttribute, styles } from "./dom.js";
 import { MATRICES } from "./matrix.js";
 import { PLAIN } from "./blocks.js";
 
-const read = async (name) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
-  return sheet;
-};
 // the colours, buttons and notices are those of the map view
-const STYLES = await Promise.all([read("./view.css"), read("./sheet.css")]);
+const STYLES = await styles("./view.css", "./sheet.css");
 const KINDS = { ...PLAIN, ...MATRICES };
 
 export class Sheet {

@@ -3,7 +3,7 @@
 import { fill, h, setAttribute, setText } from "./dom.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
-import { madeFrom, titleOf } from "./steps_words.js";
+import { madeFrom, sourcesOf, titleOf } from "./steps_words.js";
 
 const picture = (name) => h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
 
@@ -14,6 +14,7 @@ export class Side {
     this.parts = {
       title: h("h2"),
       name: h("code"),
+      label: h("p", { class: "label" }),
       axes: h("span", { class: "axes" }),
       where: h("p", { class: "label" }),
       facts: h("dl", { class: "facts" }),
@@ -30,7 +31,7 @@ export class Side {
     this.element = h(
       "section",
       { class: "panel side" },
-      h("header", {}, h("div", { class: "titles" }, p.title, p.name), p.axes),
+      h("header", {}, h("div", { class: "titles" }, p.title, p.name, p.label), p.axes),
       h("div", { class: "source" }, p.where, this.code),
       p.facts,
       p.said,
@@ -43,6 +44,7 @@ export class Side {
     const step = trace.steps[at];
     const p = this.parts;
     setText(p.title, titleOf(step, trace));
+    setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
     drawAxes(p.axes, step);
     this.drawSource(trace.sources[step.source], step);
@@ -62,8 +64,8 @@ export class Side {
     const paired = width > 520 && step.from.length > 0;
     setAttribute(this.element, "data-paired", paired ? "" : null);
     const each = { ...state, theme, colours, width: paired ? (width - 16) / 2 : width };
-    const from = step.from.map((n) => trace.steps[n]);
-    this.drawPictures(p.before, from, "from", { ...each, width: from.length > 1 ? (each.width - 10) / 2 : each.width });
+    const from = sourcesOf(step, trace, state.head);
+    this.drawPictures(p.before, from, "from", { ...each, width: (each.width - 10 * (from.length - 1)) / Math.max(1, from.length) });
     this.drawPictures(p.after, [step], step.from.length ? "to" : "it", each);
     const channel = step.axis("c") >= 0 || step.axis("d") >= 0;
     const column = channel && !(step.axis("i") >= 0 && step.axis("j") >= 0) ? state.feature : (state.key ?? 0);
@@ -71,11 +73,11 @@ export class Side {
   }
 
   drawSource(source, step) {
-    setText(this.parts.where, `${source.where}, lines ${source.first}–${source.first + source.lines.length - 1}: what ran, the marked lines made this${step.maybe.length ? " (lighter: where the condition holds)" : ""}`);
+    setText(this.parts.where, `${source.where}, lines ${source.first}–${source.first + source.lines.length - 1}: what ran; the marked lines made this`);
     setAttribute(this.code, "aria-label", `source of ${step.name}`);
     fill(this.code, source.lines, () => h("li"), (line, text, n) => {
       setText(line, text || " ");
-      const kinds = [step.marked.includes(n) && (step.maybe.includes(n) ? "maybe" : "marked"), /^\s*(trace|head|together|of_head)\(/.test(text) && "record"];
+      const kinds = [step.marked.includes(n) && "marked", /^\s*(trace|head|together|of_head|second_pass\(trace\))\(/.test(text) && "record"];
       setAttribute(line, "class", kinds.filter(Boolean).join(" ") || null);
       setAttribute(line, "aria-current", step.marked.includes(n) ? "true" : null);
     });

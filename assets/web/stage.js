@@ -7,8 +7,9 @@ import { HeadsGrid } from "./heads.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
 import { trimmed } from "./packets.js";
+import { forbids } from "./painted.js";
 import { fillTable } from "./table.js";
-import { forbids, number, quoted, ranked, story, total } from "./words.js";
+import { number, quoted, ranked, story, total } from "./words.js";
 
 const NARROW = 640; // pixels; below, one column with the map first
 
@@ -259,7 +260,7 @@ export class View {
     setText(p.sizes.children[1], `${maps.n} keys`);
     this.big.element.hidden = look.table;
     p.table.hidden = !look.table;
-    const forbidden = forbids(matching ? focus.mask : "none");
+    const forbidden = forbids(matching ? focus.forbidden : [""], at.head, maps.n);
     if (look.table) {
       fillTable(p.table, maps.tokens, this.weights, at.row, first, last, forbidden);
     } else {
@@ -300,7 +301,7 @@ export class View {
     this.pinned.element.hidden = look.table;
     p.pinTable.hidden = !look.table;
     const cut = look.nospecials ? 1 : 0;
-    const forbidden = forbids(pin.mask);
+    const forbidden = forbids(pin.forbidden, where.head, pin.tokens.length);
     if (look.table) {
       fillTable(p.pinTable, pin.tokens, pinWeights, where.row, cut, cut, forbidden);
       return;

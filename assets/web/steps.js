@@ -2,7 +2,7 @@
 // `steps` is mounted where it is seen; each `trace` has no picture of its own and hands its tensors to the view.
 
 import { inks, themeOf } from "./colour.js";
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { fill, h, setAttribute, setText, styles } from "./dom.js";
 import { button } from "./elements.js";
 import { Side, drawAxes } from "./side.js";
 import { madeFrom, titleOf } from "./steps_words.js";
@@ -11,12 +11,7 @@ import { unpackTrace } from "./tensor.js";
 const NARROW = 640; // pixels; below, one column with the step first
 const BEAT = 1600; // ms a step while playing
 
-const read = async (name) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
-  return sheet;
-};
-const STYLES = await Promise.all([read("./view.css"), read("./steps.css")]);
+const STYLES = await styles("./view.css", "./steps.css");
 
 class StepView {
   constructor(root) {

@@ -20,7 +20,7 @@ const TITLES = {
 };
 const ENDINGS = {
   project: (of) => `Project to ${of}`,
-  view: (of, { heads, dHead }) => `Read ${heads * dHead} channels as ${heads} × ${dHead}`,
+  view: (of, { heads, dHead }, step) => `Read ${step.sizes.slice(2).reduce((a, b) => a * b)} channels as ${step.sizes.length > 4 ? "3 × " : ""}${heads} × ${dHead}`,
   transpose: () => "Heads before tokens",
 };
 
@@ -28,7 +28,13 @@ export function titleOf(step, trace) {
   if (TITLES[step.name]) return TITLES[step.name]();
   const [base, ending] = step.name.split(".");
   if (step.onlyHead !== null) return `${TITLES[base]().split(",")[0]} of head ${step.onlyHead}`;
-  return ENDINGS[ending](OF[base] ?? base, trace);
+  return ENDINGS[ending](OF[base] ?? base, trace, step);
+}
+
+/** The steps that this one was made from; of the heads' own steps the one of the head in focus. */
+export function sourcesOf(step, trace, head) {
+  const from = step.from.map((n) => trace.steps[n]);
+  return from.filter(({ onlyHead }) => onlyHead === null || step.onlyHead !== null || onlyHead === head);
 }
 
 /** One sentence: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
@@ -37,6 +43,9 @@ export function madeFrom(step, trace) {
   const names = from.map(({ name }) => name).join(" and ");
   if (!from.length) return `${step.count.toLocaleString("en")} numbers come in.`;
   const [one] = from;
+  if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
+    return step.name === "joined" ? `The ${from.length} heads' own tensors, one beside the other.` : `The ${from.length} heads' own tensors, stacked for the record alone: the pass itself has no such tensor.`;
+  }
   if (step.view) {
     const same = step.sizes.join() === one.sizes.join() && step.strides.join() === one.strides.join() && step.offset === one.offset;
     if (same) return `Nothing happened here: this is ${names} itself.`;

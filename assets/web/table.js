@@ -7,7 +7,8 @@ const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and t
 
 const cell = (tag, text, props = {}) => h(tag, props, text);
 
-export function fillTable(parent, tokens, weights, row, first, last, forbids) {
+/** `what` the numbers are and how to `write` them; a row that is listed is sorted by size. */
+export function fillTable(parent, tokens, weights, row, first, last, forbids, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
   const kind = weights && `${tokens.join("\0")} ${row} ${first}${last}`;
   if (parent.shown === weights && parent.kind === kind) return;
   Object.assign(parent, { shown: weights, kind });
@@ -17,7 +18,7 @@ export function fillTable(parent, tokens, weights, row, first, last, forbids) {
   }
   const n = tokens.length;
   const shown = [...tokens.keys()].slice(first, n - last);
-  const written = (i, j) => (forbids(i, j) ? "—" : weights[i * n + j].toFixed(4));
+  const written = (i, j) => (forbids(i, j) ? "—" : write(weights[i * n + j]));
   if (n <= WHOLE_UP_TO) {
     const head = h("tr", {}, cell("td", "query ↓ key →"), ...shown.map((j) => cell("th", tokens[j], { scope: "col" })));
     const body = shown.map((i) =>
@@ -26,8 +27,8 @@ export function fillTable(parent, tokens, weights, row, first, last, forbids) {
     parent.replaceChildren(h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
   } else {
     const own = weights.subarray(row * n, (row + 1) * n);
-    const head = h("tr", {}, cell("th", "position"), cell("th", "key"), cell("th", `weight from ${tokens[row]}`));
-    const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
+    const head = h("tr", {}, cell("th", "position"), cell("th", "key"), cell("th", `${what} from ${tokens[row]}`));
+    const listed = ranked(own.map(Math.abs)).filter(([j]) => j >= first && j < n - last);
     const body = listed.map(([j]) => h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), cell("td", written(row, j))));
     const note = h("p", {}, `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`);
     parent.replaceChildren(note, h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));

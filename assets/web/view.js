@@ -1,11 +1,11 @@
 // The map view: takes both messages in, keeps what the visitor looks at, draws, and tells the server.
 // `maps` is mounted where it is seen; `focus` has no picture of its own and hands its message to the view.
 
+import { styles } from "./dom.js";
 import { unpackFocus, unpackMaps } from "./packets.js";
 import { View } from "./stage.js";
 
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(await (await fetch(new URL("./view.css", import.meta.url))).text());
+const STYLES = await styles("./view.css");
 
 const views = new WeakMap();
 let view = null; // the one that is on the page
@@ -13,7 +13,7 @@ let latest = null; // a focus that came before its view
 
 export function maps({ data, parentElement, setTriggerValue }) {
   if (!views.has(parentElement)) {
-    parentElement.adoptedStyleSheets = [sheet];
+    parentElement.adoptedStyleSheets = STYLES;
     views.set(parentElement, new View(parentElement));
   }
   view = views.get(parentElement);

@@ -36,10 +36,3 @@ export function story(tokens, row, weights) {
     ],
   ];
 }
-
-/** Which cells the mask of the picture forbids, from its written form; none, causal and window are what the page offers. */
-export function forbids(mask) {
-  if (mask === "causal") return (i, j) => j > i;
-  const width = /^window:(\d+)$/.exec(mask);
-  return width ? (i, j) => Math.abs(i - j) >= Number(width[1]) : () => false;
-}

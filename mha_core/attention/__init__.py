@@ -27,15 +27,22 @@ __all__ = [
     "split_heads",
 ]
 
-IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = {
-    "naive": NaiveAttention,
-    "efficient": EfficientAttention,
-    "fused": FusedAttention,
-    "einsum": EinsumAttention,
-    "sequence_first": SequenceFirstAttention,
-    "sdpa": SdpaAttention,
-    "torch": TorchAttention,
-}
+
+class _Implementations(dict[str, type[AttentionLayer]]):
+    def __missing__(self, name: str) -> type[AttentionLayer]:
+        raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(self)}")
+
+
+IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = _Implementations(
+    naive=NaiveAttention,
+    efficient=EfficientAttention,
+    fused=FusedAttention,
+    einsum=EinsumAttention,
+    sequence_first=SequenceFirstAttention,
+    sdpa=SdpaAttention,
+    torch=TorchAttention,
+)
+"""By name; an unknown one raises `errors.Unsupported`."""
 
 MultiHeadAttention = FusedAttention
 
@@ -46,10 +53,8 @@ def respelled(layer: AttentionLayer, name: str) -> AttentionLayer:
     Raises:
         Unsupported: no implementation has that name.
     """
-    if name not in IMPLEMENTATIONS:
-        raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(IMPLEMENTATIONS)}")
-    weights = layer.save()
+    kind, weights = IMPLEMENTATIONS[name], layer.save()
     with torch.device("meta"):  # no random numbers for weights that are replaced at once
-        twin = IMPLEMENTATIONS[name](layer.d_model, layer.n_heads, bias=layer.bias, out_bias=layer.out_bias)
+        twin = kind(layer.d_model, layer.n_heads, bias=layer.bias, out_bias=layer.out_bias)
     twin = twin.to(weights.q.dtype).to_empty(device=weights.q.device)
     return twin.load(weights).eval().requires_grad_(False)

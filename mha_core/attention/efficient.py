@@ -43,7 +43,7 @@ class EfficientAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         q = self._project("q", self.query, query, "i", trace)
         k = self._project("k", self.key, key, "j", trace)
         v = self._project("v", self.value, value, "j", trace)
@@ -57,12 +57,12 @@ class EfficientAttention(AttentionLayer):
         scores = scores / math.sqrt(self.d_head)
         bias = position.bias(q, k.shape[2])
         scores = (scores if bias is None else scores + bias) / temperature
-        trace("scores", scores, "b h i j", "q kᵀ / √d_head")
+        trace("scores", scores, "b h i j", "(q kᵀ / √d_head + bias) / temperature")
         weights = softmax_over_keys(scores, allow, trace)
         mixed = F.dropout(weights, self.dropout, self.training) @ v
         if heads is not None:
             mixed = mixed * heads[:, None, None]
-        trace("mixed", mixed, "b h i d", "weights · v")
+        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
         mixed = mixed.transpose(1, 2)
         trace("mixed.transpose", mixed, "b i h d", "mixed.transpose(1, 2)")

@@ -53,7 +53,7 @@ class EinsumAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         q = torch.einsum("bic,hdc->bhid", query, self.query)
         k = torch.einsum("bjc,hdc->bhjd", key, self.key)
         v = torch.einsum("bjc,hdc->bhjd", value, self.value)
@@ -67,12 +67,12 @@ class EinsumAttention(AttentionLayer):
         scores = torch.einsum("bhid,bhjd->bhij", q, k) / math.sqrt(self.d_head)
         bias = position.bias(q, k.shape[2])
         scores = (scores if bias is None else scores + bias) / temperature
-        trace("scores", scores, "b h i j", "einsum('bhid,bhjd->bhij', q, k) / √d_head")
+        trace("scores", scores, "b h i j", "(einsum('bhid,bhjd->bhij', q, k) / √d_head + bias) / temperature")
         weights = softmax_over_keys(scores, allow, trace)
         mixed = torch.einsum("bhij,bhjd->bhid", F.dropout(weights, self.dropout, self.training), v)
         if heads is not None:
             mixed = mixed * heads[:, None, None]
-        trace("mixed", mixed, "b h i d", "einsum('bhij,bhjd->bhid', weights, v)")
+        trace("mixed", mixed, "b h i d", "einsum('bhij,bhjd->bhid', weights, v), 0 for a head that is off")
 
         joined = torch.einsum("bhid->bihd", mixed).flatten(2)
         trace("joined", joined, "b i c", "einsum('bhid->bihd', mixed).flatten(2)")

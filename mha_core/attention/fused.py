@@ -23,8 +23,8 @@ class FusedAttention(AttentionLayer):
     """Multi-head attention with one input projection. See `AttentionLayer` for arguments, shapes and errors.
 
     Without bias and trace the middle is, the same up to rounding, torch's scaled_dot_product_attention when no maps are
-    wanted, and `with_own_backward` when maps and gradients are. The explicit product follows transformers' order of
-    operations, which makes its maps and ours equal to the bit.
+    wanted, and `with_own_backward`, which can be differentiated once, when maps and gradients are. The explicit product
+    follows transformers' order of operations, which makes its maps and ours equal to the bit.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class FusedAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         q, k, v = self._project(query, key, value, trace)
         q, k = position.rotate(q, k)
         trace("q", q, "b h i d", "one query a token and head")
@@ -62,7 +62,7 @@ class FusedAttention(AttentionLayer):
             scores = (q @ k.mT).mul_(scale)
             if bias is not None:
                 scores = scores + bias / temperature
-            trace("scores", scores, "b h i j", "q kᵀ / √d_head")
+            trace("scores", scores, "b h i j", "(q kᵀ / √d_head + bias) / temperature")
             weights = softmax_over_keys(scores, allow, trace)
             mixed = F.dropout(weights, dropout) @ v if dropout else weights @ v
         elif need_weights:
@@ -71,7 +71,7 @@ class FusedAttention(AttentionLayer):
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allow, dropout_p=dropout, scale=scale)
         if heads is not None:
             mixed = mixed * heads[:, None, None]
-        trace("mixed", mixed, "b h i d", "weights · v")
+        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
         joined = mixed.transpose(1, 2).flatten(2)
         trace("joined", joined, "b i c", "mixed.transpose(1, 2).flatten(2)")

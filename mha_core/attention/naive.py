@@ -48,7 +48,7 @@ class NaiveAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         q = _project("q", self.query, query, "i", trace)
         k = _project("k", self.key, key, "j", trace)
         v = _project("v", self.value, value, "j", trace)
@@ -64,13 +64,13 @@ class NaiveAttention(AttentionLayer):
             head = of_head(trace, n)
             scores = q[n] @ k[n].transpose(1, 2) / math.sqrt(self.d_head)
             scores = (scores if bias is None else scores + bias[:, n]) / temperature
-            head("scores", scores, "b i j", "q kᵀ / √d_head")
+            head("scores", scores, "b i j", "(q kᵀ / √d_head + bias) / temperature")
             all_scores.append(scores)
             weights.append(softmax_over_keys(scores, _of_head(allow, n), head, "b i j"))
             mixed.append(F.dropout(weights[n], self.dropout, self.training) @ v[n])
             if heads is not None:
                 mixed[n] = mixed[n] * heads[n]
-            head("mixed", mixed[n], "b i d", "weights · v")
+            head("mixed", mixed[n], "b i d", "weights · v, 0 for a head that is off")
         if trace is not no_trace:
             together(trace, "scores", all_scores, "b h i j", "the heads' scores, stacked")
             softmax_over_keys(torch.stack(all_scores, dim=1), allow, trace)

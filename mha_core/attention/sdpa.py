@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..positions.base import Position
-from ..trace import Tracer, no_trace
+from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, add_once
 from .functional import softmax_over_keys, split_heads
 from .weights import Weights, from_linears, into_linears
@@ -48,7 +48,7 @@ class SdpaAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         q, k, v = (
             split_heads(linear(x), self.n_heads).transpose(1, 2)
             for linear, x in ((self.query, query), (self.key, key), (self.value, value))
@@ -65,15 +65,15 @@ class SdpaAttention(AttentionLayer):
         if need_weights or trace is not no_trace:
             scores = q @ k.mT * scale
             scores = scores if bias is None else scores + bias
-            trace("scores", scores, "b h i j", "second pass: q kᵀ / √d_head; the kernel shows no scores")
-            weights = softmax_over_keys(scores, allow, trace)
+            second_pass(trace)("scores", scores, "b h i j", "(q kᵀ / √d_head + bias) / temperature")
+            weights = softmax_over_keys(scores, allow, second_pass(trace))
         dropout = self.dropout if self.training else 0.0
         mixed = F.scaled_dot_product_attention(q, k, v, _as_one(allow, bias), dropout_p=dropout, scale=scale)
         if bias is not None and allow is not None:
             mixed = mixed.masked_fill(~allow.any(dim=-1, keepdim=True), 0.0)
         if heads is not None:
             mixed = mixed * heads[:, None, None]
-        trace("mixed", mixed, "b h i d", "F.scaled_dot_product_attention(q, k, v, …)")
+        trace("mixed", mixed, "b h i d", "F.scaled_dot_product_attention(q, k, v, …), 0 for a head that is off")
 
         joined = mixed.transpose(1, 2).flatten(2)
         trace("joined", joined, "b i c", "mixed.transpose(1, 2).flatten(2)")

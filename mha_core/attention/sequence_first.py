@@ -63,7 +63,7 @@ class SequenceFirstAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         trace("x.transpose", query, "i b c", "x.transpose(0, 1), time first")
         mask = None if allow is None else allow[:, 0].permute(1, 2, 0)
@@ -104,13 +104,13 @@ class SequenceFirstAttention(AttentionLayer):
         scores = self.scores(q, k) * (1 / math.sqrt(self.d_head))
         bias = None if position is None else position.bias(q.permute(1, 2, 0, 3), k.shape[0])
         scores = (scores if bias is None else scores + bias.permute(2, 3, 0, 1)) / temperature
-        trace("scores", scores, "i j b h", "einsum('ibhd,jbhd->ijbh', q, k) / √d_head")
+        trace("scores", scores, "i j b h", "(einsum('ibhd,jbhd->ijbh', q, k) / √d_head + bias) / temperature")
         allow = None if mask is None else self.prepare_mask(mask, q.shape[0], k.shape[0], q.shape[1])
         weights = softmax_over_keys(scores, allow, trace, "i j b h", dim=1)
         mixed = torch.einsum("ijbh,jbhd->ibhd", F.dropout(weights, self.dropout, self.training), v)
         if heads is not None:
             mixed = mixed * heads[:, None]
-        trace("mixed", mixed, "i b h d", "einsum('ijbh,jbhd->ibhd', weights, v)")
+        trace("mixed", mixed, "i b h d", "einsum('ijbh,jbhd->ibhd', weights, v), 0 for a head that is off")
 
         joined = mixed.reshape(*mixed.shape[:2], self.d_model)
         trace("joined", joined, "i b c", "mixed.reshape(i, b, d_model)")

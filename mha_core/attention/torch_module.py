@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from ..errors import Unsupported
 from ..positions.base import Position
-from ..trace import Tracer, no_trace
+from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, add_once
 from .functional import softmax_over_keys, split_heads
 from .weights import Weights, copy_of
@@ -58,7 +58,7 @@ class TorchAttention(AttentionLayer):
         trace: Tracer,
     ) -> tuple[Tensor, Tensor | None]:
         query, key, value = add_once(position, query, key, value)
-        trace("x", query, "b i c", "query, with the added position")
+        trace("x", query, "b i c", "position.add(query)")
         empty = None if allow is None else ~allow.any(dim=-1, keepdim=True)
         blocked = None if allow is None or empty is None else self._blocked(allow, empty, len(query))
         own_maps = need_weights and not (self.training and self.dropout)
@@ -70,7 +70,7 @@ class TorchAttention(AttentionLayer):
             out = torch.where(empty.all(dim=1), 0.0 if bias is None else bias, out)
             weights = None if weights is None else weights.masked_fill(empty, 0.0)
         if trace is not no_trace or (need_weights and weights is None):
-            explicit = self._second_pass(query, key, value, allow, trace)
+            explicit = self._second_pass(query, key, value, allow, second_pass(trace))
             weights = explicit if weights is None else weights
         trace("out", out, "b i c", "nn.MultiheadAttention(x, x, x)")
         return out, weights if need_weights else None
@@ -97,15 +97,15 @@ class TorchAttention(AttentionLayer):
             split_heads(F.linear(x, weight, bias), self.n_heads).transpose(1, 2)
             for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
         )
-        trace("q", q, "b h i d", "second pass: torch shows no queries")
-        trace("k", k, "b h j d", "second pass: torch shows no keys")
-        trace("v", v, "b h j d", "second pass: torch shows no values")
+        trace("q", q, "b h i d", "one vector a token and head; torch shows no queries")
+        trace("k", k, "b h j d", "one vector a token and head; torch shows no keys")
+        trace("v", v, "b h j d", "one vector a token and head; torch shows no values")
         scores = q @ k.mT / math.sqrt(self.d_head)
-        trace("scores", scores, "b h i j", "second pass: q kᵀ / √d_head")
+        trace("scores", scores, "b h i j", "q kᵀ / √d_head")
         maps = softmax_over_keys(scores, allow, trace)
         mixed = maps @ v
-        trace("mixed", mixed, "b h i d", "second pass: weights · v")
-        trace("joined", mixed.transpose(1, 2).flatten(2), "b i c", "second pass: the heads joined")
+        trace("mixed", mixed, "b h i d", "weights · v")
+        trace("joined", mixed.transpose(1, 2).flatten(2), "b i c", "mixed.transpose(1, 2).flatten(2)")
         return maps
 
     def load(self, weights: Weights) -> Self:

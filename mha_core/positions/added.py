@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import PositionError
-from .base import Position
+from .base import Position, random_table
 
 __all__ = ["Learned", "Sinusoidal", "sinusoids"]
 
@@ -19,8 +19,8 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
     Channel 2 m is sin(p / 10000^(2 m / d_model)), channel 2 m + 1 the cosine of the same angle, for position p from 0.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    position = torch.arange(length, dtype=torch.float64, device="cpu")[:, None]
+    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu") / d_model)
     angle = position * frequency
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
 
@@ -58,16 +58,15 @@ class Learned(Position):
         d_model: width.
         max_len: number of positions; beyond it there is nothing to add.
         std: spread of the random start.
+        generator: draws the start; default torch's own.
 
     Raises:
         PositionError: (in `add`) a sequence longer than max_len.
     """
 
-    def __init__(self, d_model: int, max_len: int, std: float = 0.02) -> None:
+    def __init__(self, d_model: int, max_len: int, std: float = 0.02, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.empty(max_len, d_model))
-        if not self.table.is_meta:  # there a draw would import torch's compiler, for nothing
-            nn.init.normal_(self.table, std=std)
+        self.table = random_table(max_len, d_model, std, generator)
 
     def add(self, x: Tensor) -> Tensor:
         max_len, d_model = self.table.shape

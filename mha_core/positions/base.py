@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from ..errors import PositionError
 
-__all__ = ["InLayers", "Nothing", "Position", "Together"]
+__all__ = ["InLayers", "Nothing", "Position", "Together", "random_table"]
 
 
 class Position(nn.Module):
@@ -85,3 +86,11 @@ class Together(Position):
     @property
     def acts(self) -> frozenset[str]:
         return self.a.acts | self.b.acts
+
+
+def random_table(rows: int, columns: int, std: float, generator: torch.Generator | None) -> nn.Parameter:
+    """A parameter (rows, columns) with a normal start; the generator, on the CPU, makes it the same each time."""
+    table = nn.Parameter(torch.empty(rows, columns))
+    if not table.is_meta:  # there a draw would import torch's compiler, for nothing
+        nn.init.normal_(table, std=std, generator=generator)
+    return table

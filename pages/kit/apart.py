@@ -179,10 +179,14 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
         ["position bias", number(cell.bias, 6) if cell.bias else "0", kind],
         ["÷ temperature", number(cell.score, 6), f"{sum_} / {settings.temperature:g}"],
         ["mask", number(shown, 6), "allowed: the score stays" if cell.allowed else "forbidden: the score becomes −∞"],
-        ["row's largest", number(cell.largest if allowed else math.nan, 6), f"score of {allowed} allowed keys of {n}"],
+        [
+            "row's largest",
+            number(cell.largest if allowed else math.nan, 6),
+            f"the largest score of the {allowed} of {n} keys that are allowed",
+        ],
         ["− largest", number(shown - cell.largest, 6), "so that exp cannot overflow; the weights stay the same"],
         ["exp", number(cell.exp, 6), f"exp({number(shown - cell.largest, 6)})"],
-        ["row sum", number(cell.total, 6), f"of exp over the {allowed} allowed keys"],
+        ["row sum", number(cell.total, 6), f"of exp, over {allowed} of {n} keys"],
         [
             "weight",
             f"{cell.weight:.9f}",

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 import time
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
@@ -15,6 +15,7 @@ from mha_core import Model, Run, compare, load_model
 from mha_core.errors import HeadlightError
 from mha_core.timing import prepare_profiler
 
+from . import painted
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
 
@@ -27,6 +28,7 @@ __all__ = [
     "Pinned",
     "Settings",
     "difference_to_transformers",
+    "mask_of",
     "model_on",
     "packed",
     "picture",
@@ -61,6 +63,7 @@ class Settings:
         temperature: divides the scores.
         heads_off: sorted (layer, head) pairs, counted from 0.
         device: as in `mha_core.device.pick`.
+        painted: cells of the mask that are turned round, as in `kit.painted`.
     """
 
     text: str
@@ -69,6 +72,12 @@ class Settings:
     temperature: float = 1.0
     heads_off: tuple[tuple[int, int], ...] = ()
     device: str = "auto"
+    painted: str = ""
+
+    @property
+    def unpainted(self) -> Settings:
+        """The same with the mask's rule alone."""
+        return replace(self, painted="")
 
     @property
     def untouched(self) -> Settings:
@@ -132,6 +141,13 @@ def model_on(device: str) -> Model:
         return _models[device]
 
 
+def mask_of(settings: Settings, model: Model) -> str | Tensor:
+    """The mask as `Model.run` takes it: the rule, or with painted cells the tensor of both."""
+    if not settings.painted:
+        return settings.mask
+    return painted.allowed(settings.mask, settings.painted, painted.tokens_of(settings.painted), model.sizes.n_heads)
+
+
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     with _cache_lock:
@@ -143,7 +159,7 @@ def picture(settings: Settings) -> Picture:
         start = time.perf_counter()
         run = model.run(
             settings.text,
-            mask=settings.mask,
+            mask=mask_of(settings, model),
             position=settings.position,
             heads_off=settings.heads_off,
             temperature=settings.temperature,

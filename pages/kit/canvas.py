@@ -1,4 +1,4 @@
-"""The Python side of the browser's components: the house, the map view, the step view and sheets."""
+"""The Python side of the browser's components: the house, the views of maps, steps and pairs, and sheets."""
 
 from __future__ import annotations
 
@@ -11,23 +11,51 @@ import streamlit as st
 from .sheet import Block
 from .web import PREFIX, one_line
 
-__all__ = ["MAPS_KEY", "STEPS_KEY", "house", "map_view", "sheet", "step_view", "take_event"]
+__all__ = [
+    "HEADS_KEY",
+    "MAPS_KEY",
+    "MASKS_KEY",
+    "PAIR_KEY",
+    "STEPS_KEY",
+    "head_bars",
+    "house",
+    "manners",
+    "map_view",
+    "mask_view",
+    "pair_view",
+    "sheet",
+    "step_view",
+    "take_event",
+]
 
+HEADS_KEY = "head_bars"
 MAPS_KEY = "maps"
+MASKS_KEY = "painter"
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
+PAIR_KEY = "pair"
 STEPS_KEY = "steps"
 
 _house = st.components.v2.component("headlight_house", js=one_line("house.js"), isolate_styles=False)
+_manners = st.components.v2.component("headlight_manners", js=one_line("house.js", "manners"))
 _maps = st.components.v2.component("headlight_maps", js=one_line("view.js", "maps"))
 _focus = st.components.v2.component("headlight_focus", js=one_line("view.js", "focus"))
 _steps = st.components.v2.component("headlight_steps", js=one_line("steps.js", "steps"))
 _trace = st.components.v2.component("headlight_trace", js=one_line("steps.js", "trace"))
+_pair = st.components.v2.component("headlight_pair", js=one_line("pair.js"))
+_heads = st.components.v2.component("headlight_heads", js=one_line("head_bars.js"))
+_masks = st.components.v2.component("headlight_masks", js=one_line("painter.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house(*, large: bool) -> None:
-    """Brand, theme switch, style sheet and type size of every page."""
-    _house(key="house", data={"css": f"{PREFIX}/house.css", "large": large})
+def house() -> None:
+    """Brand, theme switch and style sheet of every page."""
+    _house(key="house", data={"css": f"{PREFIX}/house.css"})
+
+
+def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
+    """The type size, and which keys must leave the address: what is known only when a page has been made."""
+    with st.container(key="manners_carrier"):
+        _manners(key="manners", data={"large": large, "unusable": list(unusable)})
 
 
 def map_view(maps: bytes, focus: bytes, on_act: Callable[[], None]) -> None:
@@ -47,6 +75,21 @@ def step_view(traces: Sequence[bytes], state: dict[str, Any], on_act: Callable[[
         for number, packed in enumerate(traces):
             _trace(key=f"trace{number}", data=packed)
     _steps(key=STEPS_KEY, data=state, on_act_change=on_act)
+
+
+def pair_view(packed: bytes, on_act: Callable[[], None]) -> None:
+    """Draws two packed maps and their difference (`packing.pack_focus`); `on_act` as in `map_view`."""
+    _pair(key=PAIR_KEY, data=packed, on_act_change=on_act)
+
+
+def head_bars(state: dict[str, Any], on_act: Callable[[], None]) -> None:
+    """Draws a bar for every head; `on_act` is called when the visitor chose one."""
+    _heads(key=HEADS_KEY, data=state, on_act_change=on_act)
+
+
+def mask_view(packed: bytes, on_act: Callable[[], None]) -> None:
+    """Draws a mask and two packed maps (`packing.pack_focus`); `on_act` as in `map_view`."""
+    _masks(key=MASKS_KEY, data=packed, on_act_change=on_act)
 
 
 def take_event(view: str) -> dict[str, Any]:

@@ -12,9 +12,12 @@ from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
-from .limits import LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
+from . import cached, rules
+from . import painted as painting
+from .limits import LONGEST_RULE, LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
 from .links import BOUND, DEFAULTS, bound_if_short
 from .presets import PRESETS
+from .text import position_note
 from .view import At, parse_at, parse_heads, parse_look
 
 __all__ = [
@@ -27,7 +30,9 @@ __all__ = [
     "large_type",
     "layer",
     "mask",
+    "painted",
     "position",
+    "say",
     "sentence",
     "take_over",
     "temperature",
@@ -38,7 +43,27 @@ __all__ = [
 text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]
 
 
+# The kinds of masks, each with the numbers that it takes: key in the link -> label.
+MASKS: dict[str, dict[str, str]] = {
+    "none": {},
+    "causal": {},
+    "window": {"w": "Window width: keys fewer than this many steps away"},
+    "prefix": {"first": "First keys that are free for all"},
+    "sinks": {"first": "First keys, the only ones allowed"},
+    "dilated": {"w": "Neighbours to each side, itself included", "gap": "Steps from one to the next"},
+    "combination": {},
+    "painted": {},
+}
+WRITTEN_FORMS = (
+    "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5 (a new document begins at token 5)."
+)
+
 # A page that compares two settings has the controls of each twice: `side` is added to their keys.
+
+
+def _of(side: str) -> str:
+    """What a label adds on the second side, so that no two controls have one name."""
+    return ", right" if side else ""
 
 
 def sentence() -> str:
@@ -54,30 +79,84 @@ def sentence() -> str:
     )
 
 
-def mask(side: str = "") -> str:
-    """Mask, in written form; a window brings its width."""
-    key, width_key = f"mask{side}", f"w{side}"
-    kind = st.segmented_control(
-        "Mask", ["none", "causal", "window"], default="none", required=True, key=key, bind=BOUND
+def mask(side: str = "", *, paints: bool = True) -> str:
+    """Mask, in written form; each kind brings the numbers or the rule that it needs. `painted` says what is painted.
+
+    `paints`: the page uses painted cells; otherwise it is said that they are left out.
+    """
+    kind = str(
+        st.segmented_control(
+            f"Mask{_of(side)}", list(MASKS), default="none", required=True, key=f"mask{side}", bind=BOUND
+        )
+        or "none"
     )
-    if kind != "window":
-        return str(kind or "none")
-    label, default = "Window width: keys fewer than this many steps away", DEFAULTS[width_key]
-    width = st.number_input(label, 1, WIDEST_WINDOW, default, key=width_key, bind=BOUND)
-    return f"window:{width or default}"
+    # all of these stay mounted, so that the link keeps them
+    rule = _rule("Rules joined by & (and), | (or), ! (not)", "rule", side, seen=kind == "combination")
+    beneath = _rule("Painted on the rule", "on", side, seen=kind == "painted")
+    with st.container(key=f"unseen_p{side}"):
+        st.text_input("p", DEFAULTS["p"], key=f"p{side}", bind=BOUND)
+    if kind == "painted" and not paints:
+        st.caption("Painted cells belong to one sentence and are left out on this page: only the rule is used.")
+    if kind in ("combination", "painted"):
+        return _usable_or_last(*(rule, "rule") if kind == "combination" else (beneath, "on"), side)
+    labels = MASKS[kind]
+    return ":".join([kind, *(str(_number(label, f"{key}{side}")) for key, label in labels.items())])
+
+
+def _number(label: str, key: str) -> int:
+    """One of the numbers of a rule."""
+    return int(st.number_input(label, 1, WIDEST_WINDOW, DEFAULTS[key], key=key, bind=BOUND) or DEFAULTS[key])
+
+
+def _rule(label: str, key: str, side: str, *, seen: bool) -> str:
+    """A field for a rule in written form."""
+    with st.container(key=f"{'seen' if seen else 'unseen'}_{key}{side}"):
+        return str(st.text_input(label, DEFAULTS[key], key=f"{key}{side}", bind=BOUND, help=WRITTEN_FORMS))
+
+
+def _usable_or_last(text: str, key: str, side: str) -> str:
+    """The rule that was typed; while it cannot be read, the last one that could, and a sentence for the page."""
+    last = f"last_{key}{side}"
+    if not rules.usable(text):
+        used = st.session_state.get(last, DEFAULTS[key])
+        said = f"This is no rule of at most {LONGEST_RULE} characters and numbers below 1,000; “{used}” is still used."
+        say(f"{said} {WRITTEN_FORMS}", side)
+        return str(used)
+    st.session_state[last] = rules.plain(text)
+    return rules.plain(text)
+
+
+def painted(side: str = "") -> str:
+    """The painted cells that are switched on by `mask`, in their one spelling; "" for none."""
+    text = str(st.session_state.get(f"p{side}", ""))
+    if st.session_state.get(f"mask{side}") != "painted" or not text:
+        return ""
+    found = painting.usable(text, cached.model_on("auto").sizes.n_heads)
+    if found is None:
+        say("What this link has painted cannot be read, so nothing is painted.", side)
+    return found or ""
+
+
+def say(sentence: str, side: str = "") -> None:
+    """Leaves a sentence for `asked.or_last`; of two masks the page says whose it is."""
+    whose = " The mask of the right side:" if side else ""
+    st.session_state.setdefault("said_of_masks", []).append(f"{whose} {sentence}".strip())
 
 
 def position(side: str = "") -> str:
     """Positional encoding, as `Model.run` takes it."""
     names = list(POSITIONS)
-    chosen = st.selectbox("Position encoding", names, names.index(DEFAULTS[f"pos{side}"]), key=f"pos{side}", bind=BOUND)
+    label, default = f"Position encoding{_of(side)}", names.index(DEFAULTS[f"pos{side}"])
+    chosen = st.selectbox(label, names, default, key=f"pos{side}", bind=BOUND)
+    if chosen != DEFAULTS["pos"]:
+        st.caption(position_note(POSITIONS[chosen], cached.model_on("auto")))
     return POSITIONS[chosen]
 
 
 def temperature(why_not: str = "", side: str = "") -> float:
     """Softmax temperature; greyed with a reason where it would have no effect."""
     chosen = st.slider(
-        "Softmax temperature",
+        f"Softmax temperature{_of(side)}",
         *TEMPERATURES,
         1.0,
         0.1,
@@ -112,9 +191,8 @@ def heads_off(layers: int, heads: int, why_not: str = "", side: str = "") -> tup
     """Heads switched off in the model, as sorted (layer, head) pairs."""
     st.session_state["sizes"] = (layers, heads)
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
-    chosen = st.multiselect(
-        "Heads off", names, key=f"off{side}", bind=BOUND, placeholder="all on", help=why_not or None
-    )
+    label = f"Heads off{_of(side)}"
+    chosen = st.multiselect(label, names, key=f"off{side}", bind=BOUND, placeholder="all on", help=why_not or None)
     if why_not:
         st.caption(why_not)
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))

@@ -17,7 +17,7 @@ from .traces import Traced
 
 __all__ = ["LESSONS", "Lesson"]
 
-MOST_SHOWN = 16  # tokens of a matrix that is to be read
+MOST_SHOWN = 8  # tokens of a matrix that is to be read
 SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
 
 
@@ -48,39 +48,49 @@ def looped(a: Tensor, b: Tensor) -> Tensor:
     return torch.stack([looped(a[n], b[n]) for n in range(a.shape[0])])
 
 
+def over_keys(scores: Tensor) -> Tensor:
+    """scores (b, h, i, j) -> weights; a row without any allowed key is NaN, and 0 here."""
+    return torch.softmax(scores, dim=-1).nan_to_num()
+
+
+def over_heads(scores: Tensor) -> Tensor:
+    """The same over the wrong axis."""
+    return torch.softmax(scores, dim=1).nan_to_num()
+
+
 def no_transpose(found: Traced, head: int) -> Lesson:
     """view straight to (b, h, i, d)."""
     value = {step.name: step.value for step in found.steps}
     n_heads, tokens = value["q"].shape[1], found.tokens
-    wrong_q, wrong_k = (without_transpose(value[f"{name}.project"], n_heads) for name in "qk")
-    right, wrong = (_map(q, k, head) for q, k in ((value["q"], value["k"]), (wrong_q, wrong_k)))
+    projected = value["q.project"], value["k.project"]
+    right, wrong = (
+        _map(*(split(x, n_heads)[0, head] for x in projected)) for split in (with_transpose, without_transpose)
+    )
     # where each row really comes from: the same two views of the place numbers
     _, n, c = value["q.project"].shape
     places = torch.arange(n * c).view(1, n, c)
     first = without_transpose(places, n_heads)[0, head, :, 0].tolist()
     real = [(place // c, place % c // (c // n_heads)) for place in first]
-    shown = range(min(n, MOST_SHOWN))
-    rows = [[f"{i} {tokens[i]}", f"{real[i][0]} {tokens[real[i][0]]}", str(real[i][1])] for i in shown]
-    right_ones = sum(pair == (i, head) for i, pair in enumerate(real))
+    fits = [pair == (i, head) for i, pair in enumerate(real)]
+    shown = range(min(n, 2 * MOST_SHOWN))
+    rows = [
+        [f"{i} {tokens[i]}", f"{real[i][0]} {tokens[real[i][0]]}", str(real[i][1]), "right" if fits[i] else "wrong"]
+        for i in shown
+    ]
     said = (
-        f"Both have the shape {_shape(wrong_q)}, so nothing complains. But “head {head}” of the wrong one mixes "
+        f"Both have the shape {_shape(value['q'])}, so nothing complains. But “head {head}” of the wrong one mixes "
         f"{_many(len({h for _, h in real}), 'head')} and {_many(len({t for t, _ in real}), 'token')}: "
-        f"{right_ones} of its {n} rows are what they are taken for. Largest difference between the two maps: "
-        f"{number(compare.largest_difference(right, wrong))}."
+        f"{sum(fits)} of its {n} rows are what they are taken for. Largest difference between the two maps: "
+        f"{number(compare.largest_difference(right, wrong))}. Both are computed from this layer's projections, without "
+        "mask and rotation, at temperature 1."
     )
-    if found.settings.mask != "none" or found.settings.painted or found.settings.temperature != 1:
-        said += " Both are shown without mask, at temperature 1."
-    marks: dict[tuple[int, int], Mark] = {(i, -1): "bad" for i in shown if real[i] != (i, head)}
+    marks: dict[tuple[int, int], Mark] = {(i, -1): "bad" for i in shown if not fits[i]}
     return Lesson(
         [
             sheet.title("The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"),
             sheet.text(said),
-            sheet.row(
-                [
-                    sheet.table(["row of the head", "really the token", "and its head"], rows, "the wrong view", marks),
-                    *(_matrix(name, of, tokens) for name, of in (("right map", right), ("wrong map", wrong))),
-                ]
-            ),
+            sheet.row([_matrix(name, of, tokens) for name, of in (("right map", right), ("wrong map", wrong))]),
+            sheet.table(["row of the head", "really the token", "and its head", ""], rows, "the wrong view", marks),
         ],
         _source(without_transpose, with_transpose),
     )
@@ -90,7 +100,7 @@ def wrong_axis(found: Traced, head: int) -> Lesson:
     """softmax over axis 1 of scores (b, h, i, j) is over the heads."""
     value = {step.name: step.value for step in found.steps}
     scores = value.get("masked", value["scores"])
-    right, wrong = torch.softmax(scores, dim=-1).nan_to_num(), torch.softmax(scores, dim=1).nan_to_num()
+    right, wrong = over_keys(scores), over_heads(scores)
     sums = wrong.sum(dim=-1)
     said = (
         "The annotated time-first code takes softmax over axis 1, rightly: its scores are [query, key, batch, head]. "
@@ -107,7 +117,7 @@ def wrong_axis(found: Traced, head: int) -> Lesson:
             sheet.text(said),
             sheet.row(matrices),
         ],
-        _source(wrong_axis),
+        _source(over_keys, over_heads),
     )
 
 
@@ -139,13 +149,19 @@ def loops(found: Traced, head: int) -> Lesson:
 
 def contiguous(found: Traced, head: int) -> Lesson:
     """Why `.contiguous()` stands before the last view."""
+    ways: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
+        ".view(b, i, c)": lambda x, b, i, c: x.view(b, i, c),
+        ".contiguous().view(b, i, c)": lambda x, b, i, c: x.contiguous().view(b, i, c),
+        ".reshape(b, i, c)": lambda x, b, i, c: x.reshape(b, i, c),
+        ".flatten(2)": lambda x, b, i, c: x.flatten(2),
+    }
     mixed = next(step.value for step in found.steps if step.name == "mixed")
     b, h, i, d = mixed.shape
     turned = mixed.transpose(1, 2)
     rows, complaints = [], []
-    for name, join in JOINS.items():
+    for name, join in ways.items():
         try:
-            joined = join(turned, (b, i, h * d))
+            joined = join(turned, b, i, h * d)
             moved = joined.untyped_storage().data_ptr() != mixed.untyped_storage().data_ptr()
             rows.append([name, _shape(joined), "new memory" if moved else "the same memory"])
         except RuntimeError as error:
@@ -167,12 +183,6 @@ def contiguous(found: Traced, head: int) -> Lesson:
     )
 
 
-JOINS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
-    ".view(b, i, c)": lambda x, shape: x.view(shape),
-    ".contiguous().view(b, i, c)": lambda x, shape: x.contiguous().view(shape),
-    ".reshape(b, i, c)": lambda x, shape: x.reshape(shape),
-    ".flatten(2)": lambda x, shape: x.flatten(2),
-}
 LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
     "no transpose": no_transpose,
     "wrong axis": wrong_axis,
@@ -181,9 +191,9 @@ LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
 }
 
 
-def _map(q: Tensor, k: Tensor, head: int) -> Tensor:
-    """q, k (b, h, i, d) -> the weights (i, j) of one head, without mask."""
-    return torch.softmax(q[0, head] @ k[0, head].mT / q.shape[-1] ** 0.5, dim=-1)
+def _map(q: Tensor, k: Tensor) -> Tensor:
+    """q (i, d), k (j, d) -> the weights (i, j), without mask."""
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1)
 
 
 def _matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:
@@ -195,7 +205,7 @@ def _matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False)
         values[:n, :n].tolist(),
         rows=tokens[:n],
         cols=tokens[:n],
-        decimals=3,
+        decimals=2,
         colour="weights",
         sums=values.sum(dim=-1)[:n].tolist() if sums else None,
         note=cut,
@@ -203,7 +213,7 @@ def _matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False)
 
 
 def _difference(value: float) -> str:
-    return f"{value:.1e}" if value else "0"
+    return number(value) if value else "0"
 
 
 def _many(count: int, word: str) -> str:

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-__all__ = ["LONGEST_TEXT", "MOST_WORDS", "POSITIONS", "TEMPERATURES", "WIDEST_WINDOW"]
+__all__ = [
+    "AMPLITUDES",
+    "FARTHEST",
+    "LONGEST_PAINTED",
+    "LONGEST_RULE",
+    "LONGEST_TEXT",
+    "MOST_CHANNELS",
+    "MOST_FEATURES",
+    "MOST_HEADS",
+    "MOST_PAINTED",
+    "MOST_POSITIONS",
+    "MOST_SHUFFLES",
+    "MOST_TOKENS_AT_ONCE",
+    "MOST_WORDS",
+    "POSITIONS",
+    "TEMPERATURES",
+    "WIDEST_WINDOW",
+    "WITHOUT_ASKING",
+]
 
 LONGEST_TEXT = 2000  # characters
 MOST_WORDS = 8  # of a sentence worked by hand
 MOST_FEATURES = 4096  # of a head, that a link may name
-POSITIONS = {"as trained": "trained", "none": "none", "sinusoidal": "sinusoidal"}  # in the control -> in the core
+POSITIONS = {  # in the control -> in the core
+    "as trained": "trained",
+    "none": "none",
+    "shuffled": "shuffled",
+    "halved": "scaled:0.5",
+    "doubled": "scaled:2",
+    "sinusoidal": "sinusoidal",
+    "rotary": "rotary",
+    "alibi": "alibi",
+    "t5": "t5",
+    "shaw": "shaw",
+}
 TEMPERATURES = (0.1, 5.0)
 WIDEST_WINDOW = 512
+MOST_CHANNELS = 1024
+MOST_HEADS = 64
+MOST_POSITIONS = 512  # that a model of the list was trained for
+FARTHEST = 2048  # positions that an encoding is tried on
+AMPLITUDES = (0.01, 2.0)
+MOST_TOKENS_AT_ONCE = 64  # of a sentence that is run under every position
+LONGEST_RULE = 200  # characters of a mask in written form
+LONGEST_PAINTED = 3000  # characters of a painted mask
+MOST_PAINTED = 64  # tokens of a sentence whose mask can be painted
+MOST_SHUFFLES = 9999  # random orders of a sentence
+WITHOUT_ASKING = 64  # tokens up to which every head is switched off alone without a button

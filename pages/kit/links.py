@@ -13,14 +13,36 @@ from mha_core import device as devices
 from .presets import PRESETS
 from .view import DEFAULT_AT
 
-__all__ = ["BOUND", "DEFAULTS", "LONGEST_LINK", "bound_if_short", "kept", "notices", "query", "remember", "too_long"]
+__all__ = [
+    "BOUND",
+    "DEFAULTS",
+    "LONGEST_LINK",
+    "bound_if_short",
+    "kept",
+    "notices",
+    "query",
+    "remember",
+    "too_long",
+]
 
 LONGEST_LINK = 6000
+# What a link leaves out when it would grow too long, in this order.
+LEFT_OUT = {
+    "pin": "the pinned picture",
+    "order": "the new order",
+    "s2": "the right sentence",
+    "s": "the sentence",
+}
 BOUND: Final = "query-params"
 DEFAULTS: dict[str, Any] = {
     "s": PRESETS[0],
     "mask": "none",
     "w": 3,
+    "first": 1,
+    "gap": 2,
+    "rule": "causal & window:4",
+    "on": "none",
+    "p": "",
     "pos": "as trained",
     "t": 1.0,
     "off": [],
@@ -39,14 +61,32 @@ DEFAULTS: dict[str, Any] = {
     "s2": "",  # the same sentence
     "mask2": "none",
     "w2": 3,
+    "first2": 1,
+    "gap2": 2,
+    "rule2": "causal & window:4",
+    "on2": "none",
+    "p2": "",
     "pos2": "none",
     "t2": 1.0,
     "off2": [],
+    "order": "",  # of the shuffle test: a random one
+    "shuffle": 1,
+    # masks
+    "pad": "how are you",
     # shapes
     "step": "q.transpose",
     "f": 0,
     "vs": "none",
     "lesson": "no transpose",
+    # positions
+    "enc": "sinusoidal",
+    "enc2": "learned",
+    "ch": ["0", "1", "30", "31"],
+    "pair": 0,
+    "at_pos": 1,
+    "hd": 0,
+    "far": 600,
+    "amp": 1.0,
     # implementations
     "diff": "relative",
     "b": 1,
@@ -62,8 +102,20 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def remember() -> None:
-    """Notes what the link asked for, before any control of the first run takes it in. Call it first on every page."""
+def remember(own_defaults: Mapping[str, Any]) -> None:
+    """Notes what the link asked for, before any control of the first run takes it in. Call it first on every page.
+
+    `own_defaults` are those that differ from `DEFAULTS` on this page. A value that is the default of the page that the
+    visitor comes from becomes this page's, unless it was chosen where it is not the default.
+    """
+    before, chosen = st.session_state.get("own_defaults", {}), st.session_state.setdefault("chosen", {})
+    chosen.update({key: st.session_state.get(key) for key in before})
+    for key in {**before, **own_defaults}:
+        left, entered = (defaults.get(key, DEFAULTS[key]) for defaults in (before, own_defaults))
+        was_chosen = key not in before and chosen.get(key) == left
+        if left != entered and st.session_state.get(key) == left and not was_chosen and key not in st.query_params:
+            st.session_state[key] = entered
+    st.session_state["own_defaults"] = dict(own_defaults)
     if "asked" not in st.session_state:
         st.session_state["asked"] = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
     for key, text in st.session_state.pop("long", {}).items():
@@ -96,8 +148,7 @@ def notices(**usable: bool) -> list[str]:
     if st.session_state["unusable"]:
         st.session_state["told"] = list(found)
     found = [*told, *found]
-    names = {"pin": "the pinned picture", "s": "the sentence"}
-    left_out = [names[key] for key in too_long() if st.session_state.get(key)]
+    left_out = [LEFT_OUT[key] for key in too_long() if st.session_state.get(key)]
     if left_out:
         found.append(f"A link to this would pass {LONGEST_LINK:,} bytes, so it leaves out {' and '.join(left_out)}.")
     return found
@@ -105,7 +156,8 @@ def notices(**usable: bool) -> list[str]:
 
 def query(leave_out: tuple[str, ...] = ()) -> str:
     """The query of the present state's link: every bound value that is not its default."""
-    return urlencode(_parts(_present(), leave_out), quote_via=quote, errors="replace")
+    parts = _parts(_present(), leave_out, st.session_state["own_defaults"])
+    return urlencode(parts, quote_via=quote, errors="replace")
 
 
 def kept() -> list[tuple[str, str]]:
@@ -117,17 +169,15 @@ def kept() -> list[tuple[str, str]]:
     values = st.session_state.setdefault("kept", {})
     values.update(_present())
     st.session_state["long"] = {key: values[key] for key in too_long() if key in values}
-    return _parts({key: value for key, value in values.items() if key not in st.session_state}, ())
+    return _parts({key: value for key, value in values.items() if key not in st.session_state}, (), {})
 
 
 def too_long() -> tuple[str, ...]:
-    """What the link must leave out to stay within `LONGEST_LINK` bytes: first the pinned picture, then the sentence."""
+    """What the link must leave out to stay within `LONGEST_LINK` bytes: as much of `LEFT_OUT` as it takes."""
+    every = tuple(LEFT_OUT)
     if len(st.session_state.get("s", "")) > LONGEST_LINK:  # no need to write it out to know
-        return ("pin", "s")
-    for leave_out in ((), ("pin",), ("pin", "s")):
-        if len(query(leave_out)) <= LONGEST_LINK:
-            break
-    return leave_out
+        return every
+    return next((every[:count] for count in range(len(every)) if len(query(every[:count])) <= LONGEST_LINK), every)
 
 
 def bound_if_short(key: str) -> Literal["query-params"] | None:
@@ -145,10 +195,12 @@ def _present() -> dict[str, Any]:
     return {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
 
 
-def _parts(values: Mapping[str, Any], leave_out: tuple[str, ...]) -> list[tuple[str, str]]:
+def _parts(
+    values: Mapping[str, Any], leave_out: tuple[str, ...], own_defaults: Mapping[str, Any]
+) -> list[tuple[str, str]]:
     """Keys and written values of a link, without defaults."""
     parts = []
-    for key, default in DEFAULTS.items():
+    for key, default in (DEFAULTS | dict(own_defaults)).items():
         value = values.get(key, default)
         if value != default and key not in leave_out and not (key == "dev" and value == devices.available()[0]):
             parts += [(key, text) for text in _written(value) or [""]]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from mha_core import Model
 
-from . import cached, canvas, controls, text
+from . import cached, canvas, controls, painted, text
 from .cached import Picture, Pinned
 from .packing import pack_focus
 from .pins import pin_text
@@ -49,7 +49,7 @@ def show(
         "key": at.key,
         "look": str(look),
         "off": write_heads(settings.heads_off),
-        "mask": settings.mask,
+        "forbidden": painted.forbidden(settings.mask, settings.painted, len(run.tokens), model.sizes.n_heads),
         "label": text.label(settings),
         "origin": model.origin,
         "presets": PRESETS,
@@ -67,7 +67,9 @@ def show(
             "tokens": other.tokens,
             "at": str(where),
             "label": text.label(other.settings),
-            "mask": other.settings.mask,
+            "forbidden": painted.forbidden(
+                other.settings.mask, other.settings.painted, len(other.tokens), model.sizes.n_heads
+            ),
         }
         focus.append(other.weights)
     st.session_state["shown"] = settings

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from . import painted, rules
 from .cached import Settings
 from .limits import LONGEST_TEXT, POSITIONS, TEMPERATURES
 from .view import At, parse_at, parse_heads
@@ -14,7 +13,8 @@ __all__ = ["parse_pin", "pin_text"]
 def pin_text(settings: Settings, at: str) -> str:
     """A pinned picture as one text for the link; the sentence comes last because it may hold any character."""
     off = "-".join(f"{layer}.{head}" for layer, head in settings.heads_off)
-    return "~".join((at, settings.mask, settings.position, f"{settings.temperature:g}", off, settings.text))
+    mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
+    return "~".join((at, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
 def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings, At] | None:
@@ -23,7 +23,9 @@ def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings
     if len(parts) != 6:
         return None
     at_text, mask_text, position_name, temperature_text, off_text, words = parts
-    if not re.fullmatch(r"none|causal|window:[1-9]\d{0,2}", mask_text, re.ASCII):  # the masks that the page offers
+    rule, _, cells = mask_text.partition("/")
+    painted_cells = painted.usable(cells, heads)
+    if not rules.usable(rule) or painted_cells is None:
         return None
     at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
     try:
@@ -38,4 +40,4 @@ def parse_pin(text: str, device: str, layers: int, heads: int) -> tuple[Settings
         or len(words) > LONGEST_TEXT
     ):
         return None
-    return Settings(words, mask_text, position_name, degrees, off, device), at
+    return Settings(words, rules.plain(rule), position_name, degrees, off, device, painted_cells), at

@@ -44,7 +44,7 @@ def told(race: Race) -> list[str]:
         found.append(f"The race ended early: {race.error}.")
     elif race.stopped:
         done = f"{len(race.legs)} of {len(race.plan.lengths)}"
-        found.append(f"Stopped after {race.elapsed:.1f} s; {done} lengths are complete and stay.")
+        found.append(f"Stopped after {race.elapsed:.1f} s; complete lengths are kept: {done}.")
     if race.legs and any(peak is None for leg in race.legs for peak in leg.peaks.values()):
         found.append("Peak memory is not measured on this device.")
     return found

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
+from typing import Any
 
-__all__ = ["Excerpt", "excerpt"]
+from mha_core import no_trace
+
+__all__ = ["Excerpt", "Ran", "excerpt", "lines_run"]
 
 ROOT = Path(__file__).parents[2]
+IMPLEMENTATIONS = str(ROOT / "mha_core" / "attention")
+EMPTY = (ast.List, ast.Tuple, ast.Load)
 
 
 @dataclass(frozen=True)
@@ -24,21 +32,44 @@ class Excerpt:
         first: number of the first line in the file.
         lines: as they stand there, less the common indent.
         marked: the lines that made the step, as indices into `lines`.
-        maybe: those among them that run only where a condition holds.
     """
 
     where: str
     first: int
     lines: tuple[str, ...]
     marked: tuple[int, ...]
-    maybe: tuple[int, ...]
 
 
-@lru_cache(maxsize=512)
-def excerpt(code: CodeType, line: int) -> Excerpt:
+Ran = dict[CodeType, set[int]]
+
+
+@contextmanager
+def lines_run(ran: Ran) -> Iterator[None]:
+    """Notes in `ran` which lines of the traced layer run on this thread: of two branches only one does."""
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            ran.setdefault(frame.f_code, set()).add(frame.f_lineno)
+        return local
+
+    def calls(frame: FrameType, _: str, __: Any) -> Any:
+        ours = frame.f_code.co_filename.startswith(IMPLEMENTATIONS)
+        return local if ours and frame.f_locals.get("trace", no_trace) is not no_trace else None
+
+    before = sys.gettrace()
+    sys.settrace(calls)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@lru_cache(maxsize=1024)
+def excerpt(code: CodeType, line: int, ran: frozenset[int]) -> Excerpt:
     """The function of `code`, and in it the lines that gave the tensor which the trace statement at `line` records.
 
-    These are the assignments to its name since it was last recorded; without any, the statement at `line` itself.
+    These are the assignments to its name since it was last recorded, as far as they `ran`; without any, the statement
+    at `line` itself.
     """
     source, start = inspect.getsourcelines(code)
     function = ast.parse(textwrap.dedent("".join(source))).body[0]
@@ -51,17 +82,18 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
     name = _recorded(call)
     before = [node for node in statements if node.lineno < own]
     since = max((node.lineno for node in before if _recorded(node) == name), default=0)
-    made = [node for node in before if node.lineno > since and name in _assigned(node)] or [call]
-    marked = {number for node in made for number in _lines(node)}
-    branches = [node for node in statements if isinstance(node, ast.If) and not _covers(node, own)]
-    maybe = marked & {number for node in branches for number in _lines(node)}
+    made = [
+        node
+        for node in before
+        if node.lineno > since and name in _assigned(node) and any(start + number - 1 in ran for number in _lines(node))
+    ]
+    marked = {number for node in made or [call] for number in _lines(node)}
     file = Path(code.co_filename)
     return Excerpt(
         where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_name}",
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marked=tuple(sorted(number - first for number in marked)),
-        maybe=tuple(sorted(number - first for number in maybe)),
     )
 
 
@@ -83,8 +115,10 @@ def _recorded(statement: ast.stmt) -> str:
 
 
 def _assigned(statement: ast.stmt) -> set[str]:
-    """The names that a simple statement gives a value, be it by `append`."""
+    """The names that a simple statement gives a value, be it by `append`; an empty list is none yet."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        if statement.value is None or all(isinstance(node, EMPTY) for node in ast.walk(statement.value)):
+            return set()
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
     call = statement.value if isinstance(statement, ast.Expr) else None

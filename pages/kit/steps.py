@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
+import torch
 
-from mha_core import Step
+from mha_core import IMPLEMENTATIONS, Step, Trace
 
 from . import canvas
 from .limits import MOST_FEATURES
 from .packing import pack_memory
-from .source import excerpt
 from .text import label
 from .traces import Traced, parents
 from .view import At, parse_at
@@ -42,7 +43,7 @@ def show(
         "chosen": chosen,
         "feature": feature,
         "notices": notices,
-        "label": f"layer {at.layer}, {label(shown[0].settings)}, {origin} weights",
+        "label": f"layer {at.layer}, {origin} weights",
         "count": len(shown),
     }
     packed = [pack_trace(found, step, side, at.head) for side, found in enumerate(shown)]
@@ -50,8 +51,19 @@ def show(
 
 
 def usable(step: str) -> bool:
-    """True when the text can name a step."""
-    return re.fullmatch(r"[a-z]{1,10}(\.[a-z]{1,12}\d{0,2})?", step, re.ASCII) is not None
+    """True when some implementation has a step of that name."""
+    return re.sub(r"\.head\d{1,2}$", ".head0", step, flags=re.ASCII) in _known()
+
+
+@lru_cache(maxsize=1)
+def _known() -> frozenset[str]:
+    """The names of all steps of all implementations, from a tiny pass of each."""
+    names = set()
+    for kind in IMPLEMENTATIONS.values():
+        trace = Trace()
+        kind(2, 1)(torch.zeros(1, 2, 2), allow=torch.ones(2, 2, dtype=torch.bool), trace=trace)
+        names |= {step.name for step in trace.steps}
+    return frozenset(names)
 
 
 def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
@@ -70,7 +82,7 @@ def pack_trace(found: Traced, step: str, side: int = 0, head: int = 0) -> bytes:
     sources: dict[str, dict[str, Any]] = {}
     listed = []
     for number, own in enumerate(steps):
-        text = excerpt(own.code, own.line)
+        text = found.source(own)
         sources.setdefault(text.where, {"where": text.where, "first": text.first, "lines": text.lines})
         listed.append(
             {
@@ -81,10 +93,9 @@ def pack_trace(found: Traced, step: str, side: int = 0, head: int = 0) -> bytes:
                 "contiguous": own.contiguous,
                 "view": own.is_view,
                 "bytes": own.value.numel() * own.value.element_size(),
-                "from": parents(steps, number),
+                "from": parents(found, number),
                 "source": list(sources).index(text.where),
                 "marked": text.marked,
-                "maybe": text.maybe,
             }
         )
     here = find(steps, step, head)
@@ -92,6 +103,7 @@ def pack_trace(found: Traced, step: str, side: int = 0, head: int = 0) -> bytes:
         "side": side,
         "digest": found.settings.digest,
         "implementation": found.implementation,
+        "label": label(found.settings),
         "layer": found.layer,
         "tokens": found.tokens,
         "heads": steps[-1].shape[-1] // _d_head(steps),
@@ -99,7 +111,7 @@ def pack_trace(found: Traced, step: str, side: int = 0, head: int = 0) -> bytes:
         "steps": listed,
         "sources": list(sources.values()),
     }
-    return pack_memory(header, [own.value for own in steps], [here, *parents(steps, here)])
+    return pack_memory(header, [own.value for own in steps], [here, *parents(found, here)])
 
 
 def _d_head(steps: tuple[Step, ...]) -> int:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from mha_core import Model, device
+from mha_core import Model, device, positions
+from mha_core.positions import Position
 
+from . import painted
 from .cached import Picture, Settings
+from .limits import POSITIONS
 
-__all__ = ["about", "figures", "label", "precise", "sentence", "status"]
+__all__ = ["about", "figures", "label", "places", "position_note", "precise", "sentence", "status"]
+
+_UNTRAINED = "(this model was not trained for them)"
+_POSITIONS = {"none": "no positions"} | {
+    core: f"{name} positions {_UNTRAINED}" for name, core in POSITIONS.items() if core not in ("trained", "none")
+}
+_PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys", "bias": "Added to the scores"}
 
 
 def sentence(error: Exception) -> str:
@@ -50,13 +59,47 @@ def label(settings: Settings) -> str:
     parts = []
     if settings.mask != "none":
         parts.append(f"mask {settings.mask.replace(':', ' ')}")
+    if settings.painted:
+        parts.append("painted cells for single heads" if painted.per_head(settings.painted) else "painted cells")
     if settings.position != "trained":
-        parts.append("no positions" if settings.position == "none" else f"{settings.position} positions")
+        parts.append(_POSITIONS.get(settings.position, f"{settings.position} positions {_UNTRAINED}"))
     if settings.temperature != 1:
         parts.append(f"temperature {settings.temperature:g}")
     if settings.heads_off:
         parts.append(f"{len(settings.heads_off)} head{'s' if len(settings.heads_off) > 1 else ''} off")
     return ", ".join(parts) or "nothing changed"
+
+
+def position_note(position: str, model: Model) -> str:
+    """What a position of the core's does in this model, beside the learned table that it was trained with."""
+    table = "the model's learned table"
+    if position == "trained":
+        return f"The{table[3:]}, added to the embeddings, as it was trained."
+    if positions.is_altered(position):
+        how = "its rows in another, fixed order" if position == "shuffled" else f"times {position.partition(':')[2]}"
+        done = f"The{table[3:]}, {how}"
+    elif position == "none":
+        done = f"The{table[3:]} is left out"
+    else:
+        made = _made(position, model)
+        acts = " and ".join(_PLACES[place] for place in sorted(made.acts))
+        where = "" if made.acts == {"add"} else " in every layer"
+        size = ", as large as the trained rows on average" if isinstance(made, positions.Sinusoidal) else ""
+        tables = ", random numbers that nobody trained" if list(made.parameters()) else ""
+        done = f"{acts}{where}{size}{tables}; {table} is left out"
+    return f"{done}. The model was not trained for this."
+
+
+def places(position: str, model: Model) -> frozenset[str]:
+    """Where a position of the core's acts, as in `Position.acts`."""
+    if position == "trained" or positions.is_altered(position):
+        return frozenset({"add"})
+    return _made(position, model).acts
+
+
+def _made(position: str, model: Model) -> Position:
+    sizes = model.sizes
+    return positions.build(position, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=sizes.max_len, seed=0)
 
 
 def about(model: Model, picture: Picture) -> dict[str, str]:

@@ -9,8 +9,9 @@ from cachetools import LRUCache
 
 from mha_core import IMPLEMENTATIONS, Step
 
-from . import cached
+from . import cached, painted, text
 from .cached import Settings
+from .source import Excerpt, Ran, excerpt, lines_run
 
 __all__ = ["Traced", "parents", "settings_within", "traced"]
 
@@ -26,6 +27,7 @@ class Traced:
         settings, layer, implementation: what was asked.
         tokens: of the sentence.
         steps: in the order in which they were made.
+        ran: the lines of each function that ran to make them.
     """
 
     settings: Settings
@@ -33,12 +35,17 @@ class Traced:
     implementation: str
     tokens: list[str]
     steps: tuple[Step, ...]
+    ran: Ran
 
     @property
     def nbytes(self) -> int:
         """Memory that keeping it costs; tensors that share memory count once."""
         pieces = {step.value.untyped_storage().data_ptr(): step.value.untyped_storage().nbytes() for step in self.steps}
         return sum(pieces.values())
+
+    def source(self, step: Step) -> Excerpt:
+        """The function that recorded a step, with the lines that ran to make it."""
+        return excerpt(step.code, step.line, frozenset(self.ran.get(step.code, ())))
 
 
 _kept: LRUCache[tuple[Settings, int, str], Traced] = LRUCache(TRACED_BYTES, getsizeof=lambda kept: kept.nbytes)
@@ -50,6 +57,16 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
     if settings.temperature != 1 and "temperature" not in can:
         settings = replace(settings, temperature=1.0)
         left_out.append(f"{implementation} has no temperature: its steps are those of temperature 1.")
+    if painted.per_head(settings.painted) and "head_mask" not in can:
+        settings = settings.unpainted
+        left_out.append(
+            f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
+        )
+    acts = text.places(settings.position, cached.model_on(settings.device)) - {"add"}
+    if not acts <= can:
+        told = f"{implementation} cannot do {settings.position} positions: its steps are those of the trained ones."
+        settings = replace(settings, position="trained")
+        left_out.append(told)
     own = tuple(pair for pair in settings.heads_off if pair[0] == layer)
     if own and "heads" not in can:
         settings = replace(settings, heads_off=tuple(pair for pair in settings.heads_off if pair[0] != layer))
@@ -65,17 +82,19 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     with _lock:
         found = _kept.get(key)
     if found is None:
-        with cached.turn():
-            run = cached.model_on(settings.device).run(
+        ran: Ran = {}
+        with cached.turn(), lines_run(ran):
+            model = cached.model_on(settings.device)
+            run = model.run(
                 settings.text,
-                mask=settings.mask,
+                mask=cached.mask_of(settings, model),
                 position=settings.position,
                 heads_off=settings.heads_off,
                 temperature=settings.temperature,
                 trace_layer=layer,
                 implementation=implementation,
             )
-        found = Traced(settings, layer, implementation, run.tokens, run.steps)
+        found = Traced(settings, layer, implementation, run.tokens, run.steps, ran)
         with _lock:
             if found.nbytes <= TRACED_BYTES:
                 _kept[key] = found
@@ -95,10 +114,18 @@ _FROM = {
     "joined": ("mixed",),
     "out": ("joined",),
 }
+_ELSEWISE = {
+    ("sdpa", "mixed"): ("q", "k", "v"),  # the kernel makes no weights
+    ("torch", "out"): ("x",),  # the steps between are a second pass
+}
 
 
-def parents(steps: tuple[Step, ...], at: int) -> list[int]:
-    """The earlier steps that step `at` was made from: the one whose memory it reads, or the operands."""
+def parents(found: Traced, at: int) -> list[int]:
+    """The earlier steps that step `at` was made from: the one whose memory it reads, or the operands.
+
+    A step that "naive" stacks for the record was made from the same step of every head.
+    """
+    steps = found.steps
     base, head = _base(steps[at].name), _head(steps[at].name)
     earlier = range(at - 1, -1, -1)
     if steps[at].is_view:
@@ -107,14 +134,21 @@ def parents(steps: tuple[Step, ...], at: int) -> list[int]:
         # q, k and v of one projection are no parents of each other
         own = [n for n in sharing if _base(steps[n].name) not in {"q", "k", "v"} - {base}]
         return (own or sharing)[:1]
-    same = [n for n in earlier if _base(steps[n].name) == base and _head(steps[n].name) == head]
+    same = [n for n in earlier if _base(steps[n].name) == base]
+    of_heads = [n for n in reversed(same) if _head(steps[n].name)]
+    if of_heads and not head:
+        return of_heads
+    same = [n for n in same if _head(steps[n].name) == head]
     if same:
         return same[:1]
-    found: list[int] = []
-    for name in _FROM.get(base, ()):
+    made: list[int] = []
+    for name in _ELSEWISE.get((found.implementation, base), _FROM.get(base, ())):
         of_name = [n for n in earlier if _base(steps[n].name) == name]
-        found += ([n for n in of_name if _head(steps[n].name) == head] or of_name)[:1]
-    return found[:1] if base == "weights" else found
+        single = [n for n in of_name if _head(steps[n].name)]
+        if single and not head and base == "joined":
+            return single[::-1]  # concatenated from the heads themselves
+        made += ([n for n in of_name if _head(steps[n].name) == head] or of_name)[:1]
+    return made[:1] if base == "weights" else made
 
 
 def _base(name: str) -> str:

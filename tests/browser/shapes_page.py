@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,9 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from mha_core import Step
 from pages.kit.cached import Settings
-from pages.kit.source import excerpt
 
-from .helpers import TIRED, TWO_FRAMES, core
+from .helpers import ROOT, TIRED, TWO_FRAMES, core
 
 # Drawn, everything heard by the server, and the server at rest.
 SETTLED = """([view, step]) => {
@@ -79,10 +80,12 @@ def check_side(side: dict[str, Any], implementation: str, step: Step) -> None:
     pills = [f"{letter} {size}" for letter, size in zip(letters, step.value.shape, strict=True)]
     assert side["axes"] == pills
     assert side["facts"] == facts_of(step)
-    source = excerpt(step.code, step.line)
-    assert side["marked"] == [source.lines[line] for line in source.marked]
-    last = source.first + len(source.lines) - 1
-    assert side["where"].startswith(f"{source.where}, lines {source.first}–{last}: ")
+    file, _, function = side["where"].partition(" · ")
+    assert Path(step.code.co_filename) == ROOT / file
+    assert function.startswith(f"{step.code.co_name}, lines ")
+    own = inspect.getsource(step.code)
+    assert side["marked"]
+    assert all(line.strip() in own for line in side["marked"])
 
 
 class Shapes:

@@ -128,7 +128,7 @@ def test_a_cell_edited_by_mouse_changes_the_row(by_hand: ByHand) -> None:
     by_hand.cell("x", "how", "0").click()
     by_hand.settled()
     by_hand.wait_for("v", 2, ["3.1000", "10.0000"])
-    by_hand.button("everything as given").click()
+    by_hand.button("numbers as given").click()
     by_hand.wait_for("v", 2, ["3.1000", "3.2000"])
     by_hand.settled()
     assert "m" not in by_hand.query

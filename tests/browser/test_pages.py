@@ -45,7 +45,8 @@ def check_shapes(shapes: Shapes) -> None:
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     expect(shapes.page.get_by_role("radio", name="4", exact=True)).to_be_checked()
     expect(shapes.page.get_by_role("radio", name="window", exact=True)).to_be_checked()
-    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 4, mask window 4, no positions")
+    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 4, pretrained weights")
+    assert shapes.side().locator(".titles .label").inner_text().startswith("mask window 4, no positions")
     assert shapes.notices() == []
 
 
@@ -213,3 +214,40 @@ def test_controls_add_no_entry(explore: Explore) -> None:
     shapes.button("next ▶").click()
     shapes.settled("k.project")
     assert explore.page.evaluate(STATE) == {"length": before["length"] + 1, "path": "/shapes"}
+
+
+def test_the_theme_is_every_page_s(new_page: NewPage) -> None:
+    explore = new_page()
+    explore.open()
+    shapes = on_shapes(explore)
+    go(explore, "Shapes")
+    shapes.settled()
+    explore.page.get_by_role("button", name="light theme").click()
+    expect(explore.page.get_by_role("button", name="dark theme")).to_be_visible()
+    shapes.settled()
+    expect(shapes.view).to_have_attribute("data-theme", "light")
+    go(explore, "Explore")
+    explore.settled()
+    explore.page.reload()
+    explore.settled()
+    expect(explore.view).to_have_attribute("data-theme", "light")
+
+
+@pytest.mark.parametrize(("page", "query"), [("shapes", "step=zzz"), ("shapes", "f=300"), ("by-hand", "m=garbage")])
+def test_what_cannot_be_used_leaves_the_address(explore: Explore, page: str, query: str) -> None:
+    key, _, value = query.partition("=")
+    explore.page.goto(f"{explore.url}/{page}?{query}&big=true")
+    notice = explore.page.locator(".notices p")
+    expect(notice).to_have_count(1)
+    expect(notice).to_contain_text(f"The link says {key}={value}")
+    explore.wait_for_query(**{key: None, "big": ["true"]})
+
+
+def test_on_a_phone_a_button_leads_to_the_controls(new_page: NewPage) -> None:
+    explore = new_page(viewport={"width": 375, "height": 812}, has_touch=True)
+    explore.page.goto(f"{explore.url}/shapes")
+    on_shapes(explore).settled()
+    box = explore.page.get_by_role("combobox", name="Implementation", exact=True)
+    expect(box).not_to_be_in_viewport()
+    explore.page.get_by_role("button", name="controls", exact=True).tap()
+    expect(box).to_be_in_viewport()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, attention, masks
-from mha_core.by_hand import entropy, entropy_of_random, softmax_steps, take_apart, weights_of
+from mha_core.by_hand import entropy, entropy_of_random, softmax_steps, softmax_three_ways, take_apart, weights_of
 from mha_core.errors import HeadlightError, MaskError, SizeError
 
 SCORES = torch.tensor([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], dtype=torch.float64)
@@ -130,3 +130,27 @@ def test_weights_from_matrices_as_written_by_hand() -> None:
     mixed = [attention(x @ q[head], x @ k[head], x @ v[head])[0] for head in range(2)]
     out, _ = layer(x)
     assert torch.allclose(out, torch.cat(mixed, dim=-1) @ o, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_three_ways_differ_on_empty_rows_alone(dtype: torch.dtype) -> None:
+    scores = random(4, 4).to(dtype)
+    allow = torch.ones(4, 4).tril().bool()
+    ours, plain, large = softmax_three_ways(scores, allow)
+    assert torch.equal(ours, plain)
+    assert torch.equal(ours, large)
+    allow[2] = False
+    ours, plain, large = softmax_three_ways(scores, allow)
+    assert not ours[2].any()
+    assert plain[2].isnan().all()
+    assert torch.equal(large[2], torch.full((4,), 0.25, dtype=dtype))
+    others = [0, 1, 3]
+    assert torch.equal(ours[others], plain[others])
+    assert torch.equal(ours[others], large[others])
+
+
+def test_three_ways_need_a_map_and_its_mask() -> None:
+    with pytest.raises(SizeError, match=r"\(2, 3, 3\): need \(i, j\)"):
+        softmax_three_ways(random(2, 3, 3), torch.ones(3, 3).bool())
+    with pytest.raises(MaskError, match=r"bool \(3, 3\)"):
+        softmax_three_ways(random(3, 3), torch.ones(3, 2).bool())

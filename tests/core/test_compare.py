@@ -3,14 +3,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Weights, compare, load_model, masks
-from mha_core.errors import SizeError, Unsupported
+from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
 
-from .conftest import TIRED
+from .conftest import TIRED, text_of
 
 
 def test_relative_difference() -> None:
@@ -79,6 +80,107 @@ def test_without_files_there_is_nothing_to_compare_with(tiny: Model) -> None:
     model = Model("made up", tiny.tokenizer, tiny.encoder, origin="random")
     with pytest.raises(Unsupported, match="'made up' was not read from a folder"):
         compare.difference_to_transformers(model, "a")
+
+
+def test_row_distances() -> None:
+    a = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.0, 0.0, 0.0]])
+    b = torch.tensor([[0.0, 0.0, 1.0], [0.5, 0.5, 0.0], [0.3, 0.3, 0.4], [0.2, 0.3, 0.5]])
+    assert compare.row_distances(a, b).tolist() == pytest.approx([1, 0, 0.1, 0.5])
+    assert torch.equal(compare.row_distances(a, b), compare.row_distances(b, a))
+    with pytest.raises(SizeError):
+        compare.row_distances(a, b[:2])
+
+
+def test_largest_change() -> None:
+    a, b = torch.zeros(3, 4), torch.zeros(3, 4)
+    assert compare.largest_change(a, b) == compare.Change(0, 0, 0)
+    b[2, 1] = 0.25
+    assert compare.largest_change(a, b) == compare.Change(2, 1, 0.25)
+    a[1, 3] = 0.5
+    assert compare.largest_change(a, b) == compare.Change(1, 3, -0.5)
+
+
+def test_repeated_words() -> None:
+    weights = torch.rand(2, 3, 5, 5)
+    assert compare.repeated_words(weights, [5, 6, 7, 8, 9]) is None
+    found = compare.repeated_words(weights, [5, 6, 7, 6, 6])
+    assert found is not None
+    assert found.places == (1, 3, 4)
+    pairs = [(weights[:, :, one] - weights[:, :, other]).abs().max() for one in (1, 3, 4) for other in (1, 3, 4)]
+    assert found.difference == max(pairs)
+    weights[:, :, 3] = weights[:, :, 1]
+    assert compare.repeated_words(weights, [5, 6, 7, 6, 9]) == compare.Repeated((1, 3), 0)
+
+
+def test_new_places() -> None:
+    assert compare.new_places([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
+    assert compare.new_places([], []) == []
+    for other in ([1, 7, 8, 8, 2], [1, 7, 8, 2], [1, 7, 8, 7, 2, 2]):
+        with pytest.raises(HeadlightError, match="keep every word"):
+            compare.new_places([1, 7, 8, 7, 2], other)
+
+
+ORDERS = ("street because the was animal tired cross too it the didn't", "tired too was it because street the cross "
+          "didn't animal the")  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_without_positions_and_mask_permuting_words_permutes_outputs(minilm: Model, order: str) -> None:
+    def apart(**switches: str) -> float:
+        return compare.difference_in_new_order(*(minilm.run(text, **switches) for text in (TIRED, order)))  # type: ignore[arg-type]
+
+    assert apart(position="none") <= 1e-5
+    for position in ("trained", "sinusoidal"):
+        assert apart(position=position) > 0.1
+    for mask in ("causal", "window:3"):
+        assert apart(position="none", mask=mask) > 0.1
+
+
+def test_a_new_order_has_the_same_words(minilm: Model) -> None:
+    with pytest.raises(HeadlightError, match="keep every word"):
+        compare.difference_in_new_order(minilm.run("how are you"), minilm.run("you how is"))
+
+
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {},
+        {"position": "none", "mask": "causal"},
+        {"heads_off": [(0, 1), (1, 2)], "temperature": 0.5},
+        {"mask": masks.sinks(1), "position": "sinusoidal"},
+    ],
+)
+def test_without_each_head_is_a_run_a_head(tiny: Model, switches: dict[str, Any]) -> None:
+    heard: list[float] = []
+    found = compare.without_each_head(tiny, "a b c d a", told=heard.append, **switches)
+    assert found.shape == (2, 3)
+    whole = tiny.run("a b c d a", **switches).sentence
+    off = switches.get("heads_off", [])
+    for layer in range(2):
+        for head in range(3):
+            run = tiny.run("a b c d a", **{**switches, "heads_off": [*off, (layer, head)]})
+            assert float(found[layer, head]) == pytest.approx(compare.cosine(run.sentence, whole), abs=1e-6)
+    assert heard == sorted(heard)
+    assert heard[-1] == 1
+
+
+def test_without_each_head_of_a_long_text_goes_in_parts(minilm: Model) -> None:
+    text = text_of(minilm, 200)
+    heard: list[float] = []
+    found = compare.without_each_head(minilm, text, told=heard.append)
+    assert len(heard) > 6
+    run, whole = minilm.run(text, heads_off=[(4, 11)]), minilm.run(text)
+    assert float(found[4, 11]) == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)
+    with pytest.raises(TooLong):
+        compare.without_each_head(minilm, "it " * 600)
+
+
+def test_without_each_head_can_be_stopped(tiny: Model) -> None:
+    def stop(done: float) -> None:
+        raise InterruptedError(done)
+
+    with pytest.raises(InterruptedError):
+        compare.without_each_head(tiny, "a b", told=stop)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -5,6 +5,7 @@ Which cases an implementation takes part in is read from its `can`, so that furt
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +19,9 @@ from mha_core.attention import AttentionLayer
 from mha_core.attention.base import EVERYTHING
 from mha_core.compare import relative_difference
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError, Unsupported
-from mha_core.positions import Position, Sinusoidal
+from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 
-from .dense import Counting, Rotated, Slanted, dense_attention, flat, gradient_of, random_weights, torch_twin
+from .dense import Counting, dense_attention, flat, gradient_of, random_weights, torch_twin
 
 B, H, C = 2, 3, 12
 CANONICAL = ["x", "q", "k", "v", "scores", "masked", "weights", "mixed", "joined", "out"]
@@ -55,9 +56,19 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {
     "cold": ("temperature", {"temperature": 0.5}),
     "hot": ("temperature", {"temperature": 3}),
     "added": ("maps", {"position": Sinusoidal(C)}),
-    "rotated": ("rotate", {"position": Rotated()}),
-    "slanted": ("bias", {"position": Slanted()}),
-    "slanted and hot": ("bias temperature", {"position": Slanted(), "temperature": 2.5}),
+    "rotated": ("rotate", {"position": Rotary(C // H)}),
+    "slanted": ("bias", {"position": ALiBi(H)}),
+    "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
+}
+ENCODINGS: dict[str, Position] = {
+    "learned": Learned(C, 6, std=1.0),
+    "rotary": Rotary(C // H),
+    "alibi": ALiBi(H),
+    "alibi causal": ALiBi(H, symmetric=False),
+    "t5": T5Bias(H),
+    "t5 causal": T5Bias(H, causal=True),
+    "shaw": Shaw(C // H, 2),
+    "in every place": Together(Together(Sinusoidal(C), Rotary(C // H)), Shaw(C // H, 2)),
 }
 PAIRS = ["self", "cross", "three"]
 
@@ -178,6 +189,34 @@ def test_equal_to_efficient(name: str, case: Case, dtype: torch.dtype) -> None:
         assert relative_difference(out, other_out) <= limit
         assert relative_difference(maps, other_maps) <= limit
         assert relative_difference(gradient, other_gradient) <= LIMITS[dtype][1]
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+@pytest.mark.parametrize("mask", ["none", "causal", "padding"])
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        (name, encoding)
+        for name in IMPLEMENTATIONS
+        for encoding, position in ENCODINGS.items()
+        if position.acts - {"add"} <= IMPLEMENTATIONS[name].can
+    ],
+)
+def test_every_encoding_in_every_implementation(name: str, encoding: str, mask: str, dtype: torch.dtype) -> None:
+    position, weights = copy.deepcopy(ENCODINGS[encoding]).to(dtype), random_weights(C, True, True, dtype)
+    for pair in ("self", "cross"):
+        inputs, options = Case(mask, pair, "plain").inputs(dtype)
+        options["position"] = position
+        for need_weights in (True, False):
+            passes = [pass_of(each, weights, inputs, options, need_weights) for each in (name, "efficient")]
+            passes.append(dense_pass(weights, inputs, options, need_weights))
+            (out, maps, gradient), *others = passes
+            for other_out, other_maps, other_gradient in others:
+                assert relative_difference(out, other_out) <= LOOSE[dtype]
+                assert relative_difference(gradient, other_gradient) <= LIMITS[dtype][1]
+                if maps is not None and other_maps is not None:
+                    assert relative_difference(maps, other_maps) <= LOOSE[dtype]
+            assert (maps is not None) == need_weights
 
 
 @pytest.mark.parametrize(
@@ -461,7 +500,8 @@ def test_permuting_tokens_permutes_outputs_unless_there_are_positions(name: str)
     assert (moved - out[:, order]).abs().max() <= 1e-5
     assert (moved_maps - maps[:, :, order][..., order]).abs().max() <= 1e-5
     encodings: list[Position] = [Sinusoidal(C)]
-    encodings += [Rotated()] * ("rotate" in layer.can) + [Slanted()] * ("bias" in layer.can)
+    encodings += [Rotary(C // H)] * ("rotate" in layer.can)
+    encodings += [ALiBi(H), T5Bias(H), Shaw(C // H, 3)] * ("bias" in layer.can)
     for position in encodings:
         far = layer(x[:, order], position=position)[1] - layer(x, position=position)[1][:, :, order][..., order]
         assert far.abs().max() > 0.1
@@ -603,8 +643,8 @@ def test_sizes_that_cannot_be_built_raise(name: str) -> None:
 @pytest.mark.parametrize(
     ("feature", "options"),
     [
-        ("rotate", {"position": Rotated()}),
-        ("bias", {"position": Slanted()}),
+        ("rotate", {"position": Rotary(C // H)}),
+        ("bias", {"position": ALiBi(H)}),
         ("head_mask", {"allow": torch.ones(H, 4, 4, dtype=torch.bool)}),
         ("heads", {"heads": torch.ones(H, dtype=torch.bool)}),
         ("temperature", {"temperature": 2.0}),

@@ -79,6 +79,7 @@ def test_both_of_nothing_is_everything_and_either_of_nothing_is_nothing() -> Non
 
 @pytest.mark.parametrize("w", [1, 2, 4, 12])
 def test_window_and_causal_leaves_w_keys(w: int) -> None:
+    """At most w keys a row, and exactly w from row w − 1 on."""
     for n in SIZES:
         keys = masks.allow(masks.both(masks.causal, masks.window(w)), n, n).sum(dim=-1).flatten().tolist()
         assert keys == [min(row + 1, w) for row in range(n)]
@@ -90,6 +91,14 @@ def test_documents() -> None:
         expected = dense(lambda i, j, ids=ids: ids[i] == ids[j], n, n)  # type: ignore[misc]
         assert torch.equal(masks.allow(masks.documents(ids), n, n), expected)
         assert torch.equal(masks.allow(masks.documents(torch.tensor(ids)), n, n), expected)
+
+
+@pytest.mark.parametrize("starts", [(), (0,), (3,), (2, 5), (5, 2), (1, 2, 3), (20,)])
+def test_split(starts: tuple[int, ...]) -> None:
+    def document(at: int) -> int:
+        return sum(at >= start for start in starts)
+
+    agree(masks.split(*starts), lambda i, j: document(i) == document(j))
 
 
 def test_cells() -> None:
@@ -122,6 +131,11 @@ WRITTEN: dict[str, Cell] = {
     "window:2|sinks:1": lambda i, j: abs(i - j) < 2 or j < 1,
     " causal&window:2 | sinks:2 ": lambda i, j: (j <= i and abs(i - j) < 2) or j < 2,
     "sinks:2 | causal & window:2": lambda i, j: (j <= i and abs(i - j) < 2) or j < 2,
+    "!causal": lambda i, j: j > i,
+    "causal & !window:2": lambda i, j: j <= i and abs(i - j) >= 2,
+    " ! causal | sinks:1": lambda i, j: j > i or j < 1,
+    "documents:4": lambda i, j: (i < 4) == (j < 4),
+    "documents:2:5 & causal": lambda i, j: j <= i and sum(i >= s for s in (2, 5)) == sum(j >= s for s in (2, 5)),
     "causal & none & dilated:2:3": lambda i, j: j <= i and abs(i - j) in (0, 3),
 }
 
@@ -135,14 +149,15 @@ def test_written_form(text: str) -> None:
     "text",
     ["", " ", "&", "causal |", "| causal", "full", "Causal", "window", "window:", "window:3:4", "window:x", "window:-1",
      "window:1.5", "window:1e3", "window:0", "dilated:3", "dilated:0:2", "dilated:2:0", "prefix", "sinks:-1", "none:1",
-     "causal:", "causal and window:3", "window:1234567890", "(causal)", "window:²"],
+     "causal:", "!", "!!causal", "causal !sinks:1", "documents", "documents:x", "!none:1", "causal and window:3",
+     "window:1234567890", "(causal)", "window:²"],
 )  # fmt: skip
 def test_a_wrong_written_form_raises(text: str) -> None:
     with pytest.raises(MaskError, match=r"mask '"):
         masks.parse(text)
 
 
-@given(st.text(alphabet="causlwindoprefxkte:0123456789&| \0²", max_size=24))
+@given(st.text(alphabet="causlwindoprefxktem:0123456789&|! \0²", max_size=24))
 def test_any_text_is_a_rule_or_a_mask_error(text: str) -> None:
     try:
         rule = masks.parse(text)

@@ -82,7 +82,7 @@ def test_every_step_knows_the_line_that_recorded_it(name: str) -> None:
     for step in trace.steps:
         lines, first = inspect.getsourcelines(step.code)
         line = lines[step.line - first]
-        assert any(call in line for call in ("trace(", "together(", "head(")), (step.name, line)
+        assert any(call in line for call in ("trace(", "trace)(", "together(", "head(")), (step.name, line)
 
 
 @pytest.mark.parametrize("head", range(H))
@@ -240,3 +240,19 @@ def test_torchs_own_maps_are_those_after_dropout_and_ours_those_before() -> None
 def test_what_the_libraries_cannot_do() -> None:
     assert IMPLEMENTATIONS["torch"].can == {"maps", "head_mask"}
     assert "head_mask" not in IMPLEMENTATIONS["sequence_first"].can
+
+
+def test_an_unknown_implementation_says_which_there_are() -> None:
+    with pytest.raises(Unsupported, match="implementation='flash' is not known; choose one of naive, efficient"):
+        IMPLEMENTATIONS["flash"]
+    assert "flash" not in IMPLEMENTATIONS
+    assert IMPLEMENTATIONS.get("flash") is None
+
+
+@pytest.mark.parametrize("name", ["sdpa", "torch"])
+def test_what_the_libraries_do_not_show_is_said_to_come_from_a_second_pass(name: str) -> None:
+    trace = Trace()
+    IMPLEMENTATIONS[name](C, H)(torch.randn(B, 5, C), allow=masks.allow(masks.causal, 5, 5), trace=trace)
+    second = {step.name for step in trace.steps if step.expression.startswith("second pass: ")}
+    assert {"scores", "masked", "weights"} <= second
+    assert not {"x", "out"} & second

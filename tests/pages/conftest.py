@@ -45,7 +45,7 @@ def unpacked(packed: bytes) -> tuple[dict[str, Any], bytes]:
 
 def messages(app: AppTest) -> tuple[bytes, bytes]:
     """The two messages of the map view: all maps, and the state with the maps in focus."""
-    _, maps, focus = (component.proto for component in app.get("bidi_component"))
+    *_, maps, focus = (component.proto for component in app.get("bidi_component"))
     return maps.bytes, focus.bytes
 
 

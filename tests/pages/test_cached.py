@@ -11,7 +11,7 @@ import torch
 from cachetools import LRUCache
 
 from mha_core import Model, Run, compare
-from pages.kit import cached
+from pages.kit import cached, painted
 from pages.kit.cached import Picture, Settings
 from pages.kit.packing import pack_maps
 
@@ -49,12 +49,25 @@ def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
         Settings("it", temperature=2.0),
         Settings("it", heads_off=((0, 0),)),
         Settings("it", device="cpu"),
+        Settings("it", painted="3.rB"),
     ]
-    assert len({base, *others}) == 7
-    assert len({settings.digest for settings in (base, *others)}) == 7
+    assert len({base, *others}) == 8
+    assert len({settings.digest for settings in (base, *others)}) == 8
     assert Settings("it").digest == base.digest
     assert Settings("it", "causal", device="cpu").untouched == Settings("it", device="cpu")
+    assert Settings("it", "causal", painted="3.rB").unpainted == Settings("it", "causal")
     assert Settings("\ud800").digest
+
+
+@pytest.mark.parametrize("painted_cells", ["5.rGB", "5.rGB.3rJC", "5.0rA"])
+def test_a_painted_mask_is_the_one_that_the_model_gets(model: Model, painted_cells: str) -> None:
+    settings = Settings("how are you", "causal", painted=painted_cells)
+    allow = painted.allowed("causal", painted_cells, 5, model.sizes.n_heads)
+    made = cached.picture(settings).run.weights
+    assert torch.equal(made, model.run("how are you", mask=allow).weights)
+    assert not made[(~allow).expand_as(made)].any()
+    sums, empty = made.sum(dim=-1), ~allow.any(dim=-1).expand(made.shape[:-1])
+    assert torch.allclose(sums, (~empty).float(), atol=1e-6)
 
 
 def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:

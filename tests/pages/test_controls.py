@@ -18,11 +18,12 @@ pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
 settings = st.builds(
     Settings,
     st.text(max_size=60),
-    st.sampled_from(["none", "causal", "window:3"]),
+    st.sampled_from(["none", "causal", "window:3", "causal & !window:4 | sinks:1", "documents:3:7"]),
     st.sampled_from(sorted(POSITIONS.values())),
     st.integers(1, 50).map(lambda tenths: tenths / 10),
     st.sets(pairs).map(lambda heads: tuple(sorted(heads))),
     st.just("auto"),
+    st.sampled_from(["", "6.rB", "15.rGB.3rJB"]),
 )
 
 
@@ -64,7 +65,17 @@ def test_check_length_names_both_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "mask", ["", "everything", "window:0", "prefix:2", "causal & window:3", "none|" * 500 + "none", "window:99999999"]
+    "mask",
+    [
+        "",
+        "everything",
+        "window:0",
+        "causal &",
+        "none|" * 500 + "none",
+        "window:99999999",
+        "none/6.rx!",
+        "none/6",
+    ],
 )
 def test_a_pin_takes_only_the_masks_of_the_page(mask: str) -> None:
     assert parse_pin(f"3.1~{mask}~trained~1~~how are you", "auto", LAYERS, HEADS) is None

@@ -69,10 +69,10 @@ def test_every_control_at_its_ends(open_app: OpenApp) -> None:
     app = open_app(mask="window")
     for width in (1, 512, 3):
         app.number_input(key="w").set_value(width).run()
-        assert state(app)["mask"] == f"window:{width}"
+        assert state(app)["digest"] == Settings(PRESETS[0], f"window:{width}").digest
     for kind in ("none", "causal"):
         app.segmented_control(key="mask").set_value(kind).run()
-        assert state(app)["mask"] == kind
+        assert state(app)["digest"] == Settings(PRESETS[0], kind).digest
     for degrees in (0.1, 5.0, 1.0):
         app.slider(key="t").set_value(degrees).run()
         assert state(app)["digest"] == Settings(PRESETS[0], "causal", temperature=degrees).digest
@@ -102,14 +102,14 @@ def test_deselected_choices_keep_a_value(open_app: OpenApp) -> None:
         assert state(app)["digest"] == Settings(PRESETS[0]).digest
     app = open_app(mask="window", w="7")
     app.number_input(key="w").set_value(None).run()
-    assert state(app)["mask"] == "window:3"
+    assert state(app)["digest"] == Settings(PRESETS[0], "window:3").digest
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
         ("mask", "everything"),
-        ("pos", "rotary"),
+        ("pos", "learned"),
         ("t", "99"),
         ("t", "-1e308"),
         ("dev", "cuda:9"),

@@ -55,3 +55,62 @@ def test_a_name_keeps_its_look_and_differs_without_colour() -> None:
     assert alone["marker"] == second["marker"]
     assert first["marker"]["symbol"] != second["marker"]["symbol"]
     assert first["line"]["dash"] != second["line"]["dash"]
+
+
+def test_curves_over_whole_numbers() -> None:
+    figure = figures.curves(
+        {"a <b>": [0.0, 1.0, 4.0], "c": [1.0, 2.0]},
+        start=-1,
+        x_title="x",
+        y_title="y",
+        theme="light",
+        spread=([0.0, 0.5, 3.0], [1.0, 1.5, 5.0], "band"),
+        marks={"here": 1, "beyond": 9},
+    )
+    go.Figure(figure)
+    band, first, second = figure["data"]
+    assert band["x"] == [-1, 0, 1, 1, 0, -1]
+    assert band["y"] == [1.0, 1.5, 5.0, 3.0, 0.5, 0.0]
+    assert (first["x"], first["y"], first["name"]) == ([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;")
+    assert second["x"] == [-1, 0]
+    assert first["line"]["dash"] != second["line"]["dash"]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["−1", "0", "1"]
+    assert [each["text"] for each in figure["layout"]["annotations"]] == ["here"]
+
+
+def test_long_curves_are_thinned() -> None:
+    figure = figures.curves({"a": [float(x) for x in range(2048)]}, x_title="x", y_title="y", theme="dark")
+    x = figure["data"][0]["x"]
+    assert len(x) <= 600
+    assert x == figure["data"][0]["y"]
+    assert len(figure["layout"]["xaxis"]["tickvals"]) <= 10
+
+
+def test_heat_is_signed_and_in_order() -> None:
+    figure = figures.heat(
+        [[-2.0, None], [1.0, 0.5]], x=[0, 2], y=[0, 1], x_title="x", y_title="y", theme="dark", y_names=["<b>", "b"]
+    )
+    go.Figure(figure)
+    (heat,) = figure["data"]
+    assert (heat["zmin"], heat["zmax"]) == (-2, 2)
+    assert heat["z"] == [[-2, None], [1, 0.5]]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["0", "2"]
+    assert figure["layout"]["yaxis"]["ticktext"] == ["&lt;b&gt;", "b"]
+    assert "customdata" not in heat
+    mixed = figures.heat([[0.0, 0.0]], x=[2, 1], y=[0], x_title="x", y_title="y", theme="dark")
+    (heat,) = mixed["data"]
+    assert heat["x"] == [0, 1]
+    assert heat["customdata"] == [[2, 1]]
+    assert mixed["layout"]["xaxis"]["ticktext"] == ["2", "1"]
+    assert (heat["zmin"], heat["zmax"]) == (-1, 1)
+
+
+def test_circle_has_its_hand() -> None:
+    figure = figures.circle([(1, 0), (0, 1)], (0, 1), "1", x_title="x", y_title="y", theme="dark")
+    go.Figure(figure)
+    dots, hand = figure["data"]
+    assert dots["text"] == ["0", ""]  # the hand says its own number
+    assert (hand["x"], hand["y"], hand["text"]) == ([0, 0], [0, 1], ["", "1"])
+    assert figure["layout"]["yaxis"]["scaleanchor"] == "x"
+    many = figures.circle([(0.0, 0.0)] * 100, (0, 0), "7", x_title="x", y_title="y", theme="dark")
+    assert set(many["data"][0]["text"]) == {""}

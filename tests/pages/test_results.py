@@ -65,6 +65,6 @@ def test_what_is_said_of_a_race() -> None:
     assert results.progress(race) == "Length 32, 3 of 3 · 0 s"
     assert results.told(race) == []
     race._began, race._ended = 1.0, 5.5
-    assert results.told(race) == ["Stopped after 4.5 s; 2 of 3 lengths are complete and stay."]
+    assert results.told(race) == ["Stopped after 4.5 s; complete lengths are kept: 2 of 3."]
     race.error = "the device is out of memory"
     assert results.told(race) == ["The race ended early: the device is out of memory."]

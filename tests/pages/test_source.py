@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from pathlib import Path
 
@@ -12,13 +13,14 @@ import pytest
 from mha_core import IMPLEMENTATIONS, Step
 from pages.kit import traces
 from pages.kit.cached import Settings
-from pages.kit.source import ROOT, excerpt
+from pages.kit.source import ROOT, Excerpt, excerpt, lines_run
 
 TEXT = "how are you"
 
 
-def steps_of(name: str, mask: str = "causal") -> tuple[Step, ...]:
-    return traces.traced(Settings(TEXT, mask), 2, name).steps
+def shown_of(name: str, mask: str = "causal") -> list[tuple[Step, Excerpt]]:
+    found = traces.traced(Settings(TEXT, mask), 2, name)
+    return [(step, found.source(step)) for step in found.steps]
 
 
 def statements(lines: tuple[str, ...]) -> list[ast.stmt]:
@@ -52,8 +54,7 @@ def gives(statement: ast.stmt, variable: str) -> bool:
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_lines_are_the_file_s_own_and_nothing_but_the_body(name: str) -> None:
-    for step in steps_of(name):
-        shown = excerpt(step.code, step.line)
+    for step, shown in shown_of(name):
         file = Path(step.code.co_filename)
         own = file.read_text("utf-8").splitlines()[shown.first - 1 : shown.first - 1 + len(shown.lines)]
         assert textwrap.dedent("\n".join(own)) == "\n".join(shown.lines)
@@ -68,12 +69,10 @@ def test_the_lines_are_the_file_s_own_and_nothing_but_the_body(name: str) -> Non
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_marked_lines_give_the_recorded_tensor_its_value(name: str) -> None:
-    for step in steps_of(name):
-        shown = excerpt(step.code, step.line)
+    for step, shown in shown_of(name):
         said = step.line - shown.first
         assert shown.marked == tuple(sorted(set(shown.marked)))
         assert all(0 <= line <= said for line in shown.marked), "what made a step stands above the line that records it"
-        assert set(shown.maybe) <= set(shown.marked)
         body = statements(shown.lines)
         call = max((node for node in body if node.lineno <= said + 1), key=lambda node: node.lineno)
         if said in shown.marked:  # made in the very statement that records it
@@ -87,22 +86,33 @@ def test_the_marked_lines_give_the_recorded_tensor_its_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_maybe_are_the_lines_under_a_condition(name: str) -> None:
-    for step in steps_of(name):
-        shown = excerpt(step.code, step.line)
-        said = step.line - shown.first + 1
-        branches = [node for node in statements(shown.lines) if isinstance(node, ast.If)]
-        for line in shown.marked:
-            inside = [node for node in branches if node.lineno <= line + 1 <= (node.end_lineno or 0)]
-            reaches = all(node.lineno <= said <= (node.end_lineno or 0) for node in inside)
-            assert (line in shown.maybe) == (not reaches), (step.name, shown.lines[line])
+@pytest.mark.parametrize(("mask", "ran"), [("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")])
+def test_of_two_branches_only_the_one_that_ran_is_marked(name: str, mask: str, ran: str) -> None:
+    for step, shown in shown_of(name, mask):
+        if step.name.split(".")[0] == "weights":
+            (line,) = (shown.lines[number] for number in shown.marked)
+            assert ran in line
+
+
+def test_a_line_for_heads_that_are_off_is_marked_only_where_one_is() -> None:
+    for heads_off, wanted in (((), False), (((1, 3),), False), (((2, 3),), True)):
+        found = traces.traced(Settings(TEXT, heads_off=heads_off), 2, "efficient")
+        step = next(step for step in found.steps if step.name == "mixed")
+        shown = found.source(step)
+        assert any("heads[" in shown.lines[number] for number in shown.marked) == wanted, heads_off
+
+
+def test_the_tracer_that_was_there_before_is_put_back() -> None:
+    before = sys.gettrace()
+    with pytest.raises(RuntimeError, match="inside"), lines_run({}):
+        raise RuntimeError("inside")
+    assert sys.gettrace() is before
 
 
 def test_steps_of_one_variable_are_told_apart() -> None:
     """efficient reuses `scores` and `mixed`: each step is made by the lines since the one before."""
     marked: dict[str, str] = {}
-    for step in steps_of("efficient"):
-        shown = excerpt(step.code, step.line)
+    for step, shown in shown_of("efficient"):
         marked[step.name] = " ".join(shown.lines[line].strip() for line in shown.marked)
     assert marked["scores.product"] == "scores = q @ k.transpose(2, 3)"
     assert "q @ k" not in marked["scores"]
@@ -116,4 +126,4 @@ def test_steps_of_one_variable_are_told_apart() -> None:
 
 def test_a_line_that_is_no_function_s_is_refused() -> None:
     with pytest.raises(TypeError, match="no function"):
-        excerpt((lambda: None).__code__, 1)
+        excerpt((lambda: None).__code__, 1, frozenset())

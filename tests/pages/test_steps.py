@@ -10,11 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core import IMPLEMENTATIONS, Step
+from mha_core import IMPLEMENTATIONS
 from pages.kit import packing, traces
 from pages.kit.cached import Settings
 from pages.kit.packing import MEMORY_BYTES
-from pages.kit.source import excerpt
 from pages.kit.steps import find, pack_trace, usable
 from pages.kit.traces import Traced, traced
 
@@ -72,10 +71,10 @@ def test_the_header_says_what_torch_says(name: str) -> None:
         assert told["contiguous"] == own.value.is_contiguous()
         assert told["view"] == own.is_view
         assert told["bytes"] == 4 * own.value.numel()
-        assert told["from"] == traces.parents(trace.steps, at)
-        text, source = excerpt(own.code, own.line), header["sources"][told["source"]]
+        assert told["from"] == traces.parents(trace, at)
+        text, source = trace.source(own), header["sources"][told["source"]]
         assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
-        assert (tuple(told["marked"]), tuple(told["maybe"])) == (text.marked, text.maybe)
+        assert tuple(told["marked"]) == text.marked
     names = [source["where"] for source in header["sources"]]
     assert len(names) == len(set(names)), "each function goes over once"
 
@@ -90,13 +89,13 @@ def test_an_axis_is_its_letters_its_colour_and_its_size() -> None:
 
 def test_equal_traces_are_equal_bytes_and_a_short_text_s_do_not_depend_on_the_step() -> None:
     trace = traced(Settings(TEXT), 0, "efficient")
-    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps)
+    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps, trace.ran)
     assert pack_trace(trace, "q") == pack_trace(again, "out", head=3)
 
 
-def wanted(steps: tuple[Step, ...], here: int) -> set[int]:
+def wanted(found: Traced, here: int) -> set[int]:
     """The pieces of memory of a step and of those that it was made from."""
-    return {steps[at].value.untyped_storage().data_ptr() for at in [here, *traces.parents(steps, here)]}
+    return {found.steps[at].value.untyped_storage().data_ptr() for at in [here, *traces.parents(found, here)]}
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -110,7 +109,7 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
         head = int(step.name.rpartition(".head")[2]) if ".head" in step.name else 0
         _, values = read_back(pack_trace(trace, step.name, head=head))
         for own, value in zip(trace.steps, values, strict=True):
-            assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace.steps, here))
+            assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
             assert value is None or np.array_equal(value, own.value.numpy())
 
 

@@ -9,6 +9,7 @@ from mha_core.errors import HeadlightError
 from mha_core.pretrained import MINILM_SHA256
 from pages.kit import cached, text
 from pages.kit.cached import Settings
+from pages.kit.limits import POSITIONS
 
 TEXT = "it is short"
 
@@ -19,7 +20,8 @@ TEXT = "it is short"
         (Settings(TEXT), "nothing changed"),
         (Settings(TEXT, mask="window:3"), "mask window 3"),
         (Settings(TEXT, position="none"), "no positions"),
-        (Settings(TEXT, position="sinusoidal"), "sinusoidal positions"),
+        (Settings(TEXT, position="sinusoidal"), "sinusoidal positions (this model was not trained for them)"),
+        (Settings(TEXT, position="scaled:0.5"), "halved positions (this model was not trained for them)"),
         (Settings(TEXT, temperature=0.5), "temperature 0.5"),
         (Settings(TEXT, heads_off=((0, 0),)), "1 head off"),
         (Settings(TEXT, "causal", heads_off=((0, 0), (0, 1))), "mask causal, 2 heads off"),
@@ -27,6 +29,15 @@ TEXT = "it is short"
 )
 def test_label(settings: Settings, words: str) -> None:
     assert text.label(settings) == words
+
+
+@pytest.mark.parametrize("position", POSITIONS.values())
+def test_what_a_position_does_is_said(model: Model, position: str) -> None:
+    note = text.position_note(position, model)
+    assert note.endswith("The model was not trained for this.") == (position != "trained")
+    assert ("is left out" in note) == ("add" not in text.places(position, model) or position in ("sinusoidal", "none"))
+    assert ("in every layer" in note) == bool(text.places(position, model) - {"add"})
+    assert ("random numbers that nobody trained" in note) == (position in ("t5", "shaw"))
 
 
 def test_sentence() -> None:

@@ -10,11 +10,12 @@ from mha_core.compare import largest_difference
 from mha_core.errors import HeadlightError
 from pages.kit import traces
 from pages.kit.cached import Settings
-from pages.kit.traces import parents, settings_within, traced
+from pages.kit.traces import Traced, parents, settings_within, traced
 
 TEXT = "how are you"
 # what each tensor is computed from by the paper's formulas
 FORMULAS = {"q": {"x"}, "k": {"x"}, "v": {"x"}, "scores": {"q", "k"}, "mixed": {"weights", "v"}, "out": {"joined"}}
+ELSEWISE = {("sdpa", "mixed"): {"q", "k", "v"}, ("torch", "out"): {"x"}}  # the kernel and the module show no more
 
 
 def base(step: Step) -> str:
@@ -26,67 +27,88 @@ def head_of(step: Step) -> str:
     return last if last.startswith("head") else ""
 
 
+def stacked(found: Traced, at: int) -> bool:
+    """True for what "naive" makes of all heads at once: the steps that it stacks for the record, and joined."""
+    name = found.steps[at].name
+    return found.implementation == "naive" and "." not in name and name not in ("x", "out")
+
+
 def memory(step: Step) -> int:
     return step.value.untyped_storage().data_ptr()
 
 
 @pytest.fixture(params=[(name, mask) for name in IMPLEMENTATIONS for mask in ("none", "causal")], ids="-".join)
-def steps(request: pytest.FixtureRequest) -> tuple[Step, ...]:
+def found(request: pytest.FixtureRequest) -> Traced:
     name, mask = request.param
-    return traced(Settings(TEXT, mask), 1, name).steps
+    return traced(Settings(TEXT, mask), 1, name)
 
 
-def test_parents_come_earlier_and_only_the_input_has_none(steps: tuple[Step, ...]) -> None:
+def test_parents_come_earlier_and_only_the_input_has_none(found: Traced) -> None:
+    steps = found.steps
     for at in range(len(steps)):
-        found = parents(steps, at)
-        assert all(0 <= parent < at for parent in found)
-        assert len(set(found)) == len(found) <= 2
-        assert bool(found) == (at > 0), steps[at].name
+        own = parents(found, at)
+        assert all(0 <= parent < at for parent in own)
+        assert len(set(own)) == len(own)
+        assert bool(own) == (at > 0), steps[at].name
 
 
-def test_a_view_has_one_parent_and_shares_its_memory(steps: tuple[Step, ...]) -> None:
+def test_a_view_has_one_parent_and_shares_its_memory(found: Traced) -> None:
+    steps = found.steps
     for at, step in enumerate(steps):
         if not step.is_view:
             continue
-        (parent,) = (steps[number] for number in parents(steps, at))
+        (parent,) = (steps[number] for number in parents(found, at))
         assert memory(parent) == memory(step)
         assert {base(parent), base(step)} not in ({"q", "k"}, {"q", "v"}, {"k", "v"})
 
 
-def test_what_is_no_view_lies_in_memory_of_its_own(steps: tuple[Step, ...]) -> None:
+def test_what_is_no_view_lies_in_memory_of_its_own(found: Traced) -> None:
+    steps = found.steps
     for at, step in enumerate(steps):
         earlier = {memory(one) for one in steps[:at]}
         assert step.is_view == (memory(step) in earlier), step.name
 
 
-def test_parents_are_the_operands_of_the_formula(steps: tuple[Step, ...]) -> None:
+def test_parents_are_the_operands_of_the_formula(found: Traced) -> None:
     """Up the chain to another tensor: scores lead to q and k, mixed to weights and v, a single head's to its own."""
+    steps = found.steps
 
     def operands(at: int) -> set[tuple[str, str]]:
-        found = set()
-        for parent in parents(steps, at):
+        leading = set()
+        for parent in parents(found, at):
             if base(steps[parent]) == base(steps[at]) and head_of(steps[parent]) == head_of(steps[at]):
-                found |= operands(parent)
+                leading |= operands(parent)
             else:
-                found.add((base(steps[parent]), head_of(steps[parent])))
-        return found
+                leading.add((base(steps[parent]), head_of(steps[parent])))
+        return leading
 
     for at, step in enumerate(steps):
         wanted = FORMULAS.get(base(step))
-        if wanted is None:
+        if wanted is None or stacked(found, at):
             continue
+        wanted = ELSEWISE.get((found.implementation, base(step)), wanted)
         of = {name for name, _ in operands(at)} - {"qkv"}
         assert of == wanted or (base(step) in "qkv" and not of), step.name
         if base(step) in ("scores", "mixed"):
             assert {head for _, head in operands(at)} == {head_of(step)}, step.name
 
 
-def test_weights_come_from_what_the_softmax_reads(steps: tuple[Step, ...]) -> None:
+def test_what_naive_stacks_comes_from_every_head(model: Model) -> None:
+    found = traced(Settings(TEXT, "causal"), 1, "naive")
+    for at, step in enumerate(found.steps):
+        if stacked(found, at):
+            of = "mixed" if step.name == "joined" else step.name
+            names = [found.steps[parent].name for parent in parents(found, at)]
+            assert names == [f"{of}.head{head}" for head in range(model.sizes.n_heads)]
+
+
+def test_weights_come_from_what_the_softmax_reads(found: Traced) -> None:
+    steps = found.steps
     names = {step.name for step in steps}
     for at, step in enumerate(steps):
-        if base(step) != "weights":
+        if base(step) != "weights" or stacked(found, at):
             continue
-        (parent,) = (steps[number] for number in parents(steps, at))
+        (parent,) = (steps[number] for number in parents(found, at))
         suffix = step.name.removeprefix("weights")
         assert parent.name == f"{'masked' if 'masked' in names else 'scores'}{suffix}"
         keys = step.axes.split().index("j")
@@ -155,3 +177,13 @@ def test_what_cannot_be_traced_raises() -> None:
         traced(Settings(TEXT), 6, "efficient")
     with pytest.raises(HeadlightError):
         traced(Settings(TEXT, temperature=2.0), 0, "torch")
+
+
+@pytest.mark.parametrize("position", ["rotary", "alibi", "t5", "shaw"])
+def test_positions_that_an_implementation_cannot_do_are_left_out(position: str) -> None:
+    asked = Settings(TEXT, position=position)
+    assert settings_within(asked, 1, "naive") == (asked, [])
+    within, told = settings_within(asked, 1, "torch")
+    assert within == Settings(TEXT)
+    assert told == [f"torch cannot do {position} positions: its steps are those of the trained ones."]
+    assert settings_within(Settings(TEXT, position="shuffled"), 1, "torch")[1] == []

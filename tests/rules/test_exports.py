@@ -120,12 +120,23 @@ def test_masks() -> None:
 
 
 def test_positions() -> None:
-    assert {"Position", "Nothing", "Sinusoidal", "Learned", "Together"} <= set(positions.__all__)
+    names = "Position Nothing Sinusoidal Learned Rotary ALiBi T5Bias Shaw Together"
+    assert set(names.split()) <= set(positions.__all__)
+    assert positions.NAMES == ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw")
     assert [name for name, *_ in signature(positions.Position.add)] == ["x"]
     assert [name for name, *_ in signature(positions.Position.rotate)] == ["q", "k"]
     assert [name for name, *_ in signature(positions.Position.bias)] == ["q", "len_k"]
     assert signature(positions.Sinusoidal.__init__) == [("d_model", "any", REQUIRED), ("amplitude", "any", 1.0)]
     assert [name for name, *_ in signature(positions.Learned.__init__)][:2] == ["d_model", "max_len"]
+    assert signature(positions.Rotary.__init__) == [("d_head", "any", REQUIRED), ("base", "any", 10000.0)]
+    assert signature(positions.ALiBi.__init__) == [("n_heads", "any", REQUIRED), ("symmetric", "any", True)]
+    assert signature(positions.T5Bias.__init__)[:4] == [
+        ("n_heads", "any", REQUIRED),
+        ("buckets", "any", 32),
+        ("max_distance", "any", 128),
+        ("causal", "any", False),
+    ]
+    assert [name for name, *_ in signature(positions.Shaw.__init__)][:2] == ["d_head", "max_distance"]
     assert [name for name, *_ in signature(positions.Together.__init__)] == ["a", "b"]
 
 

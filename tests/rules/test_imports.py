@@ -31,7 +31,21 @@ STEPS = [
 ]
 HEIGHT = {module: height for height, modules in enumerate(STEPS) for module in modules}
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
-MAY_IMPORT_STREAMLIT = {"asked", "shell", "controls", "live", "links", "maps", "steps", "canvas", "layout", "headers"}
+MAY_IMPORT_STREAMLIT = {
+    "about",
+    "asked",
+    "shell",
+    "controls",
+    "live",
+    "links",
+    "maps",
+    "painter",
+    "pair_view",
+    "steps",
+    "canvas",
+    "layout",
+    "headers",
+}
 
 
 def name_of(file: Path) -> str:

@@ -1,0 +1,95 @@
+// Cells of masks as compact text; the other side is pages/kit/painted.py, which says how it is written.
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const valueOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
+
+function runs(cells) {
+  let [text, last, before] = ["r", 0, 0];
+  cells.forEach((cell, at) => {
+    if (cell === before) return;
+    let length = at - last;
+    for (; length > 31; length >>= 5) text += DIGITS[32 + (length & 31)];
+    text += DIGITS[length];
+    [last, before] = [at, cell];
+  });
+  return text;
+}
+
+function bits(cells) {
+  let text = "b";
+  for (let at = 0; at < cells.length; at += 6) {
+    let value = 0;
+    for (let next = at; next < at + 6; next++) value = 2 * value + (cells[next] ?? 0);
+    text += DIGITS[value];
+  }
+  return text.replace(/A+$/, "");
+}
+
+/** Cells of 0 and 1 as text, "" when all are 0. */
+export function writeCells(cells) {
+  if (!cells.includes(1)) return "";
+  const [long, packed] = [runs(cells), bits(cells)];
+  return long.length <= packed.length ? long : packed;
+}
+
+/** The inverse of `writeCells`: a Uint8Array of `size` cells. */
+export function readCells(text, size) {
+  const cells = new Uint8Array(size);
+  const values = [...text.slice(1)].map((digit) => valueOf.get(digit));
+  if (text[0] === "b") {
+    values.forEach((value, at) => {
+      for (let bit = 0; bit < 6 && 6 * at + bit < size; bit++) cells[6 * at + bit] = (value >> (5 - bit)) & 1;
+    });
+    return cells;
+  }
+  let [at, length, shift, start] = [0, 0, 0, null];
+  for (const value of values) {
+    length += (value & 31) << shift;
+    shift += 5;
+    if (value > 31) continue;
+    at += length;
+    if (start === null) start = at;
+    else {
+      cells.fill(1, start, at);
+      start = null;
+    }
+    length = shift = 0;
+  }
+  if (start !== null) cells.fill(1, start);
+  return cells;
+}
+
+/** What is turned round in each head, a list of cells a head, as `p` of the link; "" when nothing is. */
+export function writeFlips(flips, n) {
+  const everyone = flips[0].map((_, at) => Number(flips.every((own) => own[at])));
+  const own = flips.map((cells) => writeCells(cells.map((cell, at) => cell & ~everyone[at] & 1)));
+  const parts = [writeCells(everyone), ...own.map((text, head) => text && `${head}${text}`)].filter(Boolean);
+  return parts.length ? [n, ...parts].join(".") : "";
+}
+
+/** The inverse of `writeFlips`. */
+export function readFlips(text, n, heads) {
+  const flips = Array.from({ length: heads }, () => new Uint8Array(n * n));
+  for (const part of text ? text.split(".").slice(1) : []) {
+    const [, head, cells] = /^(\d*)(.*)$/.exec(part);
+    const read = readCells(cells, n * n);
+    const turned = head ? [flips[Number(head)]] : flips;
+    for (const own of turned) read.forEach((cell, at) => (own[at] |= cell));
+  }
+  return flips;
+}
+
+let latest = new Map();
+
+/** Which cells a mask forbids: `forbidden` holds one text for all heads, or one a head. -> (i, j) => boolean */
+export function forbids(forbidden, head, n) {
+  const text = forbidden[head] ?? forbidden[0];
+  if (!text) return () => false;
+  const kind = `${n} ${text}`;
+  if (!latest.has(kind)) {
+    if (latest.size > 30) latest = new Map();
+    latest.set(kind, readCells(text, n * n));
+  }
+  const cells = latest.get(kind);
+  return (i, j) => cells[i * n + j] === 1;
+}

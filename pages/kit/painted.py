@@ -1,0 +1,172 @@
+"""Painted masks as compact text: which cells of a rule's mask are turned round. No streamlit.
+
+`p` of a link is the number of tokens and, after dots, the cells that are turned round in all heads and then those of
+single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/painted.js).
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from mha_core import masks
+
+from .limits import LONGEST_PAINTED, MOST_PAINTED
+
+__all__ = [
+    "allowed",
+    "count",
+    "forbidden",
+    "per_head",
+    "read_cells",
+    "read_flips",
+    "tokens_of",
+    "usable",
+    "write_cells",
+    "write_flips",
+]
+
+DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"  # base64 as in links
+_VALUES = {digit: value for value, digit in enumerate(DIGITS)}
+
+
+def write_cells(cells: Tensor) -> str:
+    """The True cells of a bool tensor, in reading order, as text; "" for none.
+
+    "r" and the run lengths, False first and the last one left out, five bits a character with 32 saying "goes on"; or
+    "b" and the bits, six a character, without the zeros at the end: whichever is shorter.
+    """
+    flat = cells.flatten().cpu()
+    if not bool(flat.any()):
+        return ""
+    edges = (torch.nonzero(flat[1:] != flat[:-1]).flatten() + 1).tolist()
+    edges = [0, *edges] if bool(flat[0]) else edges
+    sixes = torch.nn.functional.pad(flat.int(), (0, -len(flat) % 6)).view(-1, 6)
+    bits = "b" + "".join(DIGITS[value] for value in (sixes * _POWERS).sum(dim=1).tolist()).rstrip("A")
+    if len(edges) >= len(bits):  # every run takes a character at least
+        return bits
+    runs = "r" + "".join(_digits(edge - before) for before, edge in zip([0, *edges], edges, strict=False))
+    return runs if len(runs) <= len(bits) else bits
+
+
+def read_cells(text: str, size: int) -> Tensor | None:
+    """The inverse of `write_cells`, bool (size,); None when the text is no such cells."""
+    kind, values = text[:1], [_VALUES.get(digit, -1) for digit in text[1:]]
+    if not text:
+        return torch.zeros(size, dtype=torch.bool)
+    if kind not in ("r", "b") or not values or -1 in values:
+        return None
+    if kind == "b":
+        if len(values) > -(-size // 6):
+            return None
+        flat = (torch.tensor(values)[:, None] & _POWERS).bool().flatten()
+        if bool(flat[size:].any()):
+            return None
+        return torch.nn.functional.pad(flat[:size], (0, max(0, size - len(flat))))
+    edges = _edges(values, size)
+    if edges is None:
+        return None
+    turns = torch.zeros(size, dtype=torch.int32)
+    turns[edges] = 1
+    return turns.cumsum(0) % 2 == 1
+
+
+def write_flips(flips: Tensor) -> str:
+    """The cells that are turned round in each head, bool (h, i, j), as `p` of a link; "" when there are none."""
+    everyone = flips.all(dim=0)
+    own = flips & ~everyone
+    parts = [write_cells(everyone), *(f"{head}{write_cells(own[head])}" for head in range(len(flips)))]
+    kept = [part for part in parts if part and not part.isdigit()]
+    return ".".join([str(flips.shape[-1]), *kept]) if kept else ""
+
+
+def read_flips(text: str, heads: int) -> Tensor | None:
+    """The inverse of `write_flips`, bool (h, i, j); None when the text is no painted mask of so many heads."""
+    if len(text) > LONGEST_PAINTED or not re.fullmatch(r"\d{1,2}(\.\d{0,2}[rb][\w-]+)+", text, re.ASCII):
+        return None
+    size, *parts = text.split(".")
+    n, before = int(size), -1
+    if not 0 < n <= MOST_PAINTED:
+        return None
+    flips = torch.zeros(heads, n, n, dtype=torch.bool)
+    for at, part in enumerate(parts):
+        head = part[: len(part) - len(part.lstrip(string.digits))]
+        cells = read_cells(part[len(head) :], n * n)
+        # all heads come first and single heads in order, each once
+        if cells is None or (not head and at) or (head and not before < int(head) < heads):
+            return None
+        before = int(head) if head else before
+        flips[int(head) if head else slice(None)] |= cells.view(n, n)
+    return flips
+
+
+def usable(text: str, heads: int) -> str | None:
+    """The text in its one spelling, None when it is no painted mask. "" is one: nothing painted."""
+    flips = read_flips(text, heads) if text else None
+    return "" if not text else None if flips is None else write_flips(flips)
+
+
+def tokens_of(painted: str) -> int:
+    """The number of tokens that a painted mask belongs to."""
+    return int(painted.split(".")[0])
+
+
+def per_head(painted: str) -> bool:
+    """True when its heads differ."""
+    return any(part[:1].isdigit() for part in painted.split(".")[1:])
+
+
+def count(painted: str, heads: int) -> int:
+    """How many cells are turned round in at least one head."""
+    flips = read_flips(painted, heads) if painted else None
+    return 0 if flips is None else int(flips.any(dim=0).sum())
+
+
+def allowed(mask: str, painted: str, n: int, heads: int) -> Tensor:
+    """The mask of a rule with painted cells, bool (i, j), or (h, i, j) when the heads differ. True = may look.
+
+    Raises:
+        MaskError: the rule is not known. A painting of another length is left out.
+    """
+    allow = masks.allow(masks.parse(mask), n, n)[0, 0]
+    flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
+    if flips is None:
+        return allow
+    return allow ^ flips if per_head(painted) else allow ^ flips[0]
+
+
+@lru_cache(maxsize=64)
+def forbidden(mask: str, painted: str, n: int, heads: int) -> list[str]:
+    """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
+    allow = allowed(mask, painted, n, heads)
+    return [write_cells(~own) for own in (allow if allow.dim() == 3 else allow[None])]
+
+
+_POWERS = torch.tensor([32, 16, 8, 4, 2, 1])
+
+
+def _digits(length: int) -> str:
+    """A run length, its lowest five bits first."""
+    return DIGITS[length] if length < 32 else DIGITS[32 + length % 32] + _digits(length // 32)
+
+
+def _edges(values: list[int], size: int) -> list[int] | None:
+    """Where the runs begin, None unless each lies behind the one before and within the size."""
+    edges: list[int] = []
+    at = length = shift = 0
+    for value in values:
+        length += (value & 31) << shift
+        shift += 5
+        if value < 32:
+            at += length
+            if at >= size or (edges and at <= edges[-1]) or (shift > 5 and not value):
+                return None
+            edges.append(at)
+            length = shift = 0
+        elif shift > 20:
+            return None
+    return None if shift else edges

@@ -1,0 +1,131 @@
+"""The view of two pictures side by side: the state that goes with it, and what comes back."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import streamlit as st
+
+from mha_core import Model, compare
+
+from . import canvas, pairs, text
+from .links import DEFAULTS
+from .packing import pack_focus
+from .painted import forbidden
+from .pairs import Pair
+from .presets import PRESETS
+from .view import At, Look, parse_at, parse_look, write_heads
+
+__all__ = ["FIRST_AT", "show", "show_heads"]
+
+FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
+# Comparisons that are one click away: name -> the controls that differ from this page's defaults.
+TRY: dict[str, dict[str, Any]] = {
+    "with and without positions": {},
+    "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
+    "causal alone": {"pos": "none", "mask2": "causal"},
+    "can you can that": {"s": "can you can that"},
+    "how are you / you how are": {"s": "how are you", "order": "you how are"},
+}
+_CHOSEN_BY_TRY = ("s", "s2", "mask", "mask2", "pos", "pos2", "t", "t2", "off", "off2", "order", "at")
+
+
+def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, chosen: bool) -> None:
+    """Draws both maps and their difference.
+
+    Args:
+        at: layer, head, query and key in focus; `chosen`: the visitor, not the page, chose the query.
+    """
+    left, right = pair.maps
+    sides = [
+        {
+            "tokens": picture.run.tokens,
+            "label": f"{text.label(picture.settings)}, {model.origin} weights",
+            "fitness": pairs.fitness(picture.settings),
+            "forbidden": forbidden(
+                picture.settings.mask, picture.settings.painted, len(picture.run.tokens), model.sizes.n_heads
+            ),
+        }
+        for picture in (pair.left, pair.right)
+    ]
+    header = {
+        # a new session counts its turns anew
+        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
+        "heard": st.session_state.get("pair_heard", 0),
+        "digest": f"{pair.left.settings.digest}-{pair.right.settings.digest}",
+        "layers": model.sizes.n_layers,
+        "heads": model.sizes.n_heads,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row,
+        "key": at.key,
+        "marked": pairs.marked(pair, at),
+        "chosen": chosen,
+        "look": str(look),
+        "sides": sides,
+        "tokens": pair.tokens,
+        "fits": pair.fits,
+        "said": pairs.difference(pair),
+        "distances": compare.row_distances(left, right).tolist() if pair.fits else [],
+        "figures": pairs.figures(pair, at),
+        "sentences": pairs.sentences(pair),
+        "try": list(TRY),
+        "tried": next((name for name in TRY if _is_tried(name)), ""),
+        "notices": notices,
+    }
+    canvas.pair_view(pack_focus(header, left, right), _on_act)
+
+
+def show_heads(cosines: list[list[float]], at: At, off: tuple[tuple[int, int], ...]) -> None:
+    """Draws what switching off each head alone does; a click opens the head."""
+    count = sum(map(len, cosines))
+    worst, layer, head = min(
+        (cosine, layer, head) for layer, own in enumerate(cosines) for head, cosine in enumerate(own)
+    )
+    state = {
+        "cosines": cosines,
+        "shown": [[_cosine(cosine) for cosine in own] for own in cosines],
+        "layer": at.layer,
+        "head": at.head,
+        "off": write_heads(off),
+        "said": f"Of {count} heads, layer {layer} head {head} is missed most: without it the cosine of the sentence "
+        f"vector to the left side’s own is {_cosine(worst)}.",
+    }
+    canvas.head_bars(state, _on_head)
+
+
+def _cosine(value: float) -> str:
+    return ">0.9999" if 0.99995 <= value < 1 else f"{value:.4f}".replace("-", "−")
+
+
+def _values(name: str) -> dict[str, Any]:
+    """What the controls must say for one of `TRY`."""
+    return {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | {"at": FIRST_AT} | TRY[name]
+
+
+def _is_tried(name: str) -> bool:
+    """True when the controls say this. Where it looks does not count."""
+    return all(st.session_state.get(key, DEFAULTS[key]) == value for key, value in _values(name).items() if key != "at")
+
+
+def _on_act() -> None:
+    """Takes what the visitor looks at, or what to try, over into the bound controls."""
+    event = canvas.take_event(canvas.PAIR_KEY)
+    layers, heads = st.session_state["sizes"]
+    if parse_at(str(event.get("at", "")), layers, heads) is not None:
+        st.session_state["at"] = event["at"]
+    if parse_look(str(event.get("look", "")), layers, heads) is not None:
+        st.session_state["look"] = event["look"]
+    if event.get("try") in TRY:
+        for key, value in _values(event["try"]).items():
+            st.session_state[key] = value
+    turn = event.get("turn")
+    st.session_state["pair_heard"] = turn if isinstance(turn, int) else 0
+
+
+def _on_head() -> None:
+    """Opens the head whose bar was chosen."""
+    at = str(canvas.take_event(canvas.HEADS_KEY).get("at", ""))
+    if parse_at(at, *st.session_state["sizes"]) is not None:
+        st.session_state["at"] = at

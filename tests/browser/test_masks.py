@@ -1,0 +1,298 @@
+"""Masks in the browser: painted by mouse, keys and finger, undone, joined, for one head, and opened elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from pages.kit import painted
+from pages.kit.cached import Settings
+from pages.kit.rules import per_head_windows
+
+from .conftest import NewPage
+from .helpers import TIRED, Explore
+from .masks_page import WORDS, Masks, weights_of
+from .test_phone_and_themes import CONTRASTS, PHONE, SMALL_TARGETS
+
+HEADS = 12
+
+
+@pytest.fixture
+def masks(explore: Explore) -> Masks:
+    """The page, not yet opened, in a new tab."""
+    return Masks(explore.page, explore.url)
+
+
+def painting(cells: Iterable[tuple[int, int]], heads: Iterable[int] = range(HEADS), n: int = 6) -> str:
+    """These cells turned round, as the link must say it."""
+    flips = torch.zeros(HEADS, n, n, dtype=torch.bool)
+    for head in heads:
+        for i, j in cells:
+            flips[head, i, j] = True
+    return painted.write_flips(flips)
+
+
+def check_weights(masks: Masks, settings: Settings, layer: int = 0, head: int = 3) -> None:
+    """The table of the weights after, against the core: blocked ones are none, and each row sums to 1 or is empty."""
+    n = painted.tokens_of(settings.painted) if settings.painted else 6
+    allow = painted.allowed(settings.mask, settings.painted, n, HEADS)
+    allow = allow[head] if allow.dim() == 3 else allow
+    weights = weights_of(settings, layer, head)
+    shown = masks.table("after")
+    assert [[text == "—" for text in row] for row in shown] == (~allow).tolist()
+    for row, line in enumerate(shown):
+        numbers = [0.0 if text == "—" else float(text) for text in line]
+        assert numbers == pytest.approx(weights[row].tolist(), abs=6e-5)
+        assert sum(numbers) == pytest.approx(1 if allow[row].any() else 0, abs=4e-4)
+
+
+def test_paint_by_mouse(masks: Masks, new_page: NewPage) -> None:
+    masks.open()
+    check_weights(masks, masks.shows())
+    masks.click(1, 2)
+    expect(masks.counted).to_have_text("1 of 36 blocked")
+    check_weights(masks, masks.shows("none", painting([(1, 2)])))
+    masks.drag((3, 0), (3, 4))
+    stroke = [(1, 2), *((3, key) for key in range(5))]
+    check_weights(masks, masks.shows("none", painting(stroke)))
+    masks.drag((5, 5), (2, 2), (2, 5))
+    stroke += [(5, 5), (4, 4), (3, 3), (2, 2), (2, 3), (2, 4), (2, 5)]
+    settings = masks.shows("none", painting(stroke))
+    check_weights(masks, settings)
+    masks.wait_for_query(mask="painted", p=settings.painted)
+    other = new_page()
+    other.page.goto(masks.page.url)
+    elsewhere = Masks(other.page, masks.url)
+    check_weights(elsewhere, elsewhere.shows("none", settings.painted))
+    expect(elsewhere.counted).to_have_text(f"{len(set(stroke))} of 36 blocked")
+    masks.button("allow").click()
+    masks.drag((0, 2), (5, 2))
+    left = [cell for cell in stroke if cell[1] != 2]
+    check_weights(masks, masks.shows("none", painting(left)))
+
+
+def test_paint_by_keyboard(masks: Masks) -> None:
+    masks.open(at="0.3.1.1")
+    masks.shows()
+    press = masks.page.keyboard.press
+    masks.cell.focus()
+    expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
+    press("ArrowRight")
+    press("Space")
+    expect(masks.cell).to_have_accessible_name("row can, key you: blocked")
+    expect(masks.cell).to_be_focused()
+    check_weights(masks, masks.shows("none", painting([(1, 2)])))
+    masks.cell.focus()
+    press("Enter")
+    masks.shows("none", "")
+    press("Shift+ArrowDown")
+    press("Shift+ArrowDown")
+    press("Shift+ArrowLeft")
+    settings = masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (3, 1)]))
+    expect(masks.cell).to_have_accessible_name("row can, key can: blocked")
+    check_weights(masks, settings)
+    masks.cell.focus()
+    press("Control+z")
+    masks.shows("none", painting([(1, 2), (2, 2), (3, 2)]))
+    press("Home")
+    press("ArrowUp")
+    press("End")
+    press("Space")
+    masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (2, 5)]))
+
+
+def test_rows_columns_undo_and_clear(masks: Masks) -> None:
+    masks.open(mask="causal")
+    masks.shows("causal")
+    expect(masks.button("undo")).to_be_disabled()
+    masks.button("row").click()
+    masks.click(4, 0)
+    row = [(4, key) for key in range(5)]
+    settings = masks.shows("causal", painting(row))
+    check_weights(masks, settings)
+    expect(masks.view.locator(".rows .empty")).to_have_count(1)
+    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
+    expect(masks.sheets.first).to_contain_text("6 of 6 weights are NaN")
+    masks.click(-1, 0)  # the label of a column, whatever the tool
+    column = [(key, 0) for key in range(6) if key != 4]
+    masks.shows("causal", painting(row + column))
+    masks.button("undo").click()
+    masks.shows("causal", settings.painted)
+    masks.button("clear").click()
+    masks.shows("causal", "")
+    masks.button("undo").click()
+    masks.shows("causal", settings.painted)
+    masks.card("window 3").click()
+    masks.shows("window:3")
+    masks.button("undo").click()
+    masks.shows("causal", settings.painted)
+    masks.wait_for_query(mask="painted", on="causal")
+
+
+def test_paint_one_head(masks: Masks, new_page: NewPage) -> None:
+    masks.open()
+    masks.button("this head").click()
+    masks.click(2, 1)
+    settings = masks.shows("none", painting([(2, 1)], [3]))
+    expect(masks.counted).to_have_text("1 of 36 blocked in head 3")
+    check_weights(masks, settings)
+    masks.head(4).click()
+    expect(masks.counted).to_have_text("0 of 36 blocked in head 4")
+    check_weights(masks, masks.shows("none", settings.painted), head=4)
+    masks.button("all heads").click()
+    masks.click(0, 0)
+    both = torch.zeros(HEADS, 6, 6, dtype=torch.bool)
+    both[:, 0, 0] = both[3, 2, 1] = True
+    settings = masks.shows("none", painted.write_flips(both))
+    elsewhere = new_page()
+    elsewhere.page.goto(masks.page.url.replace("/masks", "/"))
+    elsewhere.settled(settings.digest)
+    elsewhere.tile(0, 3).locator(".square").click()
+    elsewhere.settled()
+    elsewhere.button("table").click()
+    rows = elsewhere.table()
+    assert (rows[2][2], rows[0][1]) == ("—", "—")
+    assert sum(cell == "—" for row in rows for cell in row) == 2
+
+
+def test_the_gallery(masks: Masks) -> None:
+    masks.open()
+    for name, rule in (
+        ("causal", "causal"), ("window 3", "window:3"), ("prefix 2", "prefix:2"), ("sinks 1", "sinks:1"),
+        ("dilated 3 2", "dilated:3:2"), ("documents", "documents:3"), ("full", "none"),
+    ):  # fmt: skip
+        masks.card(name).click()
+        check_weights(masks, masks.shows(rule))
+        expect(masks.card(name)).to_have_attribute("aria-pressed", "true")
+    masks.card("per head").click()
+    settings = masks.shows("none", painted.write_flips(per_head_windows(6, HEADS)))
+    check_weights(masks, settings)
+    masks.card("causal").click()
+    masks.shows("causal")
+    masks.card("painted").click()
+    masks.shows("none", settings.painted)
+
+
+def test_rules_are_joined(masks: Masks) -> None:
+    masks.open(mask="causal")
+    for join, name, rule in (
+        ("and", "window 3", "causal & window:3"),
+        ("or", "sinks 1", "causal & window:3 | sinks:1"),
+        ("and not", "documents", "causal & window:3 & !documents:3 | sinks:1 & !documents:3"),
+    ):
+        masks.button(join).click()
+        expect(masks.card("per head")).to_be_disabled()
+        masks.card(name).click()
+        check_weights(masks, masks.shows(rule))
+        expect(masks.view.locator(".rule")).to_have_text(rule)
+    masks.wait_for_query(mask="combination", rule=rule)
+    masks.page.get_by_role("textbox", name="Rules joined").fill("!causal")
+    masks.page.keyboard.press("Enter")
+    masks.shows("!causal")
+    masks.page.get_by_role("textbox", name="Rules joined").fill("!causal & (")
+    masks.page.keyboard.press("Enter")
+    expect(masks.view.locator(".notices")).to_contain_text("“!causal” is still used")
+    masks.shows("!causal")
+
+
+def test_painting_on_a_rule_changes_the_number_controls_back_and_forth(masks: Masks) -> None:
+    masks.open(mask="window", w="2")
+    masks.shows("window:2")
+    masks.click(0, 5)  # blocked by the rule already
+    expect(masks.counted).to_have_text("20 of 36 blocked")
+    masks.button("allow").click()
+    masks.click(0, 5)
+    check_weights(masks, masks.shows("window:2", painting([(0, 5)])))
+    masks.card("window 2").click()
+    masks.shows("window:2")
+    masks.wait_for_query(mask="window", w="2", on="window:2", p=painting([(0, 5)]))
+
+
+def test_another_sentence_length(masks: Masks) -> None:
+    masks.open()
+    masks.click(1, 2)
+    p = masks.shows("none", painting([(1, 2)])).painted
+    masks.box.fill(TIRED)
+    masks.shows(text=TIRED)
+    expect(masks.view.locator(".notices")).to_contain_text("for 6 tokens, this sentence has 15")
+    masks.wait_for_query(p=p)
+    masks.box.fill(WORDS)
+    masks.shows("none", p)
+    expect(masks.view.locator(".notices p")).to_have_count(0)
+
+
+def test_a_long_sentence_is_not_painted(masks: Masks) -> None:
+    text = "the " * 70
+    masks.open(s=text, mask="causal")
+    masks.shows("causal", text=text)
+    expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
+    masks.click(5, 2)
+    masks.shows("causal", text=text)
+    masks.card("window 3").click()
+    masks.shows("window:3", text=text)
+
+
+def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
+    words, n = "the " * 60, 62
+    noise = torch.rand(4, n, n, generator=torch.Generator().manual_seed(0)) < 0.5
+    flips = noise[0].repeat(HEADS, 1, 1)
+    flips[:3] |= noise[1:]
+    flips[3, :30] |= noise[1, :30]
+    p = painted.write_flips(flips)
+    assert 2800 < len(p) <= 3000
+    masks.open(s=words, mask="painted", p=p, at="0.4")
+    settings = masks.shows("none", p, words)
+    masks.button("this head").click()
+    masks.button("row").click()
+    masks.click(61, 3)
+    masks.click(61, 3)  # allowed in this head: what all heads had there now takes room in each of the others
+    expect(masks.view.locator(".notices")).to_contain_text("which has room for 3,000")
+    masks.button("undo").click()
+    expect(masks.view.locator(".notices p")).to_have_count(0)
+    masks.button("undo").click()
+    masks.settled(settings.digest)
+
+
+def test_a_finger_scrolls_or_paints(new_page: NewPage) -> None:
+    page = new_page(**PHONE)
+    masks = Masks(page.page, page.url).open()
+    grid = masks.view.locator("section.who .map")
+    expect(masks.button("scroll")).to_have_attribute("aria-pressed", "true")
+    expect(grid).to_have_css("touch-action", "auto")
+    masks.page.touchscreen.tap(*masks.place(2, 1))
+    check_weights(masks, masks.shows("none", painting([(2, 1)])))
+    masks.view.get_by_role("group", name="What a finger does").get_by_role("button", name="paint").tap()
+    expect(grid).to_have_css("touch-action", "none")
+    masks.page.touchscreen.tap(*masks.place(3, 3))
+    masks.shows("none", painting([(2, 1), (3, 3)]))
+    assert masks.page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert [target for target in masks.page.evaluate(SMALL_TARGETS) if target[0]] == []
+    box = grid.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 375
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_every_text_can_be_read(new_page: NewPage, theme: str) -> None:
+    page = new_page(color_scheme=theme)
+    Masks(page.page, page.url).open(mask="painted", on="causal", p=painting([(4, key) for key in range(5)]))
+    poor = [(text, ratio) for text, ratio in page.page.evaluate(CONTRASTS) if ratio < 4.5]
+    assert poor == []
+
+
+def test_the_mask_goes_along_to_other_pages(masks: Masks) -> None:
+    masks.open(mask="causal")
+    masks.click(2, 0)
+    settings = masks.shows("causal", painting([(2, 0)]))
+    masks.page.get_by_role("link", name="Explore", exact=True).click()
+    explore = Explore(masks.page, masks.url)
+    explore.settled(settings.digest)
+    masks.page.get_by_role("link", name="Masks", exact=True).click()
+    masks.shows("causal", settings.painted)
+    masks.page.get_by_role("textbox", name="Another sentence").fill("you how are")
+    masks.page.keyboard.press("Enter")
+    expect(masks.sheets.last).to_contain_text("“you how are”: 5 tokens and 1 of padding")

@@ -1,0 +1,134 @@
+"""Portraits of encodings: every one at every size, drawn and said as it was computed."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from mha_core.positions import NAMES
+from pages.kit import portraits
+from pages.kit.encodings import Sizes, bias, made, table
+from pages.kit.portrait_biases import TILE
+from pages.kit.portrait_parts import Part, View, drawn, sample
+from pages.kit.portraits import SLOTS, portrait
+from pages.kit.sheet import number
+
+
+def view(n: int, **values: Any) -> View:
+    tokens = [f"word{at}" for at in range(n)]
+    given: dict[str, Any] = {"channels": [0, 3], "pair": 1, "place": 2, "head": 1, "far": 20, "limit": 512}
+    return View(tokens, **{**given, **values}, theme="dark")
+
+
+def parts(name: str, sizes: Sizes, **values: Any) -> dict[str, Part]:
+    return {part.slot: part for part in portrait(made(name, sizes), view(sizes.n, **values))}
+
+
+def said(part: Part) -> str:
+    return json.dumps(part.blocks, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("sizes", [Sizes(1, 2, 1), Sizes(2, 24, 3), Sizes(40, 48, 12), Sizes(130, 768, 64)], ids=str)
+def test_every_encoding_at_every_size(name: str, sizes: Sizes) -> None:
+    found = parts(name, sizes, channels=[0, 700], pair=400, place=511, head=63, far=2048)
+    assert list(found) == [slot for slot in SLOTS if slot in found]
+    for part in found.values():
+        written = json.dumps([part.blocks, part.figure], allow_nan=False)
+        assert len(written) < 400_000
+        assert "NaN" not in written
+        if part.figure is not None:
+            go.Figure(part.figure)
+            assert part.alt
+
+
+def test_the_matrix_is_the_table() -> None:
+    sizes = Sizes(5, 8, 2)
+    (heat,) = parts("rotary", sizes)["picture"].figure["data"]  # type: ignore[index]
+    assert [line for row in heat["z"] for line in row] == pytest.approx(
+        table(made("rotary", sizes)).flatten().tolist(), abs=1e-3
+    )
+    (heat,) = parts("sinusoidal", sizes)["picture"].figure["data"]  # type: ignore[index]
+    assert heat["customdata"][0] == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert heat["z"][0] == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_the_head_in_sight_and_all_heads() -> None:
+    sizes = Sizes(6, 24, 3)
+    values = bias(made("t5", sizes))
+    found = parts("t5", sizes, head=2)
+    assert "head 2 of 0 to 2, 6 queries × 6 keys" in said(found["picture"])
+    (heat,) = found["picture"].figure["data"]  # type: ignore[index]
+    assert heat["z"][5] == pytest.approx(values[2, 5].tolist(), rel=1e-3)
+    (tiles,) = found["detail"].figure["data"]  # type: ignore[index]
+    shown = [value for line in tiles["z"] for value in line if value is not None]
+    assert sorted(shown) == pytest.approx(sorted(values.flatten().tolist()), rel=1e-3)
+    large = parts("alibi", Sizes(300, 24, 3))["detail"].figure["data"][0]["z"]  # type: ignore[index]
+    assert sum(value is not None for line in large for value in line) <= 3 * TILE * TILE
+
+
+def test_channels_that_are_not_there_are_told() -> None:
+    assert "It has channels 0 to 7: 30, 31 cannot be drawn." in said(
+        parts("rotary", Sizes(5, 16, 2), channels=[1, 30, 31])["lines"]
+    )
+    assert "cannot be drawn" not in said(parts("rotary", Sizes(5, 16, 2), channels=[1])["lines"])
+
+
+def test_the_hand_goes_beyond_the_sentence() -> None:
+    part = parts("rotary", Sizes(5, 16, 2), pair=1, place=40)["detail"]
+    turned = 40 / 10000 ** (2 / 8)
+    assert part.blocks[-1]["rows"] == [
+        ["40", number(turned), number(turned / math.tau), number(math.cos(turned)), number(math.sin(turned))]
+    ]
+    assert "Learned, so no circle" in said(parts("learned", Sizes(5, 16, 2))["detail"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sinusoidal", "Here only the distance counts"),
+        ("rotary", "Here only the distance counts"),
+        ("learned", "Here pairs equally far apart differ by up to"),
+        ("alibi", "Within a head only the distance counts"),
+        ("t5", "Within a head only the distance counts"),
+        ("shaw", "Within a head pairs equally far apart differ by up to"),
+    ],
+)
+def test_what_counts(name: str, words: str) -> None:
+    assert words in said(parts(name, Sizes(9, 24, 3))["distance"])
+
+
+def test_past_the_trained_length() -> None:
+    learned = parts("learned", Sizes(5, 24, 3), far=600)["far"]
+    assert "600 positions, but the learned table has 512; shorten the text." in said(learned)
+    assert len(learned.figure["data"][0]["x"]) == 512  # type: ignore[index]
+    assert "600 positions" not in said(parts("learned", Sizes(5, 24, 3), far=512)["far"])
+    assert "past 512 positions it goes on" in said(parts("sinusoidal", Sizes(5, 24, 3), far=600)["far"])
+    # 16 is where Shaw's distances are clipped
+    assert "from position 16 on it stays the same" in said(parts("shaw", Sizes(5, 24, 3), far=600)["far"])
+    alibi = said(parts("alibi", Sizes(5, 24, 3), far=600)["far"])
+    assert "past 512 positions it goes on" in alibi
+    assert "stays the same" not in alibi
+    # never shorter than the sentence
+    assert "at position 4, the last of the sentence" in said(parts("rotary", Sizes(5, 24, 3), far=2)["far"])
+
+
+def test_what_is_learned_is_said() -> None:
+    assert "Nothing in it is learned." in said(parts("rotary", Sizes(5, 24, 3))["card"])
+    assert "196,608 learned numbers, pretrained" in said(parts("learned", Sizes(5, 24, 3))["card"])
+    assert "96 learned numbers, random here" in said(parts("t5", Sizes(5, 24, 3))["card"])
+    assert "random queries, standard normal, seed 0" in said(parts("shaw", Sizes(5, 24, 3))["card"])
+
+
+def test_samples() -> None:
+    assert sample(7, 10) == list(range(7))
+    assert sample(30, 10) == list(range(0, 30, 3))
+    assert drawn(10, 7, (30, 7)) == "; drawn is one row in 3"
+    assert drawn(30, 7, (30, 7)) == ""
+    assert portraits._doubling(1) == [0]
+    assert portraits._doubling(9) == [0, 1, 2, 4, 8]
+    assert portraits._doubling(12) == [0, 1, 2, 4, 8, 11]

@@ -1,0 +1,213 @@
+"""The Positions page without a browser: links in, every encoding, every control at its ends, and what cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import Model
+from mha_core.positions import NAMES
+from pages.kit import portraits
+from pages.kit.portrait_parts import TITLES
+from pages.kit.portraits import SLOTS
+from pages.kit.presets import PRESETS
+
+from .conftest import SHELL
+
+OWN = "It is shown for d_model 384 and 12 heads instead."
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    """Opens the page with the values of a link."""
+
+    def open_page(**values: str | list[str]) -> AppTest:
+        app = AppTest.from_file(str(SHELL), default_timeout=60)
+        for key, value in values.items():
+            app.query_params[key] = value
+        return app.switch_page("../positions.py").run()
+
+    return open_page
+
+
+def blocks(app: AppTest) -> list[dict[str, Any]]:
+    """Every block of every sheet, those inside panels and rows too."""
+    assert not app.exception
+    assert not app.error
+    found: list[dict[str, Any]] = []
+
+    def walk(some: list[dict[str, Any]]) -> None:
+        for block in some:
+            found.append(block)
+            walk(block.get("blocks", []))
+
+    for component in app.get("bidi_component"):
+        if component.proto.component_name == "headlight_sheet":
+            walk(json.loads(component.proto.json)["blocks"])
+    return found
+
+
+def told(app: AppTest) -> list[str]:
+    """What stands at the top; a part's own notices are not among them."""
+    return next(block["sentences"] for block in blocks(app) if block["kind"] == "notices")
+
+
+def titles(app: AppTest) -> list[str]:
+    return [block["text"] for block in blocks(app) if block["kind"] == "title"]
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    found = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert "NaN" not in json.dumps(found)
+    return found
+
+
+def text(app: AppTest) -> str:
+    return json.dumps(blocks(app), ensure_ascii=False)
+
+
+def test_default_has_two_portraits_slot_by_slot(opened: Callable[..., AppTest]) -> None:
+    app = opened()
+    assert told(app) == []
+    heads = [title.split(":")[0] for title in titles(app)]
+    assert heads[:4] == [TITLES["sinusoidal"], TITLES["learned"]] * 2
+    # picture, waves, circle, distance and far of both, and the amplitudes
+    assert len(charts(app)) == 11
+    assert "Past 512" not in text(app)
+    assert "600 positions, but the learned table has 512" in text(app)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_encoding_alone(opened: Callable[..., AppTest], name: str) -> None:
+    app = opened(enc=name, enc2="none", s="how are you")
+    assert told(app) == []
+    assert titles(app)[0] == TITLES[name]
+    assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
+    assert len(charts(app)) == {"none": 1, "t5": 7}.get(name, 6)
+    assert ("random here" in text(app)) == (name in ("t5", "shaw"))
+    assert ("the queries of this sentence in MiniLM's layer 3" in text(app)) == (name == "shaw")
+
+
+@pytest.mark.parametrize("second", NAMES)
+def test_every_encoding_beside_rotary(opened: Callable[..., AppTest], second: str) -> None:
+    app = opened(enc="rotary", enc2=second, s="how are you")
+    shown = {"rotary"} if second == "none" else {"rotary", second}
+    assert {title.split(":")[0] for title in titles(app)} >= {TITLES[name] for name in shown}
+    assert told(app) == []
+
+
+def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
+    app = opened(
+        s="it is <b>mine</b>",
+        at="5.0",
+        enc="shaw",
+        enc2="rotary",
+        d="24",
+        h="3",
+        ch=["1", "7"],
+        pair="2",
+        at_pos="40",
+        hd="2",
+        far="50",
+        amp="0.1",
+    )
+    assert told(app) == []
+    said = text(app)
+    assert "random queries, standard normal, seed 0" in said
+    assert "head 2 of 0 to 2" in said
+    assert "channels 2 (across) and 6 (up)" in said
+    assert "sinusoids × 0.1" in said
+    assert "of position 0 and each of 50 positions" in said
+    names = [trace.get("name") for chart in charts(app) for trace in chart["data"]]
+    assert {"channel 1", "channel 7"} <= set(names)
+    assert "<b>" not in json.dumps(charts(app))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("enc", "absolute"),
+        ("enc2", ""),
+        ("ch", "1024"),
+        ("pair", "-1"),
+        ("at_pos", "512"),
+        ("hd", "64"),
+        ("far", "1e9"),
+        ("amp", "0"),
+        ("d", "0"),
+        ("h", "x"),
+        ("at", "6.0"),
+    ],
+)
+def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], key: str, value: str) -> None:
+    app = opened(**{key: value})
+    (notice,) = told(app)
+    assert notice.startswith(f"The link says {key}=")
+    assert len(charts(app)) == 11
+    if key == "at":
+        app.run()
+    assert told(app.run()) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"enc": "sinusoidal", "d": "51"}, "d_model=51: sines and cosines come in pairs; choose an even number."),
+        ({"enc": "rotary", "d": "51", "h": "3"}, "d_head=17: channels turn in pairs; choose an even number"),
+        ({"enc": "rotary", "d": "50", "h": "6"}, "d_model=50 cannot be split into 6 equal heads; choose a multiple"),
+        (
+            {"enc": "shaw", "d": "50", "h": "6"},
+            "d_model=50 cannot be split into 6 equal heads; choose a multiple of 6.",
+        ),
+        ({"enc": "alibi", "h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 are computed here"),
+    ],
+)
+def test_sizes_that_do_not_go_are_told_and_others_drawn(
+    opened: Callable[..., AppTest], values: dict[str, str], why: str
+) -> None:
+    app = opened(enc2="none", **values)
+    (notice,) = told(app)
+    assert notice.startswith(f"The {values['enc']} encoding cannot be made: {why}")
+    assert notice.endswith(OWN)
+    assert len(charts(app)) == 6
+
+
+@pytest.mark.parametrize("words", ["", "a", "a b"])
+def test_short_sentences(opened: Callable[..., AppTest], words: str) -> None:
+    for name in NAMES:
+        assert titles(opened(enc=name, enc2="t5", s=words))[0] == TITLES[name]
+
+
+def test_too_long_keeps_the_last_sentence(opened: Callable[..., AppTest], model: Model) -> None:
+    app = opened(s="a " * 600)
+    (notice,) = told(app)
+    assert notice.startswith("602 tokens")
+    assert f"“{PRESETS[0]}”" in notice
+    assert len(charts(app)) == 11
+
+
+def test_a_preset_sets_its_controls(opened: Callable[..., AppTest]) -> None:
+    app = opened()
+    (tried,) = [block for block in blocks(app) if block["kind"] == "buttons"]
+    assert [button["pressed"] for button in tried["buttons"]] == [True, False, False, False, False]
+    app.session_state["enc"], app.session_state["enc2"] = "alibi", "t5"
+    (tried,) = [block for block in blocks(app.run()) if block["kind"] == "buttons"]
+    assert [button["pressed"] for button in tried["buttons"]] == [False, False, True, False, False]
+
+
+def test_what_is_not_needed_is_hidden_and_stays_in_the_link(opened: Callable[..., AppTest]) -> None:
+    app = opened(enc="alibi", enc2="none", pair="7", hd="3")
+    assert app.number_input(key="pair").value == 7
+    app.selectbox(key="enc").set_value("rotary").run()
+    assert "pair 7, position by position" in text(app)
+    assert app.number_input(key="hd").value == 3
+
+
+def test_slots_are_in_order(opened: Callable[..., AppTest]) -> None:
+    keys = [chart.proto.id for chart in opened(enc="t5", enc2="none").get("plotly_chart")]
+    order = [next(at for at, slot in enumerate(SLOTS) if f"_{slot}" in key) for key in keys if "amplitude" not in key]
+    assert order == sorted(order)

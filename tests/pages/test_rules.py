@@ -1,0 +1,121 @@
+"""Rules joined in written form against joining their masks, and the gallery for any sentence."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from mha_core import masks
+from pages.kit import painted, rules
+from pages.kit.limits import LONGEST_PAINTED, LONGEST_RULE
+
+HEADS = 12
+PARTS = ["none", "causal", "window:1", "window:3", "prefix:2", "prefix:0", "sinks:1", "dilated:2:2", "documents:2:5"]
+parts = st.tuples(st.sampled_from(["", "!", "! "]), st.sampled_from(PARTS)).map("".join)
+terms = st.lists(parts, min_size=1, max_size=3).map(" & ".join)
+written = st.lists(terms, min_size=1, max_size=3).map("|".join)
+
+
+def dense(rule: str, n: int = 8) -> Tensor:
+    return masks.allow(masks.parse(rule), n, n)[0, 0]
+
+
+@given(written)
+def test_the_usual_spelling_means_the_same(rule: str) -> None:
+    if rules.usable(rule):
+        plain = rules.plain(rule)
+        assert torch.equal(dense(plain), dense(rule))
+        assert rules.plain(plain) == plain
+        assert rules.usable(plain)
+
+
+@given(written, st.sampled_from(rules.JOINS), written)
+def test_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
+    made = rules.joined(rule, join, other)
+    if made is None:
+        return
+    right = ~dense(other) if join.endswith("not") else dense(other)
+    assert torch.equal(dense(made), dense(rule) | right if join.startswith("or") else dense(rule) & right)
+    assert len(made) <= LONGEST_RULE
+
+
+def test_what_joins_to_a_long_rule_is_none() -> None:
+    long = " | ".join(f"window:{w} & sinks:{w}" for w in range(1, 9))
+    assert rules.joined(long, "and", " | ".join(f"prefix:{n} & dilated:{n}:3" for n in range(1, 8))) is None
+    many = "|".join(f"sinks:{n} & prefix:{n} & window:{n}" for n in range(1, 8))
+    assert rules.joined("causal", "or not", many[:LONGEST_RULE].rpartition("|")[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "plain"),
+    [
+        (" causal&window:3 ", "causal & window:3"),
+        ("none & causal", "causal"),
+        ("none | causal", "none"),
+        ("!none | causal", "causal"),
+        ("!none", "!none"),
+        ("causal & !causal", "!none"),
+        ("! window:2 | ! window:2", "!window:2"),
+        ("window:03", "window:3"),
+    ],
+)
+def test_plain(rule: str, plain: str) -> None:
+    assert rules.plain(rule) == plain
+
+
+@pytest.mark.parametrize(
+    "rule", ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
+)
+def test_what_is_no_rule(rule: str) -> None:
+    assert not rules.usable(rule)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 15, 64, 65, 200])
+@pytest.mark.parametrize("rule", ["none", "window:1", "causal & window:4", "dilated:2:3", "sinks:3 | causal"])
+def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None:
+    tokens = ["[CLS]", *["it"] * (n - 2), "[SEP]"]
+    cards = rules.gallery(tokens, HEADS, 4, rule, "causal", "")
+    assert [card.name for card in cards][:2] == ["full", "causal"]
+    for card in cards:
+        allow = painted.allowed(card.rule, card.painted, n, HEADS)
+        allow = allow[4] if allow.dim() == 3 else allow
+        cells = painted.read_cells(card.cells, n * n)
+        assert cells is not None
+        assert torch.equal(~cells.view(n, n), allow)
+        assert card.counted == rules.counted(allow)
+        assert card.counted.startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
+        assert len(card.painted) <= LONGEST_PAINTED
+        assert rules.usable(card.rule)
+        assert card.why_not or card.event
+    if rule in ("window:1", "dilated:2:3"):
+        assert rule in [card.rule for card in cards], "a card takes the numbers in use over"
+    too_long = n > 64 or len(painted.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
+    assert [bool(card.why_not) for card in cards[-2:]] == [too_long, True]
+
+
+def test_the_painted_card_is_what_was_painted() -> None:
+    *_, card = rules.gallery(["[CLS]", "it", "is", "[SEP]"], HEADS, 0, "none", "causal", "4.rBB")
+    assert (card.rule, card.painted, card.why_not, card.event) == ("causal", "4.rBB", "", {"kind": "painted"})
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("[CLS] how are you ? fine . [SEP]", [5]),
+        ("[CLS] no ! ! yes . why ? it [SEP]", [4, 6, 8]),
+        ("[CLS] how are you . [SEP]", [3]),
+        ("[CLS] [SEP]", [1]),
+        ("[CLS] it [SEP]", [1]),
+    ],
+)
+def test_documents_are_cut_behind_stops(text: str, starts: list[int]) -> None:
+    assert rules.starts_of_documents(text.split()) == starts
+    assert rules.usable(f"documents:{':'.join(map(str, starts))}")
+
+
+def test_many_documents_still_make_a_rule() -> None:
+    starts = rules.starts_of_documents(["[CLS]", *["it", "."] * 150, "it", "[SEP]"])
+    assert rules.usable(f"documents:{':'.join(map(str, starts))}")
