@@ -331,7 +331,7 @@ class Model:
             return position if encoder is self.encoder else copy.deepcopy(position).to(encoder.words.weight.device)
         if position == "trained":
             return encoder.position
-        if positions.is_altered(position):
+        if isinstance(position, str) and positions.is_altered(position):
             if not isinstance(encoder.position, Learned):
                 raise PositionError(f"position={position!r} needs a learned table, which this model does not have")
             return positions.altered(encoder.position, position)

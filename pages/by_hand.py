@@ -35,9 +35,11 @@ def show() -> None:
             )
         example = str(chosen or DEFAULTS["ex"])
         real = example in REAL
-        switches(seen(rail, "src", example == "one head"), seen(rail, "sqrt", example in list(EXAMPLES)[:3]))
-        settings = real_settings(seen(rail, "real", real), seen(stage, "sentence", real))
-        sentences(seen(stage, "words", example == "two sentences"))
+        switches(
+            layout.seen(rail, "src", example == "one head"), layout.seen(rail, "sqrt", example in list(EXAMPLES)[:3])
+        )
+        settings = real_settings(layout.seen(rail, "real", real), layout.seen(stage, "sentence", real))
+        sentences(layout.seen(stage, "words", example == "two sentences"))
         with stage.container(key="link_texts"):
             at_text = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
             st.session_state["matrices"] = st.text_input("m", DEFAULTS["m"], key="m", bind=BOUND)
@@ -55,11 +57,6 @@ def show() -> None:
                 show_about(cached.model_on(settings.device), settings)
             else:
                 show_link()
-
-
-def seen(parent: DeltaGenerator, name: str, shown: bool) -> DeltaGenerator:
-    """A place that is only hidden: a control that moves to another one loses its part of the address."""
-    return parent.container(key=f"{'seen' if shown else 'unseen'}_{name}")
 
 
 def switches(scores: DeltaGenerator, division: DeltaGenerator) -> None:

@@ -19,7 +19,6 @@ from .limits import LONGEST_PAINTED, MOST_PAINTED
 
 __all__ = [
     "allowed",
-    "count",
     "forbidden",
     "per_head",
     "read_cells",
@@ -118,12 +117,6 @@ def tokens_of(painted: str) -> int:
 def per_head(painted: str) -> bool:
     """True when its heads differ."""
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
-
-
-def count(painted: str, heads: int) -> int:
-    """How many cells are turned round in at least one head."""
-    flips = read_flips(painted, heads) if painted else None
-    return 0 if flips is None else int(flips.any(dim=0).sum())
 
 
 def allowed(mask: str, painted: str, n: int, heads: int) -> Tensor:

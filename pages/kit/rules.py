@@ -142,7 +142,7 @@ def gallery(tokens: Sequence[str], heads: int, head: int, rule: str, beneath: st
         _card(name or written.replace(":", " "), line, written, "", n, head, heads, {"rule": written})
         for written, (name, line) in lines.items()
     ]
-    own = write_or_why(per_head_windows(n, heads)) if n <= MOST_PAINTED else _TOO_MANY
+    own = _write_or_why(per_head_windows(n, heads)) if n <= MOST_PAINTED else _TOO_MANY
     line = f"each another window; head {head}: {head + 1}"
     cards.append(_card("per head", line, "none", own, n, head, heads, {"rule": "none", "painted": own}))
     mine = f"yours, on “{plain(beneath)}”" if kept else "paint in the grid below"
@@ -150,7 +150,7 @@ def gallery(tokens: Sequence[str], heads: int, head: int, rule: str, beneath: st
     return cards
 
 
-def write_or_why(flips: Tensor) -> str:
+def _write_or_why(flips: Tensor) -> str:
     """`painted.write_flips`, or after a question mark why it cannot be in a link."""
     text = painted.write_flips(flips)
     if len(text) <= LONGEST_PAINTED:

@@ -263,13 +263,15 @@ def test_a_head_is_opened_from_its_bar(page: Compare) -> None:
 
 
 def test_back_and_forward(page: Compare) -> None:
-    page.open(pos2="sinusoidal", at="2.5").shows(Settings(TIRED), Settings(TIRED, position="sinusoidal"))
+    both = Settings(TIRED, "causal"), BAG
+    page.open(mask="causal", at="2.5").shows(*both)
     page.page.get_by_role("link", name="Explore", exact=True).click()
-    Explore(page.page, page.url).settled()
-    expect(page.page.locator(".tile.focused")).to_have_attribute("data-head", "2.5")
+    Explore(page.page, page.url).shows(mask="causal")
     page.page.go_back()
-    page.shows(Settings(TIRED), Settings(TIRED, position="sinusoidal"))
+    page.shows(*both)
     expect(page.view).to_have_attribute("data-numbers", "2.5")
+    page.page.go_forward()
+    Explore(page.page, page.url).shows(mask="causal")
 
 
 def test_each_page_has_its_own_first_head(page: Compare) -> None:

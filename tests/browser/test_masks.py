@@ -289,6 +289,7 @@ def test_the_mask_goes_along_to_other_pages(masks: Masks) -> None:
     masks.click(2, 0)
     settings = masks.shows("causal", painting([(2, 0)]))
     masks.page.get_by_role("link", name="Explore", exact=True).click()
+    expect(masks.view).to_have_count(0)
     explore = Explore(masks.page, masks.url)
     explore.settled(settings.digest)
     masks.page.get_by_role("link", name="Masks", exact=True).click()

@@ -65,7 +65,6 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     assert torch.equal(back, flips)
     assert painted.tokens_of(text) == n
     assert painted.per_head(text) == (not bool((flips == flips[0]).all()))
-    assert painted.count(text, HEADS) == int(flips.any(dim=0).sum())
 
 
 @given(st.text(max_size=30) | st.text("0123456789.rbABCxyz-_g", max_size=30))
