@@ -123,6 +123,9 @@ def real_blocks(example: str, settings: Settings, at_text: str) -> tuple[list[Bl
         settings, lambda settings: apart.recorded(settings, at.layer), "The numbers below are still those of"
     )
     notices = [*tell(at=parsed is not None and parsed.fits(found.tokens)), *notices]
+    if "at" in st.session_state["unusable"]:
+        at = view.At.default()
+        found = apart.recorded(settings, at.layer)
     at = st.session_state["shown_at"] = at.on(found.tokens)
     choose = apart.chooser(found, at, sizes.n_layers, sizes.n_heads, cell=example == "a real cell")
     return [sheet.notices(notices), choose, *REAL[example](found, settings, at)], settings
@@ -132,6 +135,7 @@ def tell(**usable: bool) -> list[str]:
     """What the link said and could not be used; from the next run on the controls have their defaults."""
     notices = links.notices(**usable)
     st.session_state["reset"] = st.session_state["unusable"]
+    st.session_state.pop("told", None)  # nothing here answers, so there is no run that must say it again
     return notices
 
 

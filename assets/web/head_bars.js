@@ -1,17 +1,12 @@
 // What switching off each head alone does to the sentence vector: a bar a head, and a click opens the head.
 
 import { themeOf } from "./colour.js";
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { fill, h, setAttribute, setText, styles } from "./dom.js";
 import { button } from "./elements.js";
 
 const NARROW = 640; // pixels; below, a column a layer instead of a row
 
-const read = async (name) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
-  return sheet;
-};
-const STYLES = await Promise.all([read("./view.css"), read("./pair.css")]);
+const STYLES = await styles("./view.css", "./pair.css");
 
 class HeadBars {
   constructor(root) {

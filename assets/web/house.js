@@ -7,11 +7,22 @@ const PAGE_LINK = '[data-testid="stPageLink-NavLink"]';
 const storeOf = (path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose, page by page
 
 // Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
-// page belong to the first. What a control says adds no entry of its own.
+// page belong to the first. What a control says adds no entry of its own. Just before a switch it may take what only
+// the page that is left knows out of the address; Back must find it there again.
+const AT_ONCE = 1000; // ms
 const push = history.pushState.bind(history);
+let left = null; // the address before keys were taken out of it, and when that was
 history.pushState = (state, title, url) => {
-  if (new URL(url ?? "", location.href).pathname === location.pathname) history.replaceState(state, title, url);
-  else push(state, title, url);
+  const next = new URL(url ?? "", location.href);
+  if (next.pathname === location.pathname) {
+    const lost = [...new URL(location.href).searchParams.keys()].some((key) => !next.searchParams.has(key));
+    if (lost) left = { url: location.href, at: performance.now() };
+    history.replaceState(state, title, url);
+    return;
+  }
+  if (left && performance.now() - left.at < AT_ONCE) history.replaceState(history.state, "", left.url);
+  left = null;
+  push(state, title, url);
 };
 
 // Streamlit keeps the query of a page link to itself; opened in another tab the link must say it too.

@@ -1,7 +1,7 @@
 // The Masks view: the gallery, the painted mask, and the weights before and after.
 
 import { gradient, inks, themeOf } from "./colour.js";
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { fill, h, setAttribute, setText, styles } from "./dom.js";
 import { button } from "./elements.js";
 import { JOINS, drawGallery } from "./gallery.js";
 import { BigMap } from "./map.js";
@@ -22,12 +22,7 @@ const TOOLS = [
   ["column", "turns whole columns"],
 ];
 
-const read = async (name) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
-  return sheet;
-};
-const STYLES = await Promise.all([read("./view.css"), read("./painter.css")]);
+const STYLES = await styles("./view.css", "./painter.css");
 
 const segments = (name, parts) => h("div", { class: "segments", role: "group", "aria-label": name }, ...parts);
 const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;

@@ -2,7 +2,7 @@
 
 import { gradient, inks, themeOf } from "./colour.js";
 import { DifferenceMap, asBytes, signed, signedGradient } from "./differences.js";
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { fill, h, setAttribute, setText, styles } from "./dom.js";
 import { button } from "./elements.js";
 import { parseLook, writeLook } from "./look.js";
 import { BigMap } from "./map.js";
@@ -15,12 +15,7 @@ const NARROW = 640; // pixels; below, one column with the maps first
 const SIDES = ["Left", "Right", "Right − left"];
 const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
 
-const read = async (name) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await (await fetch(new URL(name, import.meta.url))).text());
-  return sheet;
-};
-const STYLES = await Promise.all([read("./view.css"), read("./pair.css")]);
+const STYLES = await styles("./view.css", "./pair.css");
 
 /** The state and its float32 maps: left, right, and their difference where they have one size. */
 function unpackPair(packed) {

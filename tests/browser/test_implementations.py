@@ -62,8 +62,9 @@ class Implementations:
 
     def raced(self) -> list[list[str]]:
         """Waits for the end of the race; its table."""
-        expect(self.button("Start")).to_be_enabled(timeout=2 * WAIT_MS)
-        expect(self.button("Stop")).to_have_count(0)
+        expect(self.button("Stop").or_(self.panel("What came out")).first).to_be_visible()  # it has begun
+        expect(self.button("Stop")).to_have_count(0, timeout=2 * WAIT_MS)
+        expect(self.button("Start")).to_be_enabled()
         return self.rows(self.panel("What came out").locator("table"))
 
 
