@@ -72,5 +72,5 @@ export default function house({ data, parentElement }) {
 /** What is known only when a page has been made: the type size, and what must leave the address. */
 export function manners({ data }) {
   document.documentElement.style.fontSize = data.large ? "21px" : "";
-  forget(data.unusable);
+  forget(data.unusable.split(" ").filter(Boolean));
 }

@@ -55,7 +55,8 @@ def house() -> None:
 def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
     """The type size, and which keys must leave the address: what is known only when a page has been made."""
     with st.container(key="manners_carrier"):
-        _manners(key="manners", data={"large": large, "unusable": list(unusable)})
+        # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
+        _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
 
 
 def map_view(maps: bytes, focus: bytes, on_act: Callable[[], None]) -> None:
