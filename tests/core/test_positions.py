@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mha_core import IMPLEMENTATIONS, Model, Trace, masks, positions
@@ -504,17 +505,17 @@ def test_a_seed_makes_a_random_table_the_same(name: str) -> None:
 @pytest.fixture(scope="module")
 def in_another_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
     """MiniLM's maps under every name, computed elsewhere with as many threads."""
-    file = tmp_path_factory.mktemp("maps") / "maps.pt"
+    file = tmp_path_factory.mktemp("maps") / "maps.safetensors"
     program = f"""
 import torch
+from safetensors.torch import save_file
 torch.set_num_threads({torch.get_num_threads()})
 from mha_core import load_model, positions
 model = load_model("minilm", device="cpu")
-torch.save({{name: model.run({TIRED!r}, position=name).weights for name in positions.NAMES}}, {str(file)!r})
+save_file({{name: model.run({TIRED!r}, position=name).weights for name in positions.NAMES}}, {str(file)!r})
 """
     subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
-    maps: dict[str, Tensor] = torch.load(file, weights_only=True)
-    return maps
+    return load_file(file)
 
 
 @pytest.mark.parametrize("name", positions.NAMES)
