@@ -1,6 +1,11 @@
 # A short way to type `python3 make.py …`; extra arguments go in ARGS: make test ARGS="-k softmax -x"
 PYTHON ?= python3
+SEEDS ?= 3
+EPOCHS ?= 10
 
-.PHONY: run test lint bench test-gpu
-run test lint bench test-gpu:
+.PHONY: run test lint bench test-gpu checkpoints reproduce
+run test lint bench test-gpu checkpoints:
 	@$(PYTHON) make.py $@ $(ARGS)
+
+reproduce:
+	@$(PYTHON) make.py $@ --csv "$(CSV)" --seeds $(SEEDS) --epochs $(EPOCHS) $(ARGS)

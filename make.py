@@ -3,6 +3,8 @@
     run       start the app in the browser             test      the whole test suite, browser tests included
     lint      ruff and mypy                            bench     what it costs: core, server, screen
     test-gpu  only the tests that need a CUDA device   lock      write both lock files again (needs uv)
+    checkpoints  train the models in assets/trained again
+    reproduce    the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 
 Further arguments are handed on: ``python make.py test -k softmax -x``, ``python make.py lock --upgrade``.
 
@@ -27,6 +29,8 @@ TORCH = "torch==2.13.0"
 CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cusparselt-cu13", "nvidia-nccl-cu13",
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
+
+COMMANDS = ("run", "test", "lint", "bench", "test-gpu", "lock", "checkpoints", "reproduce")
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -148,7 +152,7 @@ def lock(*args: str) -> int:
 def main(command: str, *args: str) -> int:
     if command == "lock":
         return lock(*args)
-    set_up(dev=command != "run")
+    set_up(dev=command not in ("run", "reproduce"))
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]
         if os.name != "nt":
@@ -159,6 +163,10 @@ def main(command: str, *args: str) -> int:
         # with arguments the core's alone; without, also what a visitor and the server's memory feel
         modules = ["mha_core.benchmark"] if args else ["mha_core.benchmark", "tests.bench.server", "tests.bench.screen"]
         return max(python_m(module, *args) for module in modules)
+    if command == "checkpoints":
+        return python_m("mha_core.checkpoints", "assets/trained", *args)
+    if command == "reproduce":
+        return python_m("mha_core.reproduce", *args)
     if command == "test-gpu":
         return python_m("pytest", "-m", "gpu", *args)
     return test(*args) if command == "test" else lint()
@@ -167,7 +175,7 @@ def main(command: str, *args: str) -> int:
 if __name__ == "__main__":
     if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit("headlight: needs Python 3.11 or newer; this is {}.{}.{}.".format(*sys.version_info))
-    if len(sys.argv) < 2 or sys.argv[1] not in ("run", "test", "lint", "bench", "test-gpu", "lock"):
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
         sys.exit(__doc__)
     try:
         sys.exit(main(*sys.argv[1:]))

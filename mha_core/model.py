@@ -16,9 +16,10 @@ from torch import Tensor
 from . import masks, positions
 from .attention import AttentionLayer, respelled
 from .device import is_out_of_memory
-from .encoder import Encoder, EncoderLayer
 from .errors import DeviceError, HeadlightError, MaskError, PositionError, SizeError, TooLong
+from .events import History
 from .positions import Learned, Position, Sinusoidal
+from .stack import Stack
 from .trace import Step, Trace, no_trace
 
 if TYPE_CHECKING:
@@ -61,25 +62,27 @@ class Model:
     Args:
         name: what it was loaded as.
         tokenizer: with padding and truncation switched off.
-        encoder: in eval mode, without gradients.
+        encoder: in eval mode, without gradients; also a classifier or a language model.
         origin: "pretrained", "trained here" or "random".
         fall_back: True allows to compute on the CPU when the device runs out of memory.
         folder: where the weights were read, if from files.
         facts: where the weights came from, for "about this picture".
         notices: what every run of it must say.
+        history: how it was trained, if it was trained here.
     """
 
     def __init__(
         self,
         name: str,
         tokenizer: Tokenizer,
-        encoder: Encoder,
+        encoder: Stack,
         *,
         origin: str,
         fall_back: bool = False,
         folder: Path | None = None,
         facts: dict[str, str] | None = None,
         notices: tuple[str, ...] = (),
+        history: History | None = None,
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
@@ -88,13 +91,15 @@ class Model:
         self.folder = folder
         self.facts = facts or {}
         self.notices = notices
+        self.history = history
+        self.own_mask = encoder.own_mask
         self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         table = encoder.position.table if isinstance(encoder.position, Learned) else None
         # a wave of amplitude a has the root mean square a / √2
         self._trained_amplitude = 1.0 if table is None else math.sqrt(2 * float(table.detach().square().mean()))
         self._fall_back = fall_back
-        self._on_cpu: Encoder | None = None
+        self._on_cpu: Stack | None = None
         self._lock = threading.Lock()
 
     @property
@@ -112,14 +117,23 @@ class Model:
 
         Raises:
             TooLong: more tokens than the model has positions.
+            HeadlightError: as in `coded`.
+        """
+        tokens, ids = self.coded(text)
+        if len(ids) > self.sizes.max_len:
+            raise TooLong(limit=self.sizes.max_len, got=len(ids))
+        return tokens, ids
+
+    def coded(self, text: str) -> tuple[list[str], list[int]]:
+        """As `tokenize`, for a text of any length.
+
+        Raises:
             HeadlightError: not a str, or half a surrogate pair in it, which is no character.
         """
         try:
             coded = self.tokenizer.encode(text)
         except TypeError as error:  # the tokenizer's word for half a surrogate pair too
             raise HeadlightError(f"text must be a str of whole characters, got {text!r:.40}") from error
-        if len(coded.ids) > self.sizes.max_len:
-            raise TooLong(limit=self.sizes.max_len, got=len(coded.ids))
         return coded.tokens, coded.ids
 
     def run(
@@ -137,7 +151,8 @@ class Model:
 
         Args:
             text: anything; "" is [CLS] [SEP]. Nothing is ever cut.
-            mask: written form ("causal & window:3"), rule, or bool (i, j) | (h, i, j), True = may look; for all layers.
+            mask: beside the model's own, for all layers: written form ("causal & window:3"), rule, or bool (i, j) |
+                (h, i, j), True = may look.
             position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
                 is scaled to the size of the trained table: the paper's amplitude of 1 would drown these embeddings.
                 "learned", "t5" and "shaw" by name have random tables, the same ones in every run. "shuffled" and
@@ -205,7 +220,7 @@ class Model:
         _, own_ids = self.tokenize(text)
         ids, allow, heads = torch.tensor([own_ids]), self._allow(mask, len(own_ids), None), self._heads(heads_off)
 
-        def compute(encoder: Encoder) -> Tensor:
+        def compute(encoder: Stack) -> Tensor:
             device = encoder.words.weight.device
             return encoder.without_each_head(
                 ids.to(device),
@@ -245,7 +260,7 @@ class Model:
         if implementation is not None and trace_layer is None:
             raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
 
-        def compute(encoder: Encoder) -> tuple[Tensor, Tensor, Trace]:
+        def compute(encoder: Stack) -> tuple[Tensor, Tensor, Trace]:
             device = encoder.words.weight.device
             trace = Trace()
             hidden, weights = encoder(
@@ -275,11 +290,11 @@ class Model:
             for row, (tokens, own_ids) in enumerate(coded)
         ]
 
-    def _respelled(self, encoder: Encoder, layer: int | None, name: str | None) -> AttentionLayer | None:
-        own = encoder.layers[layer or 0]
-        return None if name is None or not isinstance(own, EncoderLayer) else respelled(own.attention, name)
+    def _respelled(self, encoder: Stack, layer: int | None, name: str | None) -> AttentionLayer | None:
+        own = encoder.layers[layer or 0].attention
+        return None if name is None or not isinstance(own, AttentionLayer) else respelled(own, name)
 
-    def _with_fall_back(self, compute: Callable[[Encoder], T]) -> tuple[T, tuple[str, ...]]:
+    def _with_fall_back(self, compute: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
         """Runs `compute` on the model's device; on the CPU when a GPU that nobody chose by name is out of memory."""
         with torch.no_grad():
             try:
@@ -291,27 +306,29 @@ class Model:
                     raise DeviceError(f"{self.device} is out of memory; shorten the text or choose the cpu") from error
             return compute(self._cpu_encoder()), (f"{self.device} is out of memory; this was computed on the CPU.",)
 
-    def _cpu_encoder(self) -> Encoder:
+    def _cpu_encoder(self) -> Stack:
         with self._lock:
             if self._on_cpu is None:
                 with torch.device("meta"):  # no random numbers for weights that are replaced at once
-                    twin = Encoder(self.sizes)
+                    twin = type(self.encoder)(self.sizes)
                 state = {name: tensor.cpu() for name, tensor in self.encoder.state_dict().items()}
                 twin.load_state_dict(state, assign=True)
                 self._on_cpu = twin.eval().requires_grad_(False)
             return self._on_cpu
 
     def _allow(self, mask: Mask, length: int, keep: Tensor | None) -> Tensor | None:
-        """The mask of all layers, or None when everything is allowed: only True costs time and changes nothing."""
+        """The mask of all layers, the model's own in it; None when everything is allowed, which is faster."""
+        own = masks.parse(self.own_mask)
         if isinstance(mask, Tensor):
             allow = masks.check(mask, 1, self.sizes.n_heads, length, length, mask.device)
+            allow = allow & masks.allow(own, length, length, device=allow.device)
             return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
         if not isinstance(mask, str) and not callable(mask):
             raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
-        if keep is None and (mask == "none" or mask is masks.full):
+        if keep is None and self.own_mask == "none" and (mask == "none" or mask is masks.full):
             return None
         rule = masks.parse(mask) if isinstance(mask, str) else mask
-        allow = masks.allow(rule, length, length, keep)
+        allow = masks.allow(masks.both(own, rule), length, length, keep)
         return None if bool(allow.all()) else allow
 
     def _heads(self, heads_off: Iterable[tuple[int, int]]) -> Tensor | None:
@@ -325,7 +342,7 @@ class Model:
             heads[int(pair[0]), int(pair[1])] = False
         return None if bool(heads.all()) else heads
 
-    def _position(self, position: str | Position, encoder: Encoder) -> Position:
+    def _position(self, position: str | Position, encoder: Stack) -> Position:
         if isinstance(position, Position):
             # the CPU that stands in for a full GPU needs its own copy; the caller's stays where it is
             return position if encoder is self.encoder else copy.deepcopy(position).to(encoder.words.weight.device)

@@ -12,10 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import saved
 from .device import is_out_of_memory, pick, require_dtype
 from .encoder import Encoder, EncoderSizes
 from .errors import Unsupported, WeightsFileError
+from .events import History
 from .model import Model
+from .stack import Stack
 
 __all__ = ["MINILM_SHA256", "load_model", "read_with_transformers"]
 
@@ -30,7 +33,8 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     """Loads a model by name. No network, no code of the package is run, transformers is not imported; safe in threads.
 
     Args:
-        name: "minilm", or the path of a local folder with config.json (BERT), tokenizer.json and model.safetensors.
+        name: "minilm", or the path of a local folder: of a saved run (see `saved`), or with config.json (BERT),
+            tokenizer.json and model.safetensors.
         device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
@@ -42,20 +46,27 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     """
     chosen = pick(device)
     require_dtype(dtype, chosen)
+    history: History | None = None
+    tokenizer: Any
+    encoder: Stack
     try:
         folder = _minilm_folder() if name == "minilm" else _local_folder(name)
-        digest = _sha256(folder / "model.safetensors")
-        if name == "minilm" and digest != MINILM_SHA256:
-            raise WeightsFileError(f"MiniLM's weights have sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…")
-        sizes = _read_sizes(folder / "config.json")
-        tokenizer = _read_tokenizer(folder / "tokenizer.json")
-        encoder = _read_encoder(folder / "model.safetensors", sizes).to(dtype)
+        if (folder / saved.RUN).exists():
+            history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
+            encoder, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
+        else:
+            digest = _sha256(folder / "model.safetensors")
+            if name == "minilm" and digest != MINILM_SHA256:
+                raise WeightsFileError(f"MiniLM's weights have sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…")
+            sizes = _read_sizes(folder / "config.json")
+            tokenizer = _read_tokenizer(folder / "tokenizer.json")
+            encoder = _read_encoder(folder / "model.safetensors", sizes)
+        encoder = encoder.to(dtype)
     except (WeightsFileError, Unsupported) as error:
         if name != "minilm":
             raise
-        raise WeightsFileError(
-            f"{error}; {_REINSTALL}"
-        ) from error  # nobody chose the package's files: they are damaged
+        # nobody chose the package's files: they are damaged
+        raise WeightsFileError(f"{error}; {_REINSTALL}") from error
     notices: tuple[str, ...] = ()
     try:
         encoder = encoder.to(chosen)
@@ -64,15 +75,17 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
             raise
         encoder = encoder.to("cpu")
         notices = (f"{chosen} has no memory for the model; this was computed on the CPU.",)
+    called = history.start.title if history and history.start else name  # a run's path is nobody's business
     return Model(
         name,
         tokenizer,
         encoder,
-        origin="pretrained",
+        origin="trained here" if history else "pretrained",
         fall_back=device == "auto",
         folder=folder,
-        facts={"model": name, "sha256": digest, "torch": str(torch.__version__), "python": platform.python_version()},
+        facts={"model": called, "sha256": digest, "torch": str(torch.__version__), "python": platform.python_version()},
         notices=notices,
+        history=history,
     )
 
 

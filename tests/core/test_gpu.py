@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
+from mha_core import IMPLEMENTATIONS, Model, Trace, asking, attention, device, load_model, masks
 from mha_core.compare import largest_difference, relative_difference
 from mha_core.errors import DeviceError
-from mha_core.positions import Learned, Position, Sinusoidal
+from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
+from mha_core.recipe import Recipe
 
 from .conftest import TIRED, text_of
+from .runs import TINY, TINY_WORDS, WHO, trained
 
 pytestmark = pytest.mark.gpu
 
@@ -117,6 +121,30 @@ def test_positions(position: Position) -> None:
     assert largest_difference(copy.deepcopy(position).to(CUDA).add(x.to(CUDA)).cpu(), expected) <= 1e-6
 
 
+@pytest.mark.parametrize("dtype", LIMIT, ids=str)
+@pytest.mark.parametrize("position", [Rotary(C // H), Rotary(C // H, base=100.0)], ids=["base 10000", "base 100"])
+def test_rotations(position: Position, dtype: torch.dtype) -> None:
+    q, k = torch.randn(B, H, N, C // H, dtype=dtype), torch.randn(B, H, 7, C // H, dtype=dtype)
+    turned = copy.deepcopy(position).to(CUDA).rotate(q.to(CUDA), k.to(CUDA))
+    for found, expected in zip(turned, position.rotate(q, k), strict=True):
+        assert found.device == CUDA
+        assert largest_difference(found.cpu(), expected) <= (1e-14 if dtype == torch.float64 else 1e-6)
+
+
+@pytest.mark.parametrize(
+    "position",
+    [ALiBi(H), ALiBi(H, symmetric=False), T5Bias(H), T5Bias(H, causal=True), Shaw(C // H, 5)],
+    ids=lambda position: type(position).__name__,
+)
+def test_biases(position: Position) -> None:
+    q = torch.randn(B, H, N, C // H)
+    expected, found = position.bias(q, 40), copy.deepcopy(position).to(CUDA).bias(q.to(CUDA), 40)
+    assert expected is not None
+    assert found is not None
+    assert found.device == CUDA
+    assert largest_difference(found.cpu(), expected) <= 1e-5
+
+
 def test_a_trace_sees_views_on_the_gpu() -> None:
     def steps(where: torch.device | str) -> list[tuple[str, tuple[int, ...], bool, bool]]:
         trace = Trace()
@@ -158,6 +186,22 @@ def test_minilms_switches(minilm: Model, on_gpu: Model, options: dict[str, Any])
     run, expected = on_gpu.run(TIRED, **options), minilm.run(TIRED, **options)
     assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
     assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+
+
+@pytest.mark.parametrize("position", ["learned", "rotary", "alibi", "t5", "shaw", "shuffled", "scaled:0.5"])
+def test_minilm_with_another_encoding(minilm: Model, on_gpu: Model, position: str) -> None:
+    run, expected = on_gpu.run(TIRED, position=position), minilm.run(TIRED, position=position)
+    assert run.device == CUDA
+    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
+    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+
+
+@pytest.mark.parametrize("options", [{}, {"mask": "causal", "position": "rotary"}, {"heads_off": [(0, 2)]}], ids=str)
+def test_without_each_head(minilm: Model, on_gpu: Model, options: dict[str, Any]) -> None:
+    found, expected = (model.without_each_head(TIRED, **options) for model in (on_gpu, minilm))
+    assert found.device == CUDA
+    assert found.shape == (6, 12, 384)
+    assert largest_difference(found.cpu(), expected) <= 1e-4
 
 
 def test_a_padded_batch(minilm: Model, on_gpu: Model) -> None:
@@ -208,3 +252,45 @@ def test_a_gpu_without_room_for_the_weights(minilm: Model) -> None:
     assert run.device.type == "cpu"
     assert len(run.notices) == 1
     assert torch.equal(run.weights, minilm.run(TIRED).weights)
+
+
+# What is trained here. On a GPU sums are rounded otherwise, so runs drift apart with their steps.
+
+
+@pytest.mark.parametrize("recipe", [TINY, TINY_WORDS], ids=["classes", "next tokens"])
+def test_a_few_steps_of_training(recipe: Recipe) -> None:
+    found, expected = trained(replace(recipe, device="cuda")).history, trained(recipe).history
+    assert found.start
+    assert found.start.machine.startswith("cuda")
+    assert [step.loss for step in found.steps] == pytest.approx([step.loss for step in expected.steps], rel=1e-3)
+    for ours, theirs in zip(found.evaluations, expected.evaluations, strict=True):
+        assert ours.test_loss == pytest.approx(theirs.test_loss, rel=1e-3)
+    first, reference = found.snapshots[0], expected.snapshots[0]
+    assert first.shape == reference.shape
+    assert max(abs(a - b) for a, b in zip(first.maps, reference.maps, strict=True)) <= 1
+
+
+def test_a_training_that_learns() -> None:
+    assert trained(replace(WHO, device="cuda")).history.evaluations[-1].test_accuracy >= 0.99
+    blind = trained(replace(WHO, device="cuda", position="none")).history.evaluations[-1]
+    assert blind.test_accuracy == 0.5
+
+
+@pytest.mark.parametrize("trained_on", ["cpu", "cuda"])
+def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
+    trained(replace(TINY, device=trained_on)).save(tmp_path / "run")
+    trained(replace(TINY_WORDS, device=trained_on)).save(tmp_path / "words")
+    texts = ["the dog chased the cat", "the cat was chased by the dog", ""]
+    found, expected = (load_model(str(tmp_path / "run"), device=where) for where in ("cuda", "cpu"))
+    assert found.device == CUDA
+    assert largest_difference(asking.logits(found, texts).cpu(), asking.logits(expected, texts)) <= 1e-4
+    assert largest_difference(found.run(texts[0]).weights.cpu(), expected.run(texts[0]).weights) <= 1e-4
+    found, expected = (load_model(str(tmp_path / "words"), device=where) for where in ("cuda", "cpu"))
+    text = "apple ball bird apple"
+    own_mask = torch.ones(4, 4, dtype=torch.bool)
+    for mask in ("none", "window:2", own_mask, own_mask.to(CUDA)):
+        run = found.run(text, mask=mask)
+        assert not run.weights[..., torch.ones(4, 4).triu(1).bool()].any()
+    assert largest_difference(found.run(text).weights.cpu(), expected.run(text).weights) <= 1e-4
+    assert largest_difference(found.without_each_head(text).cpu(), expected.without_each_head(text)) <= 1e-4
+    assert asking.continuation(found, text, 5, seed=1) == asking.continuation(found, text, 5, seed=1)

@@ -17,15 +17,16 @@ KIT = sorted((ROOT / "pages" / "kit").glob("*.py"))
 # Lower ones may not import higher ones; those of one step may import each other. A package counts as one module.
 STEPS = [
     {"errors"},
-    {"device"},
-    {"trace", "masks", "tasks", "positions"},
-    {"attention"},
-    {"by_hand"},
+    {"device", "recipe", "report"},
+    {"trace", "masks", "tasks", "positions", "events", "workload"},
+    {"attention", "tokens"},
+    {"by_hand", "stack"},
     {"encoder", "classifier", "language_model"},
-    {"model"},
+    {"model", "initial"},
+    {"saved", "objectives", "asking"},
     {"pretrained", "training"},
     {"timing"},
-    {"benchmark"},
+    {"benchmark", "worker", "checkpoints", "reproduce"},
     {"compare"},
     {"__init__"},
 ]
@@ -36,6 +37,12 @@ MAY_IMPORT_STREAMLIT = {
     "asked",
     "shell",
     "controls",
+    "chosen",
+    "brought",
+    "classroom",
+    "questions",
+    "takeaway",
+    "recipes",
     "live",
     "links",
     "maps",
@@ -45,6 +52,7 @@ MAY_IMPORT_STREAMLIT = {
     "canvas",
     "layout",
     "headers",
+    "visit",
 }
 
 

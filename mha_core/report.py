@@ -1,0 +1,55 @@
+"""What a classifier got right and wrong: the confusion matrix, the report per class, and how sure one can be."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["OfClass", "confusion", "interval", "mean_and_sd", "per_class"]
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """One class: the share of its predictions that are right, the share of its rows that were found, their harmonic
+    mean, and how many rows it has. A share of nothing is 0."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+def confusion(labels: Sequence[int], predicted: Sequence[int], classes: int) -> list[list[int]]:
+    """Counts (classes, classes): a row is the true class, a column the predicted one."""
+    counts = [[0] * classes for _ in range(classes)]
+    for label, guess in zip(labels, predicted, strict=True):
+        counts[label][guess] += 1
+    return counts
+
+
+def per_class(counts: Sequence[Sequence[int]]) -> list[OfClass]:
+    """The classification report of a confusion matrix, one entry a class."""
+    found = []
+    for number, row in enumerate(counts):
+        right, support, guessed = row[number], sum(row), sum(other[number] for other in counts)
+        precision, recall = right / max(1, guessed), right / max(1, support)
+        f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+        found.append(OfClass(precision, recall, f1, support))
+    return found
+
+
+def interval(share: float, rows: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share that was counted on so many rows. It stays within 0 and 1."""
+    if rows < 1:
+        return 0.0, 1.0
+    z = 1.959964
+    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    reach = z / (1 + z * z / rows) * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and sample standard deviation; the latter is 0 for a single value."""
+    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0

@@ -1,0 +1,110 @@
+"""What a task is: labelled texts in two parts, or rows of tokens to go on with."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["Batch", "Labelled", "Language", "Row"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A text, the number of its class, and the number that it shares with its mirror (None = it has none)."""
+
+    text: str
+    label: int
+    pair: int | None = None
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts to classify. Both members of a pair are on one side of the split.
+
+    Attributes:
+        name: in links and files.  title: on the screen.  version: of the generator that made it.
+        classes: their names; a row's label is a number of them.
+        train, test: the rows.
+        questions: texts to ask a trained model, mirrors side by side.
+        probes: texts whose maps are kept while a model learns.
+        notes: what was done to the data, in whole sentences.
+        cased: upper and lower case are different words.
+    """
+
+    name: str
+    title: str
+    version: int
+    classes: tuple[str, ...]
+    train: tuple[Row, ...]
+    test: tuple[Row, ...]
+    questions: tuple[str, ...]
+    probes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    cased: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name for exactly these rows in these parts."""
+        digest = hashlib.blake2b(digest_size=8)
+        for part in (self.train, self.test):
+            for row in part:
+                digest.update(repr((row.text, row.label, row.pair)).encode("utf-8", "surrogatepass"))
+            digest.update(b"\0")
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of tokens for a language model, which sees ids[:, :-1] and is asked for ids[:, 1:].
+
+    Attributes:
+        ids: int64 (b, t + 1).
+        scored: bool (b, t), the places whose next token counts for the accuracy; the loss is taken over all places.
+        source: int64 (b, t), the key that holds the answer, for the induction score; -1 where none is asked for.
+    """
+
+    ids: Tensor
+    scored: Tensor
+    source: Tensor
+
+
+class Language(ABC):
+    """Rows of tokens, made anew for every batch by a generator.
+
+    Attributes:
+        name, title, version, questions, probes, notes: as in `Labelled`; a question is the beginning of a text.
+        vocabulary: every token, its number is its id; the last one stands for every token that is not in it.
+        length: t, what the model sees at once.
+        joined_by: what stands between two tokens of a text, " " or "".
+        rows_train: how many training rows there are, 0 where every batch is made anew.
+    """
+
+    name: str
+    title: str
+    version: int
+    vocabulary: tuple[str, ...]
+    length: int
+    joined_by: str
+    questions: tuple[str, ...]
+    probes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    rows_train: int = 0
+
+    @abstractmethod
+    def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        """So many training rows; the same generator state gives the same rows."""
+
+    @abstractmethod
+    def test(self) -> Batch:
+        """The test rows, the same ones every time."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name for exactly this vocabulary and these test rows."""
+        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
+        digest.update(self.test().ids.to("cpu", torch.int64).numpy().tobytes())
+        return digest.hexdigest()

@@ -1,0 +1,139 @@
+"""Two tasks that a language model solves by looking back: repeated random words, and people's full names."""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from .base import Batch, Language
+
+__all__ = ["Names", "Words"]
+
+UNKNOWN = "[UNK]"
+_LENGTH = 32
+_TEST_ROWS = 256
+_TEST_SEED = 2**32 - 1  # minus the seed: the generator has 32 bits, and no recipe counts down from there
+
+_WORDS = (
+    "apple", "ball", "bird", "boat", "book", "bread", "chair", "clock", "cloud", "cup", "door", "drum", "egg", "fish",
+    "flag", "hat", "key", "lamp", "leaf", "milk", "moon", "nest", "pen", "rain", "ring", "rose", "shoe", "star", "sun",
+    "tree", "wind", "wolf",
+)  # fmt: skip
+_SHORTEST_PERIOD, _LONGEST_PERIOD = 6, 15
+
+_FIRST = (
+    "ada", "amy", "ben", "dan", "eva", "fay", "gus", "ida", "jim", "kim", "leo", "mia", "ned", "sam", "tom", "zoe",
+)  # fmt: skip
+_LAST = (
+    "brook", "cole", "drake", "finch", "frost", "hart", "hill", "lake", "lane", "marsh", "page", "reed", "stone",
+    "vale", "wolfe", "wood",
+)  # fmt: skip
+_VERBS = ("called", "thanked", "saw", "helped")
+_PLAIN = ("met", "and", "later", ".")
+
+
+class _Generated(Language):
+    """Rows that a generator makes; the test rows come from one of its own."""
+
+    length = _LENGTH
+    joined_by = " "
+
+    def __init__(self, seed: int = 0) -> None:
+        self._test_seed = _TEST_SEED - seed
+
+    @lru_cache(maxsize=1)  # noqa: B019
+    def test(self) -> Batch:
+        return self.batch(_TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
+
+
+class Words(_Generated):
+    """A few random words, then the same words again and again. What comes next stands after the word's last mention.
+
+    Scored from the second round on, where the word stands once in its period, so that it alone tells what follows.
+    """
+
+    name = "words"
+    title = "Repeated random words"
+    version = 1
+    vocabulary = (*_WORDS, UNKNOWN)
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        chosen = random.Random(seed)
+        rounds = [chosen.sample(_WORDS, _SHORTEST_PERIOD) for _ in range(4)]
+        self.questions = tuple(" ".join(words + words[:2]) for words in rounds)
+        self.probes = tuple(" ".join(words + words) for words in rounds[:2])
+
+    def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        order = torch.randint(len(_WORDS), (rows, _LONGEST_PERIOD), generator=generator)
+        period = torch.randint(_SHORTEST_PERIOD, _LONGEST_PERIOD + 1, (rows, 1), generator=generator)
+        place = torch.arange(_LENGTH + 1).expand(rows, -1)
+        ids = order.gather(1, place % period)
+
+        same = (order[:, :, None] == order[:, None]) & (torch.arange(_LONGEST_PERIOD) < period)[:, None]
+        place = place[:, :-1]
+        # nothing tells how long a period is before its first word has returned, which is at place `period`
+        scored = (place >= period) & (same.sum(2) == 1).gather(1, place % period)
+        # from the third round on the answer stands at several places
+        source = torch.where(scored & (place + 1 < 2 * period), place + 1 - period, -1)
+        return Batch(ids, scored, source)
+
+
+class Names(_Generated):
+    """People with first and last names, drawn for each row: "ada stone met leo finch . later leo finch called …".
+
+    After a first name's second mention the surname can only be known from its first mention. A row is filled up with
+    further sentences on the same two or three people, so that no place is lost to padding, and cut at its end.
+    """
+
+    name = "names"
+    title = "Full names"
+    version = 1
+    vocabulary = (*_FIRST, *_LAST, *_VERBS, *_PLAIN, UNKNOWN)
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        chosen = random.Random(seed)
+        stories = []
+        for _ in range(4):
+            one, two = (
+                f"{first} {last}" for first, last in zip(chosen.sample(_FIRST, 2), chosen.sample(_LAST, 2), strict=True)
+            )
+            stories.append(f"{one} met {two} . later {two} {chosen.choice(_VERBS)} {one}")
+        self.questions = tuple(story.rsplit(" ", 1)[0] for story in stories)
+        self.probes = tuple(stories[:2])
+
+    def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        first = torch.rand(rows, len(_FIRST), generator=generator).argsort(1)[:, :3]
+        last = torch.rand(rows, len(_LAST), generator=generator).argsort(1)[:, :3] + len(_FIRST)
+        three = torch.rand(rows, 1, generator=generator) < 0.5
+        stories = [self._story(people, first, last, generator) for people in (2, 3)]
+        ids, source = (torch.where(three, long, short) for short, long in zip(*stories, strict=True))
+        source = source[:, 1:]  # of the token that comes next
+        return Batch(ids, source >= 0, source)
+
+    def _story(self, people: int, first: Tensor, last: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Rows (b, t + 1), and for each token the place of the surname that it repeats, or -1."""
+        rows = len(first)
+        nothing = torch.full((rows, 1), -1)
+
+        def said(word: str) -> tuple[Tensor, Tensor]:
+            return torch.full((rows, 1), self.vocabulary.index(word)), nothing
+
+        told: list[tuple[Tensor, Tensor]] = []
+        for number in range(people):
+            told += [said(("met", "and")[number - 1])] if number else []
+            told += [(first[:, [number]], nothing), (last[:, [number]], nothing)]
+        told.append(said("."))
+        while len(told) <= _LENGTH:
+            doer = torch.randint(people, (rows, 1), generator=generator)
+            other = (doer + torch.randint(1, people, (rows, 1), generator=generator)) % people
+            verb = torch.randint(len(_VERBS), (rows, 1), generator=generator) + len(_FIRST) + len(_LAST)
+            told.append(said("later"))
+            for person, then in ((doer, (verb, nothing)), (other, said("."))):
+                told += [(first.gather(1, person), nothing), (last.gather(1, person), 3 * person + 1), then]
+        ids, source = (torch.cat(parts, 1)[:, : _LENGTH + 1] for parts in zip(*told, strict=True))
+        return ids, source

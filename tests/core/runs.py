@@ -1,0 +1,52 @@
+"""Small runs that several tests look at; each is trained once for all of them."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from functools import cache
+
+import torch
+from torch import nn
+
+from mha_core import tasks
+from mha_core.recipe import Recipe
+from mha_core.tasks import Labelled, Language
+from mha_core.training import Training
+
+TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, max_len=32, steps=8, evaluations=2, batch=8)
+TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, position="rotary")
+WHO = Recipe(task="who", max_len=64, evaluations=2)
+
+
+@cache
+def task(name: str) -> Labelled | Language:
+    """The task of that name with the data of seed 0."""
+    return tasks.build(name)
+
+
+@cache
+def trained(recipe: Recipe) -> Training:
+    """The run of a recipe, at its end. Not to be trained on."""
+    made = Training(recipe, task(recipe.task))
+    for _ in made.events():
+        pass
+    return made
+
+
+def randomised(stack: nn.Module) -> None:
+    """Gives every parameter a random value, norms too, so that a test sees each of them."""
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in stack.parameters():
+            parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator))
+
+
+def state_of(training: Training) -> dict[str, torch.Tensor]:
+    """A copy of the weights."""
+    return copy.deepcopy(training.stack.state_dict())
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    """Whether all weights are equal, bit for bit."""
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)

@@ -1,0 +1,199 @@
+"""What is minimised and how it is judged, counted again by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import masks, tokens
+from mha_core.classifier import Classifier
+from mha_core.language_model import LanguageModel
+from mha_core.objectives import Classes, NextTokens, Sums, head_scores, objective
+from mha_core.recipe import Recipe
+from mha_core.tasks import Batch, Labelled, Language, Row
+
+from .runs import TINY, TINY_WORDS, task
+
+CPU = torch.device("cpu")
+PAIRS = (Row("a b", 0, 0), Row("b a", 1, 0), Row("c d", 0, 1), Row("d c", 1, 1), Row("a d", 0), Row("a c", 1, 2))
+
+
+def labelled(test: tuple[Row, ...] = PAIRS) -> Labelled:
+    train = tuple(Row(f"{a} {b}", int(a < b)) for a in "abcd" for b in "abcd")
+    return Labelled("own", "Own", 1, ("no", "yes"), train, test, (), ("a b", "a b c d"))
+
+
+def classes(recipe: Recipe = TINY, own: Labelled | None = None) -> Classes:
+    own = own or labelled()
+    made = objective(recipe, own, tokens.of(own), CPU)
+    assert isinstance(made, Classes)
+    return made
+
+
+def next_tokens(recipe: Recipe = TINY_WORDS) -> NextTokens:
+    words = task("words")
+    made = objective(recipe, words, tokens.of(words), CPU)
+    assert isinstance(made, NextTokens)
+    return made
+
+
+def alone(stack: Classifier, own: Labelled, text: str) -> Tensor:
+    """Log probabilities of a text by itself."""
+    ids = torch.tensor([tokens.of(own).encode(text).ids])
+    with torch.no_grad():
+        return stack.logits(ids, ids > 0)[0].log_softmax(dim=0)
+
+
+def test_sums() -> None:
+    total = sum((Sums(1.5, 3, 2, 4), Sums(0.5, 1, 0, 1)), Sums())
+    assert (total.mean_loss, total.accuracy) == (0.5, 0.4)
+    assert (Sums().mean_loss, Sums().accuracy) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("batch", [1, 4, 64])
+def test_the_classes_of_the_test_rows(batch: int) -> None:
+    made, own = classes(replace(TINY, batch=batch)), labelled()
+    judged = made.judge()
+    found = [alone(made.stack, own, row.text) for row in own.test]
+    assert judged.predicted == [int(one.argmax()) for one in found]
+    losses = [-float(one[row.label]) for one, row in zip(found, own.test, strict=True)]
+    assert judged.sums.mean_loss == pytest.approx(sum(losses) / 6, abs=1e-6)
+    right = [guess == row.label for guess, row in zip(judged.predicted, own.test, strict=True)]
+    assert judged.sums.accuracy == sum(right) / 6
+    assert (judged.sums.losses, judged.sums.answers) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "share"),
+    [
+        ([0, 1, 0, 1, 0, 1], 1.0),
+        ([0, 1, 0, 0, 0, 1], 2 / 3),
+        ([0, 0, 0, 0, 0, 0], 0.0),
+        ([1, 0, 1, 0, 0, 1], 1 / 3),
+    ],
+)
+def test_pairs_with_both_members_right(predicted: list[int], share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows 0 and 1 are a pair, 2 and 3 another; row 5 is what is left of a third; row 4 has no pair."""
+    made = classes()
+    logits = torch.nn.functional.one_hot(torch.tensor(predicted), 2).float()
+    monkeypatch.setattr(made.stack, "logits", lambda ids, keep, mask_padding: logits)
+    assert made.judge().more["pair_accuracy"] == pytest.approx(share)
+
+
+def test_without_pairs_there_is_no_share_of_them() -> None:
+    assert classes(own=labelled((Row("a b", 0), Row("b a", 1)))).judge().more == {"pair_accuracy": None}
+
+
+def test_an_epoch_sees_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, generator = classes(replace(TINY, batch=6)), torch.Generator().manual_seed(1)
+    seen: list[tuple[int, ...]] = []
+    logits = made.stack.logits
+
+    def noted(ids: Tensor, keep: Tensor, *, mask_padding: bool) -> Tensor:
+        seen.extend(tuple(row[kept].tolist()) for row, kept in zip(ids, keep, strict=True))
+        return logits(ids, keep, mask_padding=mask_padding)
+
+    monkeypatch.setattr(made.stack, "logits", noted)
+    sizes = [made.next_loss(generator)[1].losses for _ in range(6)]
+    assert sizes == [6, 6, 4, 6, 6, 4]
+    first, second = seen[:16], seen[16:]
+    assert first != second
+    assert sorted(first) == sorted(second)
+    assert len(set(first)) == 16
+
+
+def test_a_training_loss_is_the_mean_over_its_rows() -> None:
+    made, own = classes(replace(TINY, batch=16)), labelled()
+    loss, sums = made.next_loss(torch.Generator().manual_seed(1))
+    expected = [-float(alone(made.stack, own, row.text)[row.label]) for row in own.train]
+    assert loss.item() == pytest.approx(sum(expected) / 16, abs=1e-6)
+    assert sums.mean_loss == pytest.approx(loss.item(), abs=1e-6)
+    assert made.first_look().losses == 6  # as many as there are test rows
+
+
+def test_texts_and_probes_that_are_too_long_are_cut() -> None:
+    made = classes(replace(TINY, max_len=4, position="learned"))
+    assert made.longest == 4
+    assert made.notes == ()
+    assert [tokens for tokens, _ in made.probes] == [["[CLS]", "a", "b", "[SEP]"], ["[CLS]", "a", "b", "c"]]
+    for _, ids in made.probes:
+        assert made.maps(torch.tensor([ids]))[0].shape == (1, 2, 4, 4)
+    cut = classes(replace(TINY, max_len=3))
+    assert cut.notes == ("22 texts have more than 3 tokens: the rest of them is left out.",)
+    assert cut.longest == 3
+
+
+def test_the_loss_of_the_next_tokens() -> None:
+    made, words = next_tokens(), task("words")
+    assert isinstance(words, Language)
+    batch = words.batch(8, torch.Generator().manual_seed(5))
+    loss, sums = made.next_loss(torch.Generator().manual_seed(5))
+    assert isinstance(made.stack, LanguageModel)
+    with torch.no_grad():
+        likely = made.stack.logits(batch.ids[:, :-1]).log_softmax(dim=-1)
+    losses, right, answers = 0.0, 0, 0
+    for row in range(8):
+        for place in range(words.length):
+            answer = int(batch.ids[row, place + 1])
+            losses -= float(likely[row, place, answer])
+            if batch.scored[row, place]:
+                answers += 1
+                right += int(likely[row, place].argmax()) == answer
+    places = 8 * words.length
+    assert loss.item() == pytest.approx(losses / places, rel=1e-5)
+    assert sums.mean_loss == pytest.approx(losses / places, rel=1e-5)
+    assert (sums.right, sums.answers, sums.losses) == (right, answers, places)
+
+
+def test_a_language_models_test_rows_are_the_same_in_any_batch() -> None:
+    one, other = next_tokens(), next_tokens(replace(TINY_WORDS, batch=100))
+    a, b = one.judge(), other.judge()
+    assert (a.sums.right, a.sums.answers, a.sums.losses) == (b.sums.right, b.sums.answers, b.sums.losses)
+    assert math.isclose(a.sums.loss, b.sums.loss, rel_tol=1e-5)
+    assert a.predicted == []
+    assert [len(a.more[name]) for name in ("induction", "previous")] == [2, 2]
+
+
+def test_the_maps_of_a_language_model_are_causal() -> None:
+    made = next_tokens()
+    (_, ids), *_ = made.probes
+    for weights in made.maps(torch.tensor([ids])):
+        assert not weights[..., ~masks.allow(masks.causal, len(ids), len(ids))[0, 0]].any()
+
+
+def test_scores_of_perfect_heads() -> None:
+    """Head 0 looks at the answer, head 1 at the token before, head 2 at both alike, head 3 at itself."""
+    source = torch.tensor([[-1, -1, -1, 1, 2, -1], [-1, 0, -1, -1, 3, 2]])
+    b, i = source.shape
+    answer = torch.zeros(b, i, i)
+    for row in range(b):
+        for place in range(i):
+            answer[row, place, max(0, int(source[row, place]))] = 1
+    previous = torch.eye(i).roll(-1, dims=1).expand(b, i, i).clone()
+    previous[:, 0] = torch.eye(i)[0]
+    weights = torch.stack((answer, previous, (answer + previous) / 2, torch.eye(i).expand(b, i, i)), dim=1)
+    induction, before = head_scores(weights, source)
+    assert induction[0] == 1
+    assert before[1] == 1
+    assert induction[2] == pytest.approx((1 + induction[1]) / 2)
+    assert before[2] == pytest.approx((1 + before[0]) / 2)
+    assert (induction[3], before[3]) == (0, 0)
+    by_hand = [float(previous[r, p, source[r, p]]) for r in range(b) for p in range(i) if source[r, p] >= 0]
+    assert induction[1] == pytest.approx(sum(by_hand) / len(by_hand))
+
+
+def test_scores_where_no_answer_is_known() -> None:
+    induction, before = head_scores(torch.full((2, 3, 4, 4), 0.25), torch.full((2, 4), -1))
+    assert induction == [0, 0, 0]
+    assert before == [0.25] * 3
+
+
+def test_no_induction_score_without_a_known_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = next_tokens()
+    batch = made._test
+    monkeypatch.setattr(made, "_test", Batch(batch.ids, batch.scored, torch.full_like(batch.source, -1)))
+    assert made.judge().more["induction"] == []

@@ -1,0 +1,127 @@
+"""What a recipe may say, and what a file that claims to be one may not."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mha_core import tasks
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.recipe import Recipe, defaults
+
+BOUNDS = {
+    "d_model": (4, 1024),  # with the four heads of the default
+    "n_heads": (1, 64),
+    "n_layers": (1, 8),
+    "d_feed_forward": (0, 4096),
+    "vocabulary": (8, 50_000),
+    "max_len": (2, 1024),
+    "steps": (1, 100_000),
+    "batch": (1, 1024),
+    "evaluations": (1, 1000),
+    "threads": (1, 256),
+    "seed": (0, 2**31),
+    "data_seed": (0, 2**31),
+}
+RECIPES = st.builds(
+    Recipe,
+    task=st.sampled_from([*tasks.NAMES, "csv", "news", "text"]),
+    amplitude=st.floats(allow_nan=False, allow_infinity=False),
+    mask_padding=st.booleans(),
+    d_model=st.integers(1, 256).map(lambda n: 4 * n),
+    n_layers=st.integers(1, 8),
+    d_feed_forward=st.integers(0, 4096),
+    residual=st.booleans(),
+    pooling=st.sampled_from(["[CLS]", "mean"]),
+    rate=st.floats(0, 10, exclude_min=True, exclude_max=True),
+    schedule=st.sampled_from(["one-cycle", "constant"]),
+    start=st.sampled_from(["shared", "own"]),
+    seed=st.integers(0, 2**31),
+    seconds=st.floats(0, 1e300, exclude_min=True),
+    target=st.none() | st.floats(0, 1),
+)
+
+
+def changed(name: str, value: Any) -> Recipe:
+    return replace(Recipe(), **{name: value})
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_of_sizes(name: str) -> None:
+    least, most = BOUNDS[name]
+    for value in (least, most):
+        changed(name, value).check()
+    for value in (least - 4, most + 4):
+        with pytest.raises(SizeError, match=str(value)):
+            changed(name, value).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("rate", [1e-9, 9.99], [0.0, -1.0, 10.0, math.inf, math.nan]),
+        ("seconds", [0.1, 1e9], [0.0, -1.0, math.inf, math.nan]),
+        ("amplitude", [-1e30, 0.0, 1e30], [math.inf, -math.inf, math.nan]),
+        ("weight_decay", [0.0, 9.9], [-0.1, 10.0, math.inf, math.nan]),
+        ("beta2", [0.0, 0.999], [-0.1, 1.0, math.inf, math.nan]),
+        ("target", [None, 0.0, 1.0], [-0.1, 1.1, math.nan, math.inf]),
+        ("pooling", ["[CLS]", "mean"], ["", "max"]),
+        ("schedule", ["one-cycle", "constant"], ["", "cosine"]),
+        ("start", ["shared", "own"], ["", "theirs"]),
+    ],
+)
+def test_bounds_of_the_rest(name: str, good: list[Any], bad: list[Any]) -> None:
+    for value in good:
+        changed(name, value).check()
+    for value in bad:
+        with pytest.raises(HeadlightError, match=name):
+            changed(name, value).check()
+
+
+@pytest.mark.parametrize(("d_model", "n_heads"), [(64, 6), (64, 0), (0, 4), (-8, 4), (8, -4), (3, 4)])
+def test_sizes_that_do_not_divide(d_model: int, n_heads: int) -> None:
+    with pytest.raises(SizeError, match=f"d_model={d_model} cannot be split into {n_heads} equal heads; choose a mult"):
+        Recipe(d_model=d_model, n_heads=n_heads).check()
+
+
+@pytest.mark.parametrize("task", [*tasks.NAMES, "csv", "news", "text"])
+def test_the_defaults_of_each_task_can_be_trained(task: str) -> None:
+    recipe = defaults(task)
+    recipe.check()
+    assert recipe.task == task
+
+
+@given(RECIPES)
+def test_there_and_back(recipe: Recipe) -> None:
+    assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Recipe)])
+@pytest.mark.parametrize("value", ["no\nline", [], {}, 10**400, None, True, math.nan], ids=repr)
+def test_a_field_of_the_wrong_kind(name: str, value: Any) -> None:
+    fits = {("target", None), ("mask_padding", True), ("residual", True), ("norm", True)}
+    found = {**Recipe().to_json(), name: value}
+    if not isinstance(value, (list, dict)) and (name, value) in fits:
+        Recipe.from_json(found)
+    else:
+        with pytest.raises(HeadlightError, match=rf"no recipe: {name} is|{name}="):
+            Recipe.from_json(found)
+
+
+@pytest.mark.parametrize("found", [None, [], "recipe", 3, {}, {"task": "who"}, {**Recipe().to_json(), "more": 1}])
+def test_what_is_no_recipe(found: Any) -> None:
+    with pytest.raises(HeadlightError, match="its fields are not those of this version"):
+        Recipe.from_json(found)
+
+
+def test_a_recipe_of_a_file_is_checked() -> None:
+    with pytest.raises(SizeError, match="cannot be split"):
+        Recipe.from_json({**Recipe().to_json(), "n_heads": 7})
+    with pytest.raises(SizeError, match="d_model=1000000"):
+        Recipe.from_json({**Recipe().to_json(), "d_model": 1_000_000})

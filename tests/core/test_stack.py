@@ -1,0 +1,227 @@
+"""Blocks of attention, the passes that every stack shares, and the random start of its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from mha_core import IMPLEMENTATIONS, masks
+from mha_core.classifier import Classifier, ClassifierSizes
+from mha_core.compare import relative_difference
+from mha_core.errors import PositionError, Unsupported
+from mha_core.initial import draw
+from mha_core.language_model import LanguageModel, LanguageSizes
+from mha_core.positions import NAMES, InLayers, Position
+from mha_core.stack import AttentionBlock
+
+from .dense import dense_attention, flat
+from .runs import randomised
+
+CLASSIFIER = ClassifierSizes(
+    vocabulary=30, d_model=16, n_heads=4, n_layers=2, max_len=12, d_feed_forward=24, residual=True, norm=True, classes=3
+)
+LANGUAGE = LanguageSizes(
+    vocabulary=30, d_model=16, n_heads=4, n_layers=2, max_len=12, d_feed_forward=24, residual=True, norm=True
+)
+STACKS = {"classifier": (Classifier, CLASSIFIER), "language model": (LanguageModel, LANGUAGE)}
+IDS = torch.tensor([[2, 7, 7, 4, 3], [2, 5, 9, 4, 3]])
+
+
+def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    """Written out: no part of torch's own."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    return centred / (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt() * norm.weight + norm.bias
+
+
+def dense_block(block: AttentionBlock, x: Tensor, allow: Tensor | None, position: Position) -> Tensor:
+    """A block once more, from its parameters alone."""
+    inner = layer_norm(x, block.attention_norm) if isinstance(block.attention_norm, nn.LayerNorm) else x
+    weights, h = block.attention.save(), block.attention.n_heads
+    mixed, _ = dense_attention(weights, inner, inner, inner, h, allow=allow, position=InLayers(position))
+    x = x + mixed if block.residual else mixed
+    if block.feed_forward is None:
+        return x
+    norm, expand, _, contract = block.feed_forward
+    inner = layer_norm(x, norm) if isinstance(norm, nn.LayerNorm) else x
+    assert isinstance(expand, nn.Linear)
+    assert isinstance(contract, nn.Linear)
+    inner = inner @ expand.weight.T + expand.bias
+    inner = inner * 0.5 * (1 + torch.erf(inner / 2**0.5))  # gelu
+    return x + inner @ contract.weight.T + contract.bias
+
+
+def made(kind: str, **changes: Any) -> Any:
+    build, sizes = STACKS[kind]
+    stack = build(replace(sizes, **changes))
+    draw(stack, 1)
+    return stack
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("d_feed_forward", [0, 10])
+def test_a_block(d_feed_forward: int, residual: bool, norm: bool) -> None:
+    block = AttentionBlock(8, 2, d_feed_forward=d_feed_forward, residual=residual, norm=norm).double()
+    randomised(block)
+    x, allow = torch.randn(2, 5, 8, dtype=torch.float64), masks.allow(masks.causal, 5, 5)
+    out, weights = block(x, allow=allow)
+    assert weights.shape == (2, 2, 5, 5)
+    torch.testing.assert_close(out, dense_block(block, x, allow, Position()), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("position", NAMES)
+@pytest.mark.parametrize("kind", STACKS)
+def test_the_quick_pass_equals_the_one_with_maps(kind: str, position: str) -> None:
+    stack = made(kind, position=position).double()
+    allow = masks.allow(masks.causal, 5, 5)
+    hidden, weights = stack(IDS, allow=allow)
+    assert (len(hidden), len(weights)) == (3, 2)
+    torch.testing.assert_close(stack.without_maps(IDS, allow), hidden[-1], rtol=1e-12, atol=1e-12)
+    for number in range(2):
+        expected = dense_block(stack.layers[number], hidden[number], allow, stack.position)
+        torch.testing.assert_close(hidden[number + 1], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_without_each_head_is_a_pass_for_each() -> None:
+    stack = made("classifier", position="sinusoidal").double()
+    with torch.no_grad():
+        found = stack.without_each_head(IDS[:1])
+        for layer in range(2):
+            for head in range(4):
+                heads = torch.ones(2, 4, dtype=torch.bool)
+                heads[layer, head] = False
+                expected = stack(IDS[:1], heads=heads)[0][-1].mean(dim=1)[0]
+                torch.testing.assert_close(found[layer, head], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_what_cannot_be_built() -> None:
+    for name, kind in IMPLEMENTATIONS.items():
+        for position, place in (("rotary", "rotate"), ("alibi", "bias")):
+            changes = {"implementation": name, "position": position}
+            if place in kind.can:
+                made("classifier", **changes)
+            else:
+                with pytest.raises(Unsupported, match=f"{name} cannot do {position} positions, which {place}"):
+                    made("classifier", **changes)
+    with pytest.raises(Unsupported, match="implementation='what' is not known"):
+        made("classifier", implementation="what")
+    with pytest.raises(PositionError, match="position='what' is not known"):
+        made("classifier", position="what")
+    with pytest.raises(PositionError, match=r"amplitude=-1\.0 is no spread"):
+        made("classifier", position="learned", amplitude=-1.0)
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_the_amplitude(kind: str) -> None:
+    one, small = (made(kind, position="sinusoidal", amplitude=amplitude) for amplitude in (1.0, 0.1))
+    words = F.embedding(IDS, one.words.weight)
+    waves, small_waves = one.embed(IDS, one.position) - words, small.embed(IDS, small.position) - words
+    torch.testing.assert_close(small_waves, 0.1 * waves, atol=1e-6, rtol=1e-5)
+    learned = made(kind, position="learned", amplitude=0.1, max_len=1000)
+    assert 0.099 < float(learned.position.table.detach().std()) < 0.101
+
+
+# The random start.
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_all_implementations_start_from_the_same_numbers(kind: str) -> None:
+    reference = made(kind).double()
+    expected = (reference.logits(IDS, IDS > 0) if kind == "classifier" else reference.logits(IDS)).detach()
+    for name in IMPLEMENTATIONS:
+        stack = made(kind, implementation=name)
+        for own, layer in zip(stack.layers, reference.layers, strict=True):
+            assert torch.equal(flat(own.attention.save()).double(), flat(layer.attention.save()))
+        stack = stack.double()
+        logits = stack.logits(IDS, IDS > 0) if kind == "classifier" else stack.logits(IDS)
+        assert relative_difference(logits.detach(), expected) <= 1e-13
+
+
+@pytest.mark.parametrize("position", NAMES)
+@pytest.mark.parametrize("kind", STACKS)
+def test_another_encoding_leaves_all_other_numbers_as_they_are(kind: str, position: str) -> None:
+    plain, other = made(kind).state_dict(), made(kind, position=position).state_dict()
+    assert {name for name in other.keys() - plain.keys() if name != "position.table"} == set()
+    assert all(torch.equal(plain[name], other[name]) for name in plain)
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_a_learned_table_does_not_repeat_the_embeddings(kind: str) -> None:
+    """From one seed, both would be the same draws: each position would be the twin of the token of its number."""
+    stack = made(kind, position="learned", amplitude=1.0)
+    table, words = stack.position.table.detach(), stack.words.weight.detach()
+    likeness = F.normalize(table, dim=-1) @ F.normalize(words, dim=-1).T
+    assert float(likeness.max()) < 0.95
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_a_seed_decides_everything(kind: str) -> None:
+    build, sizes = STACKS[kind]
+    one, other = (build(replace(sizes, position="learned")) for _ in range(2))
+    draw(one, 7)
+    torch.rand(3)
+    draw(other, 7)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    draw(other, 8)
+    different = [
+        name for (name, a), b in zip(one.named_parameters(), other.parameters(), strict=True) if not torch.equal(a, b)
+    ]
+    norms = {name for name, _ in one.named_parameters() if "norm" in name or "feed_forward.0" in name}
+    assert set(different) == {name for name, _ in one.named_parameters()} - norms
+
+
+@pytest.mark.parametrize("position", NAMES)
+@pytest.mark.parametrize("own", [False, True])
+def test_draws_leave_torchs_own_generator_alone(own: bool, position: str) -> None:
+    stack = made("classifier", position=position, implementation="torch" if position == "none" else "fused")
+    before = torch.get_rng_state()
+    draw(stack, 3, own=own)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_law_of_the_start() -> None:
+    stack = made("classifier", d_model=64, vocabulary=500)
+    words = stack.words.weight.detach()
+    assert not words[0].any()  # padding
+    assert abs(float(words[1:].mean())) < 0.02
+    assert abs(float(words[1:].std()) - 1) < 0.02
+    q = stack.layers[0].attention.save().q
+    for matrix, columns in ((q, 64), (stack.connected.weight.detach(), 64), (stack.out.weight.detach(), 128)):
+        bound = columns**-0.5
+        assert 0.98 * bound < float(matrix.abs().max()) <= bound
+
+
+def test_torchs_own_law() -> None:
+    """nn.MultiheadAttention's: biases of 0, q, k and v by Xavier's bound for one matrix (3 c, c)."""
+    stack = Classifier(replace(CLASSIFIER, d_model=64, implementation="torch"))
+    draw(stack, 1, own=True)
+    for layer in stack.layers:
+        weights = layer.attention.save()  # type: ignore[union-attr, operator]
+        for name in ("q", "k", "v"):
+            matrix, bound = getattr(weights, name), (6 / (64 + 192)) ** 0.5
+            assert 0.98 * bound < float(matrix.abs().max()) <= bound
+        assert float(weights.o.abs().max()) <= 64**-0.5
+        assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
+    for name in IMPLEMENTATIONS.keys() - {"torch"}:
+        shared, own = (Classifier(replace(CLASSIFIER, implementation=name)) for _ in range(2))
+        draw(shared, 1)
+        draw(own, 1, own=True)
+        assert all(torch.equal(a, b) for a, b in zip(shared.parameters(), own.parameters(), strict=True))
+
+
+def test_every_parameter_is_drawn() -> None:
+    """What is left as it was made would differ from run to run."""
+    for kind in STACKS:
+        stack = made(kind, position="t5")
+        randomised(stack)
+        again = made(kind, position="t5")
+        draw(stack, 1)
+        drawn = dict(stack.named_parameters())
+        for name, parameter in again.named_parameters():
+            if "norm" not in name and "feed_forward.0" not in name:
+                assert torch.equal(drawn[name], parameter), name

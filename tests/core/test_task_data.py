@@ -1,0 +1,183 @@
+"""Tables that people bring: what is read, what is counted, what is refused with which sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter
+from contextlib import suppress
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mha_core import tasks
+from mha_core.errors import HeadlightError
+from mha_core.tasks.table import LIMITS
+
+
+def table(*rows: tuple[str, ...], head: tuple[str, ...] = ("text", "label"), delimiter: str = ",") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows([head, *rows])
+    return out.getvalue().encode()
+
+
+def rows(count: int, classes: int = 2) -> list[tuple[str, str]]:
+    return [(f"text {number}", f"class {number % classes}") for number in range(count)]
+
+
+def test_a_quarter_of_each_class_is_for_testing() -> None:
+    task = tasks.from_csv(table(*rows(100, 5)))
+    assert (len(task.train), len(task.test)) == (75, 25)
+    assert Counter(row.label for row in task.test) == dict.fromkeys(range(5), 5)
+    assert task.classes == tuple(f"class {number}" for number in range(5))
+    assert task.notes == ()
+
+
+@given(counts=st.lists(st.integers(2, 30), min_size=2, max_size=8))
+def test_every_class_is_in_both_parts_and_a_quarter_is_tested(counts: list[int]) -> None:
+    made = [(f"{label} {number}", f"{label}") for label, count in enumerate(counts) for number in range(count)]
+    task = tasks.from_csv(table(*made))
+    for part in (task.train, task.test):
+        assert {row.label for row in part} == set(range(len(counts)))
+    assert len(task.train) + len(task.test) == sum(counts)
+    if min(counts) >= 4:
+        assert len(task.test) == -(-sum(counts) // 4)
+
+
+def test_the_seed_decides_the_split_and_nothing_else() -> None:
+    data = table(*rows(40))
+    assert tasks.from_csv(data, seed=1).fingerprint == tasks.from_csv(data, seed=1).fingerprint
+    assert tasks.from_csv(data, seed=1).fingerprint != tasks.from_csv(data, seed=2).fingerprint
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_columns_are_found_by_name_in_any_case_order_and_separator(delimiter: str) -> None:
+    made = [(str(number), named, f"said, {said};\tand\nmore") for number, (said, named) in enumerate(rows(8))]
+    task = tasks.from_csv(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
+    assert len(task.train) + len(task.test) == 8
+    assert "said, text 0;\tand\nmore" in {row.text for row in (*task.train, *task.test)}
+
+
+def test_the_mark_of_utf_8_and_old_line_ends_are_read() -> None:
+    plain = table(*rows(8))
+    assert tasks.from_csv(b"\xef\xbb\xbf" + plain).fingerprint == tasks.from_csv(plain).fingerprint
+    assert tasks.from_csv(plain.replace(b"\r\n", b"\r")).fingerprint == tasks.from_csv(plain).fingerprint
+
+
+def test_rows_without_text_or_label_and_ragged_ones_are_counted() -> None:
+    odd = b"only a text\n,class 0\n \x00 ,class 1\n\nunquoted, comma,class 0\n"
+    task = tasks.from_csv(table(*rows(8)) + odd)
+    assert len(task.train) + len(task.test) == 8
+    assert task.notes == (
+        "Rows without a text or a label: 3; they were left out.",
+        "Rows with more cells than there are columns: 1; they were left out.",
+    )
+
+
+def test_duplicates_are_counted_and_left_out() -> None:
+    task = tasks.from_csv(table(*rows(8), ("text 0", "class 0"), (" text 1 ", "class 0")))
+    assert len(task.train) + len(task.test) == 8
+    assert task.notes == (
+        "Rows whose text was there before: 2; they were left out.",
+        "Texts that occur with more than one label: 1.",
+    )
+
+
+def test_kept_duplicates_tell_how_many_test_rows_were_trained_on() -> None:
+    task = tasks.from_csv(table(*rows(40), *rows(40)), keep_duplicates=True)
+    assert len(task.train) + len(task.test) == 80
+    known = {row.text for row in task.train}
+    both = sum(row.text in known for row in task.test)
+    assert both > 0
+    assert task.notes == (
+        "Rows whose text was there before: 40; they were kept.",
+        f"Test rows whose text is also in the training rows: {both} of 20.",
+    )
+
+
+def test_a_long_text_is_cut_and_counted() -> None:
+    task = tasks.from_csv(table(*rows(8), ("x" * (LIMITS["characters"] + 1), "class 0")))
+    assert max(len(row.text) for row in (*task.train, *task.test)) == LIMITS["characters"]
+    assert task.notes == ("Texts of more than 20,000 characters: 1; they were cut there.",)
+
+
+def test_a_label_that_looks_like_a_formula_is_a_name() -> None:
+    task = tasks.from_csv(table(("a", "=1+1"), ("b", "=1+1"), ("c", "@x"), ("d", "@x")))
+    assert task.classes == ("=1+1", "@x")
+
+
+def test_questions_are_the_long_posts_and_beginnings_of_test_rows() -> None:
+    task = tasks.from_csv(table(*rows(20)))
+    assert task.questions[:3] == ("how are you", "you how are", "can you can that")
+    assert set(task.questions[3:]) <= {row.text for row in task.test}
+    assert tasks.from_csv(table(*rows(20)), name="news").questions == task.questions[:3]
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (table(), "no row with a text and a label"),
+        (table(*rows(8), head=("body", "label")), "no column 'text'; its columns are 'body', 'label'"),
+        (table(*rows(8), head=("text", "text")), "twice a column 'text'"),
+        (table(*rows(8, 1)), "every row has the label 'class 0'; there must be at least two classes"),
+        (table(*rows(8), ("odd", "alone")), "the class 'alone' has a single row"),
+        (table(*rows(200, 51)), "51 different labels; at most 50"),
+        (table(*rows(8), ("a text", "x" * 201)), "a label has 201 characters, at most 200"),
+        (table(*rows(8), ("x",) * 51), r"line 10 has 51 columns; at most 50"),
+        (table(*rows(LIMITS["rows"] + 1)), "more than 50,000 rows"),
+        (b"x" * (LIMITS["bytes"] + 1), r"5,242,881 bytes; at most 5,242,880 \(5 MB\)"),
+        ("text,label\ncafé,a\n".encode("latin-1"), r"not UTF-8 \(byte 14\)"),
+        ("text,label\n".encode("utf-16"), "not UTF-8"),
+        (b'text,label\n"' + b"x" * 140_000, "line 2 cannot be read as CSV .* is a quotation mark left open"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_a_sentence(data: bytes, sentence: str) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
+        tasks.from_csv(data)
+
+
+def test_texts_and_labels_are_two_columns() -> None:
+    with pytest.raises(HeadlightError, match="cannot both be in column 'text'"):
+        tasks.from_csv(table(*rows(8)), text="text", label="Text")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_task_or_a_sentence(data: bytes) -> None:
+    with suppress(HeadlightError):
+        tasks.from_csv(b"text,label\n" + data)
+
+
+def fake_hub(monkeypatch: pytest.MonkeyPatch, load: object) -> None:
+    module = ModuleType("datasets")
+    module.load_dataset = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", module)
+
+
+def test_the_hub_gives_its_training_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def load(name: str, *, split: str) -> list[dict[str, object]]:
+        asked.append((name, split))
+        return [{"text": text, "label": 0, "label_text": label} for text, label in rows(40, 5)]
+
+    fake_hub(monkeypatch, load)
+    task = tasks.from_hub()
+    assert asked == [("SetFit/bbc-news", "train")]
+    assert (task.name, task.title, len(task.train), len(task.test)) == ("news", "BBC news", 30, 10)
+
+
+def test_without_the_package_or_the_network_the_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str, *, split: str) -> list[object]:
+        raise ConnectionError("no route")
+
+    fake_hub(monkeypatch, load)
+    with pytest.raises(HeadlightError, match=r"could not be fetched from the hub \(ConnectionError\)"):
+        tasks.from_hub()
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(HeadlightError, match="pip install 'datasets>=4'"):
+        tasks.from_hub()

@@ -1,0 +1,260 @@
+"""What makes the tasks fair: pairs that only order tells apart, parts that share nothing, answers that can be known."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mha_core import tasks
+from mha_core.errors import HeadlightError
+from mha_core.tasks import Labelled, Language, Row
+from mha_core.tasks.characters import FEWEST_CHARACTERS, MOST_CHARACTERS, MOST_DIFFERENT
+from mha_core.tasks.order import is_balanced
+
+ORDER = ("who", "food", "brackets")
+LANGUAGE = ("words", "names")
+TEXT = "".join(f"{number} bottles of beer on the wall,\n" for number in range(99))
+
+
+def labelled(name: str, seed: int = 0) -> Labelled:
+    task = tasks.build(name, seed)
+    assert isinstance(task, Labelled)
+    return task
+
+
+def language(name: str, seed: int = 0) -> Language:
+    task = tasks.from_text(TEXT, seed) if name == "text" else tasks.build(name, seed)
+    assert isinstance(task, Language)
+    return task
+
+
+def pairs(rows: tuple[Row, ...]) -> list[tuple[Row, Row]]:
+    """The members of each pair, found by its number."""
+    found: dict[int | None, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pair, []).append(row)
+    assert all(len(pair) == 2 for pair in found.values())
+    return [(one, other) for one, other in found.values()]
+
+
+def test_every_name_builds_its_task() -> None:
+    for name, title in tasks.NAMES.items():
+        task = tasks.build(name)
+        assert (task.name, task.title) == (name, title)
+    with pytest.raises(HeadlightError, match="no task 'what'; choose one of who, food"):
+        tasks.build("what")
+
+
+@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_pair_holds_the_same_words_in_two_orders_with_two_labels(name: str, seed: int) -> None:
+    """So whoever counts words alone is right once in every pair: half of all rows."""
+    task = labelled(name, seed)
+    for rows in (task.train, task.test):
+        for one, other in pairs(rows):
+            assert one.text != other.text
+            assert Counter(one.text.split()) == Counter(other.text.split())
+            assert one.label != other.label
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_the_parts_share_no_text_and_no_pair(name: str) -> None:
+    task = labelled(name)
+    texts = [row.text for row in (*task.train, *task.test)]
+    assert len(set(texts)) == len(texts)
+    assert not {row.pair for row in task.train} & {row.pair for row in task.test}
+    assert len(task.train) / len(texts) == pytest.approx(0.75, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["food", "brackets"])
+def test_two_labels_are_balanced_in_both_parts(name: str) -> None:
+    task = labelled(name)
+    for rows in (task.train, task.test):
+        assert sum(row.label for row in rows) * 2 == len(rows)
+
+
+def test_every_noun_does_as_often_as_it_is_done_to() -> None:
+    task = labelled("who")
+    for rows in (task.train, task.test):
+        doers = Counter(task.classes[row.label] for row in rows)
+        nouns = Counter(word for row in rows for word in row.text.split() if word in task.classes)
+        assert all(nouns[noun] == 2 * doers[noun] for noun in task.classes)
+
+
+def test_who_did_it_is_the_label() -> None:
+    task = labelled("who")
+    for row in (*task.train, *task.test):
+        words = row.text.split()
+        doer = words[-1] if "by" in words else words[1]
+        assert task.classes[row.label] == doer
+
+
+def test_the_word_on_food_is_the_label() -> None:
+    task = labelled("food")
+    said: dict[str, set[int]] = {}
+    for row in (*task.train, *task.test):
+        words = row.text.split()
+        said.setdefault(words[words.index("food") + 2], set()).add(row.label)
+    assert all(len(labels) == 1 for labels in said.values())
+
+
+def test_brackets_are_labelled_by_whether_they_balance() -> None:
+    task = labelled("brackets")
+    for row in (*task.train, *task.test):
+        assert task.classes[row.label] == ("balanced" if is_balanced(row.text.split()) else "not balanced")
+    # Catalan's numbers: nothing that balances is missing
+    assert sum(row.label == 0 for row in (*task.train, *task.test)) == 5 + 14 + 42 + 132 + 429
+
+
+@given(st.text("()", max_size=12))
+def test_balanced_is_what_can_be_emptied(symbols: str) -> None:
+    rest = symbols
+    while "()" in rest:
+        rest = rest.replace("()", "")
+    assert is_balanced(symbols) == (not rest)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_questions_and_probes_are_mirrors_of_the_test_part(name: str) -> None:
+    task = labelled(name)
+    number = {row.text: row.pair for row in task.test}
+    asked = [number[text] for text in task.questions]
+    assert asked[::2] == asked[1::2]
+    assert len(set(asked)) == 3
+    one, other = task.probes
+    assert number[one] == number[other]
+
+
+@pytest.mark.parametrize("name", [*ORDER, *LANGUAGE])
+def test_the_seed_decides_the_data(name: str) -> None:
+    make = labelled if name in ORDER else language
+    assert make(name, 3).fingerprint == make(name, 3).fingerprint
+    assert make(name, 3).fingerprint != make(name, 4).fingerprint
+
+
+@pytest.mark.parametrize("name", [*LANGUAGE, "text"])
+def test_a_batch_has_its_shapes_and_is_repeatable(name: str) -> None:
+    task = language(name)
+    batch = task.batch(5, torch.Generator().manual_seed(1))
+    assert batch.ids.shape == (5, task.length + 1)
+    assert batch.scored.shape == batch.source.shape == (5, task.length)
+    assert (batch.ids.dtype, batch.scored.dtype, batch.source.dtype) == (torch.int64, torch.bool, torch.int64)
+    assert batch.ids.min() >= 0
+    assert batch.ids.max() < len(task.vocabulary)
+    assert torch.equal(batch.ids, task.batch(5, torch.Generator().manual_seed(1)).ids)
+    assert not torch.equal(batch.ids, task.batch(5, torch.Generator().manual_seed(2)).ids)
+    assert torch.equal(task.test().ids, language(name).test().ids)
+
+
+@pytest.mark.parametrize("name", [*LANGUAGE, "text"])
+def test_making_rows_leaves_the_global_generator_alone(name: str) -> None:
+    before = torch.get_rng_state()
+    language(name).batch(4, torch.Generator().manual_seed(1))
+    language(name).test()
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("name", LANGUAGE)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_the_source_holds_the_answer_and_lies_behind(name: str, seed: int) -> None:
+    batch = language(name).batch(8, torch.Generator().manual_seed(seed))
+    row, place = batch.scored.nonzero(as_tuple=True)
+    assert len(row)
+    known = batch.source >= 0
+    assert bool((known <= batch.scored).all())
+    row, place = known.nonzero(as_tuple=True)
+    source = batch.source[row, place]
+    assert bool((source <= place).all())
+    assert torch.equal(batch.ids[row, source], batch.ids[row, place + 1])
+
+
+def test_a_scored_word_was_always_followed_by_the_same_word() -> None:
+    batch = language("words").test()
+    for ids, scored in zip(batch.ids.tolist(), batch.scored.tolist(), strict=True):
+        for place in (place for place, counts in enumerate(scored) if counts):
+            followers = {ids[earlier + 1] for earlier in range(place) if ids[earlier] == ids[place]}
+            assert followers == {ids[place + 1]}
+
+
+def test_the_answer_among_words_stands_at_one_place() -> None:
+    batch = language("words").test()
+    for row, place in (batch.source >= 0).nonzero().tolist():
+        earlier = [key for key in range(place) if batch.ids[row, key] == batch.ids[row, place]]
+        assert [key + 1 for key in earlier] == [int(batch.source[row, place])]
+
+
+def test_surnames_are_scored_after_a_repeated_first_name_and_nothing_else() -> None:
+    task = language("names")
+    batch = task.test()
+    first, last = set(task.vocabulary[:16]), set(task.vocabulary[16:32])
+    for ids, scored in zip(batch.ids.tolist(), batch.scored.tolist(), strict=True):
+        tokens = [task.vocabulary[number] for number in ids]
+        surname: dict[str, str] = {}
+        for place, (token, following) in enumerate(itertools.pairwise(tokens)):
+            assert scored[place] == (token in surname)
+            assert (token in first) == (following in last)
+            if token in first:
+                assert surname.setdefault(token, following) == following
+        assert len(set(surname.values())) == len(surname)
+        assert len(surname) in (2, 3)
+
+
+def test_a_text_is_cut_in_two_and_its_windows_stay_on_their_side() -> None:
+    task = language("text")
+    text = "".join(task.vocabulary[number] for number in task.batch(1, torch.Generator()).ids[0])
+    assert text in TEXT
+    test = ["".join(task.vocabulary[number] for number in ids) for ids in task.test().ids.tolist()]
+    end = TEXT[round(0.9 * len(TEXT)) :]
+    assert all(window in end for window in test)
+    assert task.rows_train == len(TEXT) - len(end) - task.length
+    assert f"the last {len(end):,} for testing" in task.notes[0]
+    assert bool(task.test().scored.all())
+    assert int(task.test().source.max()) == -1
+
+
+def test_a_texts_fingerprint_knows_its_beginning() -> None:
+    other = TEXT.replace("0 bottles", "1 bottles", 1)
+    assert tasks.from_text(TEXT).test().ids.equal(tasks.from_text(other).test().ids)
+    assert tasks.from_text(TEXT).fingerprint != tasks.from_text(other).fingerprint
+
+
+def test_the_shortest_text_has_a_window_in_each_part() -> None:
+    task = tasks.from_text("ab" * (FEWEST_CHARACTERS // 2))
+    assert task.rows_train > 0
+    assert len(task.test().ids) > 0
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ("x" * (FEWEST_CHARACTERS - 1), "the text has 199 characters; give 200 to 1,000,000"),
+        ("x" * (MOST_CHARACTERS + 1), "the text has 1,000,001 characters"),
+        (b"x" * (4 * MOST_CHARACTERS + 4), "the text has more than 1,000,000 characters"),
+        (b"\xff\xfe" + "latin".encode("utf-16") * 100, r"the text is not UTF-8 \(byte 0\)"),
+        ("", "the text has 0 characters"),
+    ],
+)
+def test_a_text_that_cannot_be_learned_is_refused(data: bytes | str, sentence: str) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
+        tasks.from_text(data)
+
+
+def test_bytes_are_utf_8_with_or_without_their_mark() -> None:
+    assert tasks.from_text(TEXT.encode("utf-8-sig")).fingerprint == tasks.from_text(TEXT).fingerprint
+    assert tasks.from_text(TEXT.replace("\n", "\r\n").encode()).fingerprint == tasks.from_text(TEXT).fingerprint
+
+
+def test_rare_and_unseen_characters_become_one_and_are_counted() -> None:
+    text = "".join(chr(0x4E00 + number) for number in range(600)) + TEXT + "ж" * 3
+    task = tasks.from_text(text)
+    assert len(task.vocabulary) == MOST_DIFFERENT
+    assert task.vocabulary[-1] == "\ufffd"
+    known = set(task.vocabulary)
+    assert task.notes[1].startswith(f"{sum(symbol not in known for symbol in text):,} characters became")
+    assert "ж" not in known

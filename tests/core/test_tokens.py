@@ -1,0 +1,89 @@
+"""Tokenizers made of a task's training rows: whole words, the same in every process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mha_core import tasks, tokens
+from mha_core.errors import SizeError
+from mha_core.tasks import Labelled, Language, Row
+
+ROOT = Path(__file__).parents[2]
+TEXT = "Two lines,\nof ümläuts \u00e9 and so on. " * 10
+
+
+def labelled(*texts: str, cased: bool = False) -> Labelled:
+    train = tuple(Row(text, number % 2) for number, text in enumerate(texts))
+    return Labelled("csv", "Texts", 1, ("a", "b"), train, (Row("zebra", 0),), (), (), cased=cased)
+
+
+@pytest.mark.parametrize("name", ["who", "food", "brackets"])
+def test_every_word_of_an_order_task_is_one_token(name: str) -> None:
+    task = tasks.build(name)
+    assert isinstance(task, Labelled)
+    made = tokens.of(task)
+    for row in (*task.train, *task.test):
+        assert made.encode(row.text).tokens == ["[CLS]", *row.text.split(), "[SEP]"]
+
+
+def test_special_tokens_have_their_places_and_nothing_is_cut_or_filled() -> None:
+    made = tokens.of(labelled("one two", "three"))
+    assert [made.token_to_id(name) for name in tokens.SPECIAL] == [0, 1, 2, 3]
+    assert made.padding is None
+    assert made.truncation is None
+    assert made.encode("").tokens == ["[CLS]", "[SEP]"]
+
+
+def test_only_training_rows_are_seen_and_case_is_folded_where_it_does_not_count() -> None:
+    assert tokens.of(labelled("One one", "two")).encode("ONE").tokens == ["[CLS]", "one", "[SEP]"]
+    assert tokens.of(labelled("One one", "two", cased=True)).encode("One").tokens == ["[CLS]", "One", "[SEP]"]
+    assert tokens.of(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
+
+
+@pytest.mark.parametrize("vocabulary", [6, 7, 20, 60, 1000])
+def test_a_vocabulary_is_never_larger_than_asked(vocabulary: int) -> None:
+    made = tokens.of(tasks.build("who"), vocabulary)
+    assert made.get_vocab_size() <= vocabulary
+    assert sorted(made.get_vocab().values()) == list(range(made.get_vocab_size()))
+
+
+def test_a_vocabulary_without_room_is_refused() -> None:
+    with pytest.raises(SizeError, match="a vocabulary of 5 is too small; choose 6 or more"):
+        tokens.of(tasks.build("who"), 5)
+
+
+@pytest.mark.parametrize("name", ["words", "names", "text"])
+def test_a_language_tasks_ids_are_places_in_its_vocabulary(name: str) -> None:
+    task = tasks.from_text(TEXT) if name == "text" else tasks.build(name)
+    assert isinstance(task, Language)
+    made = tokens.of(task)
+    assert made.get_vocab() == {token: number for number, token in enumerate(task.vocabulary)}
+    for ids in task.test().ids[:3].tolist():
+        text = task.joined_by.join(task.vocabulary[number] for number in ids)
+        assert made.encode(text).ids == ids
+    assert made.encode("\u0416").tokens == [task.vocabulary[-1]]
+
+
+def test_two_processes_make_the_same_tokenizer() -> None:
+    """The library's trainer alone does not: it numbers characters in the order of a hash map."""
+    program = (
+        "from mha_core import tasks, tokens\n"
+        "for name in ('who', 'food'):\n"
+        "    print(tokens.of(tasks.build(name), 90).to_str())\n"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed, "TOKENIZERS_PARALLELISM": parallel},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed, parallel in (("1", "true"), ("2", "false"))
+    ]
+    assert told[0] == told[1]
