@@ -9,7 +9,7 @@ gc.disable()
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import streamlit as st
@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from streamlit import net_util
 
 from pages.kit import web
-from pages.kit.headers import SecurityHeaders
+from pages.kit.headers import SecurityHeaders, UploadGate
 
 HERE = Path(__file__).parent
 
@@ -42,11 +42,16 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     gc.freeze()
     gc.enable()
     yield
+    # a server that is told to end leaves by a signal, so that nothing is called at exit
+    with suppress(ImportError):
+        from pages.kit.visit import end_all
+
+        end_all()
 
 
 app = st.App(
     str(HERE / "pages" / "kit" / "shell.py"),
     lifespan=lifespan,
     routes=[Mount(web.PREFIX, StaticFiles(directory=web.FOLDER))],
-    middleware=[Middleware(SecurityHeaders)],
+    middleware=[Middleware(SecurityHeaders), Middleware(UploadGate)],
 )

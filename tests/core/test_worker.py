@@ -1,0 +1,203 @@
+"""The training process: what it is told, what it tells, and that it ends when nobody is there any more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from mha_core import load_model, saved, worker, workload
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.events import End, Evaluation, Event, History, Start, Step, from_line
+from mha_core.recipe import Recipe
+from mha_core.workload import Data, Order
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60  # seconds: only for a test that has already failed
+TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
+ENDLESS = replace(TINY, steps=100_000, evaluations=1, seconds=1e6)
+CSV = b"text,label\n" + b"".join(b"%s,%s\n" % (b"good day" * n, b"ab"[n % 2 : n % 2 + 1]) for n in range(1, 17))
+
+
+def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: float = 60, timing: bool = False) -> Order:
+    return Order(str(folder), recipes, data, seconds, timing)
+
+
+@contextmanager
+def process() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", worker.__name__]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as running:
+        yield running
+        running.kill()
+
+
+def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
+    """All that a job says, in this process."""
+    lines: list[dict[str, Any]] = []
+    worker._Job(given, lambda at_once=True, **line: lines.append(line), stop or threading.Event()).run()
+    return lines
+
+
+def events(lines: list[dict[str, Any]], run: int) -> list[Event]:
+    return [from_line(line["line"]) for line in lines if line.get("run") == run]
+
+
+def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
+    """Also: the same seed gives the same weights, bit for bit, in this process as in that one."""
+    recipes = (replace(TINY, position="none"), TINY)
+    with process() as running:
+        assert running.stdin
+        assert running.stdout
+        running.stdin.write(order(tmp_path, *recipes).to_line() + "\n")
+        running.stdin.flush()
+        lines = [json.loads(line) for line in running.stdout]
+        assert running.wait(PATIENCE) == 0
+    assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
+    for number, recipe in enumerate(recipes):
+        told = History.of(events(lines, number))
+        assert told.recipe == recipe
+        assert len(told.steps) == TINY.steps
+        assert [look.step for look in told.evaluations] == [0, 3, 6]
+        kept = saved.read(tmp_path / str(number))
+        assert kept.end == told.end
+        assert kept.evaluations == told.evaluations
+        assert load_model(str(tmp_path / str(number))).run("the dog chased the cat").weights.isfinite().all()
+    (tmp_path / "here").mkdir()
+    here(order(tmp_path / "here", TINY))
+    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("here/0", "1"))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "TIMING_SECONDS", 0.05)
+    *_, told, last = here(order(tmp_path, TINY, replace(TINY, implementation="naive"), timing=True))
+    timing = told["timing"]
+    assert timing["names"].keys() == timing["seconds"].keys() == {"fused", "naive", "torch"}
+    assert timing["names"]["torch"]["median"] == 1
+    assert timing["steps_per_epoch"] > 0
+    for found in timing["names"].values():
+        assert 0 < found["low"] <= found["median"] <= found["high"]
+        assert worker.FEWEST_ROUNDS <= found["calls"] <= worker.MOST_ROUNDS
+    assert last == {"done": "steps"}
+
+
+def test_runs_take_turns(tmp_path: Path) -> None:
+    lines = here(order(tmp_path, TINY, replace(TINY, seed=2)))
+    looks = [line["run"] for line in lines if "run" in line and isinstance(from_line(line["line"]), Evaluation)]
+    assert looks == [0, 1, 0, 1, 0, 1]
+    assert isinstance(events(lines, 1)[0], Start)
+    assert lines[-1] == {"done": "steps"}
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
+    stop, lines = threading.Event(), []
+
+    def say(*, at_once: bool = True, **line: Any) -> None:
+        lines.append(line)
+        if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
+            stop.set()
+
+    worker._Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop).run()
+    first, second = (events(lines, number)[-1] for number in (0, 1))
+    assert isinstance(first, End)
+    assert isinstance(second, End)
+    assert (first.reason, first.step) == ("stopped", 4)
+    assert (second.reason, second.step) == ("stopped", 0)
+    assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "stopped"}]
+    assert saved.read(tmp_path / "0").end == first
+    assert not (tmp_path / "1").exists()  # it has learnt nothing
+
+
+def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:
+    lines = here(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=2))
+    for number in (0, 1):
+        end = events(lines, number)[-1]
+        assert isinstance(end, End)
+        assert end.reason == "time"
+    kept = saved.read(tmp_path / "0").end
+    assert kept
+    assert kept.reason == "time"
+    assert lines[-1] == {"done": "time"}
+
+
+def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
+    lines = here(order(tmp_path, replace(TINY, rate=9.9, schedule="constant", amplitude=1e38)))
+    end = events(lines, 0)[-1]
+    assert isinstance(end, End)
+    assert end.reason == "not a number"
+    assert not [event for event in events(lines, 0) if isinstance(event, Evaluation)]
+    assert lines[-1] == {"done": "steps"}
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_parent_is_gone(tmp_path: Path) -> None:
+    with process() as running:
+        assert running.stdin
+        assert running.stdout
+        running.stdin.write(order(tmp_path, ENDLESS).to_line() + "\n")
+        running.stdin.flush()
+        running.stdout.readline()
+        running.stdin.close()
+        *_, last = (json.loads(line) for line in running.stdout)
+        assert running.wait(PATIENCE) == 0
+    assert last == {"done": "stopped"}
+
+
+def test_an_order_that_cannot_be_read_is_told() -> None:
+    with process() as running:
+        out, _ = running.communicate("nonsense\n", timeout=PATIENCE)
+    assert json.loads(out) == {"error": "this is no order for a training (JSONDecodeError)"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "news"])
+def test_data_from_a_table(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(CSV)
+    lines = here(order(tmp_path, replace(TINY, task=kind, max_len=64), data=Data(kind, str(file))))
+    start = events(lines, 0)[0]
+    assert isinstance(start, Start)
+    assert start.classes == ["a", "b"]
+    assert lines[-1] == {"done": "steps"}
+
+
+def test_data_from_a_text(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"to be or not to be, that is the question. " * 40)
+    lines = here(order(tmp_path, replace(TINY, task="text"), data=Data("text", str(file))))
+    assert lines[-1] == {"done": "steps"}
+
+
+def test_data_of_an_unknown_kind(tmp_path: Path) -> None:
+    with pytest.raises(HeadlightError, match="choose one of csv, news, text, hub"):
+        here(order(tmp_path, TINY, data=Data("pickle")))
+
+
+def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(HeadlightError, match="gone"):
+        here(order(tmp_path / "gone", TINY))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("bound", "match"),
+    [("MOST_SCORES", "choose a smaller batch"), ("MOST_MAPS", r"2 runs with 1 × 2 heads keep [\d,]+ bytes of maps")],
+)
+def test_what_is_too_much_for_this_data_ends_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, match: str
+) -> None:
+    monkeypatch.setattr(workload, bound, 100)
+    with pytest.raises(SizeError, match=match):
+        here(order(tmp_path, TINY, replace(TINY, seed=2)))

@@ -1,0 +1,39 @@
+"""What a worker is told travels as one line, and what would be too much is refused with its size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.recipe import Recipe
+from mha_core.workload import Data, Order, check_parameters, check_step
+
+TINY = Recipe(d_model=16, n_heads=2, vocabulary=60)
+
+
+def test_an_order_is_one_line() -> None:
+    given = Order("there", (TINY, replace(TINY, seed=2)), Data("csv", "here", "a", "b", True), 60.0, True)
+    assert "\n" not in given.to_line()
+    assert Order.from_line(given.to_line()) == given
+    alone = replace(given, data=None)
+    assert Order.from_line(alone.to_line()) == alone
+
+
+@pytest.mark.parametrize("line", ["", "nonsense", "[]", "{}", '{"recipes": [], "data": 3}', '{"recipes": [{}]}'])
+def test_what_is_no_order_is_refused(line: str) -> None:
+    with pytest.raises(HeadlightError, match=r"no order|no recipe"):
+        Order.from_line(line)
+
+
+def test_what_is_too_much_is_refused() -> None:
+    check_parameters((TINY,) * 40)
+    with pytest.raises(SizeError, match=r"up to 224,000,000 parameters in 40 models, at most 20,000,000"):
+        check_parameters((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
+    news = Recipe(batch=32, n_heads=8)
+    check_step(news, 512)
+    with pytest.raises(SizeError, match=r"texts of 1024 tokens layers · b · h · n² = 268,435,456, at most 80,000,000"):
+        check_step(news, 1024)
+    with pytest.raises(SizeError, match=r"4 d \+ 2 feed-forward\) = 17,179,869,184, at most"):
+        check_step(replace(news, d_model=1024, n_heads=1), 128)
