@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["CONFIG", "Figure", "Point", "circle", "curves", "heat", "lines", "plain"]
+__all__ = [
+    "CONFIG",
+    "Curve",
+    "Figure",
+    "Point",
+    "candidate_colour",
+    "circle",
+    "curves",
+    "heat",
+    "lines",
+    "over_steps",
+    "plain",
+]
 
 Figure = dict[str, Any]
 # for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
@@ -29,6 +41,7 @@ _SIGNED = {"dark": ("#6EA8FF", "#151C2E", "#FF9A6B"), "light": ("#1B59C6", "#FFF
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 _MOST_POINTS = 600  # of a curve
 _FEW_POINTS = 48  # up to which each has its symbol or number
+_SYMBOLS_SHOWN = 7  # on a curve over steps
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,31 @@ class Point:
     y: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve over steps.
+
+    Attributes:
+        name: what the legend and the pointer say.
+        number: of the candidate, which gives the curve its colour and its symbol.
+        x, y: the steps, and a value at each; None leaves a gap.
+        low, high: the ends of the band around it, one at each step; empty without a band.
+        dash: the number of its dashes; 0 is a solid line.
+        width: in pixels.
+        listed: whether it stands in the legend.
+    """
+
+    name: str
+    number: int
+    x: Sequence[int]
+    y: Sequence[float | None]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    dash: int = 0
+    width: float = 2.5
+    listed: bool = True
 
 
 def lines(
@@ -150,6 +188,59 @@ def curves(
     if layout["annotations"]:
         layout["margin"]["t"] = 30
     return {"data": data, "layout": layout}
+
+
+def over_steps(
+    curves: Sequence[Curve], *, span: int, y_title: str, theme: str, share: bool, height: int = 340
+) -> Figure:
+    """Curves over the steps of a training, from 0 to `span` however far they have come.
+
+    Args:
+        share: the values lie between 0 and 1, and all of that is shown.
+    """
+    layout = _layout(theme, "step", y_title, height=height)
+    ticks = _round_ticks(0, span)
+    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [_whole(x) for x in ticks], "zeroline": False}
+    layout["xaxis"]["range"] = [-0.02 * span, 1.02 * span]
+    layout["yaxis"] |= {"zeroline": False}
+    if share:
+        layout["yaxis"] |= {"range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2f"}
+    else:
+        layout["yaxis"]["rangemode"] = "tozero"
+    data: list[Figure] = []
+    for curve in curves:
+        colour = candidate_colour(curve.number, theme)
+        if curve.low:
+            outline = {"x": [*curve.x, *reversed(curve.x)], "y": [*curve.high, *reversed(curve.low)]}
+            look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"{colour}33"}
+            data.append({"type": "scatter", **outline, **look, "hoverinfo": "skip", "showlegend": False})
+    for curve in curves:
+        colour = candidate_colour(curve.number, theme)
+        symbol = _SYMBOLS[curve.number % len(_SYMBOLS)]
+        # symbols tell the solid curves apart; the others would be hidden under theirs
+        marked = {"mode": "lines+markers"} if not curve.dash and curve.listed else {"mode": "lines"}
+        data.append(
+            {
+                "type": "scatter",
+                "name": plain(curve.name),
+                **marked,
+                "x": list(curve.x),
+                "y": [None if value is None else _short(value) for value in curve.y],
+                "line": {"color": colour, "width": curve.width, "dash": _DASHES[curve.dash % len(_DASHES)]},
+                "marker": {"color": colour, "size": 8, "symbol": symbol, "maxdisplayed": _SYMBOLS_SHOWN},
+                "hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>",
+                "showlegend": curve.listed,
+            }
+        )
+    return {"data": data, "layout": layout}
+
+
+def candidate_colour(number: int, theme: str) -> str:
+    """The colour that a candidate of a training has in every chart; the first, mostly "none", is muted."""
+    blue, amber, green, *others = _COLOURS[theme]
+    # the third encoding and the fourth change places: sinusoidal is blue and rotary amber
+    own = (_INK[theme][1], blue, green, amber, *others)
+    return own[number % len(own)]
 
 
 def heat(

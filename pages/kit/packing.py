@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ALL_LAYERS_UP_TO", "MEMORY_BYTES", "THUMBNAIL", "pack_focus", "pack_maps", "pack_memory"]
+__all__ = ["ALL_LAYERS_UP_TO", "MEMORY_BYTES", "THUMBNAIL", "pack", "pack_focus", "pack_maps", "pack_memory"]
 
 ALL_LAYERS_UP_TO = 256
 THUMBNAIL = 128
@@ -40,12 +40,12 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
         "whole": list(range(layers)) if whole else [layer],
         "thumbnail": 0 if whole else THUMBNAIL,
     }
-    return _packed(header, *(_bytes_of_weights(part) for part in parts))
+    return pack(header, *(_bytes_of_weights(part) for part in parts))
 
 
 def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
     """The state of the view and float32 maps (i, j) one after another; their sizes belong in the header."""
-    return _packed(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
+    return pack(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
 
 
 def pack_memory(header: dict[str, Any], values: Sequence[Tensor], wanted: Sequence[int]) -> bytes:
@@ -74,7 +74,8 @@ def _bytes_of_weights(weights: Tensor) -> bytes:
     return (weights * 255).round_().to(torch.uint8).cpu().numpy().tobytes()
 
 
-def _packed(header: dict[str, Any], *bodies: bytes) -> bytes:
+def pack(header: dict[str, Any], *bodies: bytes) -> bytes:
+    """A message: the header's length, the header, and the values one after another."""
     # escaped to ASCII: one character is one byte, and half a surrogate pair does not fail
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 4)

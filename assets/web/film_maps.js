@@ -1,0 +1,93 @@
+// The maps of a film: what was packed, one map at one step, and how it is drawn and told.
+
+import { BigMap } from "./map.js";
+import { unpack } from "./packets.js";
+import { quoted } from "./words.js";
+
+/** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/kit/film.py. */
+export function parseChoice(text) {
+  const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
+  if (!found) return { probe: 0, layer: 0, head: null, table: false };
+  return { probe: Number(found[1]), layer: Number(found[2]), head: found[3] === "m" ? null : Number(found[3]), table: Boolean(found[4]) };
+}
+
+export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
+
+/** The films of a message: {films, probes, steps: for each probe every step that some film has, total, notes}. */
+export function unpackFilms(packed) {
+  const { header, body } = unpack(packed);
+  const films = header.films.map((own) => new Film(own, body));
+  const steps = header.probes.map((_, probe) => [...new Set(films.flatMap((own) => own.probes[probe]?.steps ?? []))].sort((a, b) => a - b));
+  return { films, steps, probes: header.probes, total: header.steps, notes: header.notes };
+}
+
+class Film {
+  constructor(header, body) {
+    Object.assign(this, header);
+    this.body = body;
+    this.last = null; // the map made last: while nothing changes it is the same one
+  }
+
+  /** One map after a step: {tokens, bytes, weights, said}, or {absent, said}, the words for why there is none. */
+  shot({ probe, layer, head }, step) {
+    const own = this.probes[probe];
+    if (!own?.steps.length) return { absent: "no map yet", said: "" };
+    if (layer >= this.layers) return { absent: `no layer ${layer}: its last one is ${this.layers - 1}`, said: "" };
+    if (head !== null && head >= this.heads) return { absent: `no head ${head}: its last one is ${this.heads - 1}`, said: "" };
+    const at = Math.max(0, own.steps.findLastIndex((mine) => mine <= step));
+    const mine = own.steps[at];
+    const place = this.layers > 1 ? `layer ${layer} · ` : "";
+    const heads = head === null ? (this.heads > 1 ? `mean of ${this.heads} heads` : "its one head") : `head ${head}`;
+    const held = mine < step && mine === own.steps.at(-1) ? `${this.over ? "ended" : "is"} at step ${mine.toLocaleString("en")}` : `step ${mine.toLocaleString("en")}`;
+    const id = `${probe}.${layer}.${head}.${at}`;
+    if (this.last?.id !== id) this.last = { id, tokens: own.tokens, ...this.map(own, at, layer, head) };
+    return { ...this.last, said: `${place}${heads} · ${held}` };
+  }
+
+  map({ tokens, at: start }, at, layer, head) {
+    const size = tokens.length ** 2;
+    const first = start + (at * this.layers + layer) * this.heads * size;
+    const of = (own) => this.body.subarray(first + own * size, first + (own + 1) * size);
+    if (head !== null) return { bytes: of(head), weights: Float32Array.from(of(head), (byte) => byte / 255) };
+    const weights = new Float32Array(size);
+    for (let own = 0; own < this.heads; own++) {
+      const bytes = of(own);
+      for (let cell = 0; cell < size; cell++) weights[cell] += bytes[cell];
+    }
+    for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * this.heads;
+    return { weights, bytes: Uint8Array.from(weights, (weight) => Math.round(255 * weight)) };
+  }
+}
+
+/** A weight that is known to 1/510, in two digits: what would read 0 or 1 may be neither. */
+export function digits(weight) {
+  const short = weight.toFixed(2);
+  return short === "0.00" ? "<0.01" : short === "1.00" ? ">0.99" : short;
+}
+
+/** The largest weight among the queries that have a choice, in words. */
+export function strongest({ tokens, weights, forbids }) {
+  const n = tokens.length;
+  const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees itself alone
+  let best = first;
+  for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
+  return `strongest: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(tokens[best % n])} ${digits(weights[best])}`;
+}
+
+export class FilmMap extends BigMap {
+  constructor(act) {
+    super(act);
+    this.roomy = 20; // maps side by side are small
+  }
+
+  written(weight) {
+    const text = weight.toFixed(2);
+    return text === "0.00" ? "" : text === "1.00" ? "≈1" : text.slice(1);
+  }
+
+  say([i, j]) {
+    const { tokens, weights, forbids } = this.shown;
+    const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
+    return forbids(i, j) ? `${cell}: not allowed by the mask` : `${cell} ${digits(weights[i * tokens.length + j])}`;
+  }
+}

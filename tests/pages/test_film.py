@@ -1,0 +1,168 @@
+"""The film: every kept map comes back where the header says, the message is bounded, choices are those there are."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core.events import End, Event, History, Snapshot, Start
+from mha_core.recipe import Recipe
+from pages.kit import film
+from pages.kit.film import Choice, pack, parse_choice
+
+from .conftest import unpacked
+
+PROBES = [["[CLS]", "the", "dog", "##s", "[SEP]"], ["[CLS]", "a", "[SEP]"]]
+
+
+def filmed(
+    steps: range = range(0, 41, 10),
+    *,
+    probes: list[list[str]] = PROBES,
+    layers: int = 2,
+    heads: int = 4,
+    classes: tuple[str, ...] = ("cat", "dog"),
+    over: bool = True,
+    seed: int = 0,
+) -> History:
+    """A run that kept random maps."""
+    recipe = Recipe(steps=40, n_layers=layers, n_heads=heads)
+    events: list[Event] = [Start(recipe, "t", [*classes], 8, 4, "f", [], 30, 100, 5, probes, {}, "cpu")]
+    generator = torch.Generator().manual_seed(seed)
+    for step in steps:
+        for number, tokens in enumerate(probes):
+            shape = [layers, heads, len(tokens), len(tokens)]
+            maps = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+            events.append(Snapshot(step, number, shape, maps.numpy().tobytes()))
+    if over:
+        events.append(End("steps", 40, 0.5))
+    return History.of(events)
+
+
+def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.ndarray[Any, Any]:
+    """The maps (snapshots, layers, h, i, j) of a film, read where its header says."""
+    own = header["films"][number]
+    part = own["probes"][probe]
+    n = len(part["tokens"])
+    shape = (len(part["steps"]), own["layers"], own["heads"], n, n)
+    return np.frombuffer(body, np.uint8, int(np.prod(shape)), part["at"]).reshape(shape)
+
+
+def test_every_map_comes_back_where_the_header_says() -> None:
+    histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
+    header, body = unpacked(pack(histories, ["one", "two"]))
+    assert header["steps"] == 40
+    assert header["probes"] == ["the dogs", "a"]
+    assert [own["name"] for own in header["films"]] == ["one", "two"]
+    assert [own["over"] for own in header["films"]] == [True, False]
+    for number, history in enumerate(histories):
+        for probe, tokens in enumerate(PROBES):
+            assert header["films"][number]["probes"][probe]["tokens"] == tokens
+            kept = [one for one in history.snapshots if one.probe == probe]
+            assert header["films"][number]["probes"][probe]["steps"] == [one.step for one in kept]
+            wanted = np.stack([np.frombuffer(one.maps, np.uint8).reshape(one.shape) for one in kept])
+            assert np.array_equal(maps_of(header, body, number, probe), wanted)
+    assert len(body) == sum(len(one.maps) for history in histories for one in history.snapshots)
+
+
+def test_same_runs_same_bytes() -> None:
+    assert pack([filmed()], ["a"]) == pack([filmed()], ["a"])
+    assert pack([filmed()], ["a"]) != pack([filmed()], ["b"])
+    assert pack([filmed()], ["a"]) != pack([filmed(seed=1)], ["a"])
+
+
+def test_one_probe_alone() -> None:
+    header, body = unpacked(pack([filmed()], ["a"], probe=1))
+    assert header["probes"] == ["the dogs", "a"], "all can be chosen"
+    assert header["films"][0]["probes"][0] is None
+    assert maps_of(header, body, 0, 1).shape == (5, 2, 4, 3, 3)
+
+
+def test_a_run_that_has_not_begun_is_left_out_and_keeps_the_others_colours() -> None:
+    header, _ = unpacked(pack([History(Recipe()), filmed()], ["a", "b"], colours=[0, 3]))
+    (own,) = header["films"]
+    assert own["name"] == "b"
+    assert own["colours"] == {"dark": "#F0A830", "light": "#8A5A00"}
+    empty, body = unpacked(pack([History(Recipe())], ["a"]))
+    assert (empty["films"], empty["probes"], body) == ([], [], b"")
+
+
+def test_a_language_model_looks_back_only() -> None:
+    header, _ = unpacked(pack([filmed(), filmed(classes=(), probes=[[*"to be\n"]])], ["a", "b"]))
+    assert [own["causal"] for own in header["films"]] == [False, True]
+    assert header["films"][1]["probes"][0]["tokens"] == ["t", "o", "␣", "b", "e", "↵"]
+
+
+def test_characters_make_a_text_without_gaps() -> None:
+    header, _ = unpacked(pack([filmed(probes=[[*"to be"]])], ["a"]))
+    assert header["probes"] == ["to be"]
+
+
+def test_a_long_text_is_shortened_where_it_is_chosen() -> None:
+    header, _ = unpacked(pack([filmed(range(1), probes=[["word"] * 12, ["word"] * 13])], ["a"]))
+    whole, short = header["probes"]
+    assert len(whole) == 59
+    assert short == f"{whole}…"
+
+
+@pytest.mark.parametrize("most", [10_000, 2_000, 700, 1])
+def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(film, "MOST_BYTES", most)
+    history = filmed(range(41))
+    header, body = unpacked(pack([history], ["a"]))
+    steps = header["films"][0]["probes"][0]["steps"]
+    assert (steps[0], steps[-1]) == (0, 40), "the first and the last stay"
+    assert len(body) <= most or steps == [0, 40]
+    gaps = {after - before for before, after in pairwise(steps[:-1])}
+    assert len(gaps) <= 1
+    if most < len(history.snapshots[0].maps) * 41:
+        assert any("snapshot is shown" in note for note in header["notes"])
+    one = maps_of(header, body, 0, 0)[-1]
+    assert one.tobytes() == history.snapshots[-2].maps
+
+
+def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(film, "MOST_BYTES", 5 * 2 * 4 * film.MOST_TOKENS**2)  # five snapshots, after the cut
+    tokens = [f"w{number}" for number in range(film.MOST_TOKENS + 9)]
+    history = filmed(probes=[tokens])
+    header, body = unpacked(pack([history], ["a"]))
+    assert header["films"][0]["probes"][0]["tokens"] == tokens[: film.MOST_TOKENS]
+    whole = np.frombuffer(history.snapshots[1].maps, np.uint8).reshape(history.snapshots[1].shape)
+    shown = maps_of(header, body, 0, 0)[1]
+    assert np.array_equal(shown, whole[..., : film.MOST_TOKENS, : film.MOST_TOKENS])
+    assert header["films"][0]["probes"][0]["steps"] == [0, 10, 20, 30, 40]
+    assert any(f"first {film.MOST_TOKENS} tokens" in note for note in header["notes"])
+
+
+@pytest.mark.parametrize(
+    "choice", [Choice(), Choice(1, 1, 3), Choice(0, 1, None, table=True), Choice(1, 0, 0, table=True)]
+)
+def test_a_choice_comes_back_from_its_text(choice: Choice) -> None:
+    assert parse_choice(str(choice), [filmed()]) == choice
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "m", "0.0", "2.0.m", "0.2.m", "0.0.4", "0.0.x", "0.0.m.x", "-1.0.m", "0.0.m ", "٠.0.m", "0.0.m\n", "9" * 9],
+)
+def test_what_no_run_has_is_no_choice(text: str) -> None:
+    assert parse_choice(text, [filmed()]) is None
+
+
+def test_a_choice_needs_one_run_that_has_it() -> None:
+    small = filmed(layers=1, heads=2)
+    assert parse_choice("0.1.3", [small, filmed()]) == Choice(0, 1, 3)
+    assert parse_choice("0.1.3", [small]) is None
+    assert parse_choice("0.0.m", [History(Recipe())]) is None
+
+
+def test_any_token_can_be_sent() -> None:
+    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
+    header, _ = unpacked(pack([filmed(probes=[odd])], ["</script>"]))
+    assert header["films"][0]["probes"][0]["tokens"] == odd
+    assert json.dumps(header)
