@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.kit import apart, cached, canvas, controls, given, layout, links, sheet, view
+from pages.kit import apart, cached, canvas, chosen, controls, given, layout, links, models, sheet, view
 from pages.kit.about import show_about, show_link
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
@@ -22,18 +22,19 @@ REAL = {"a real cell": apart.cell_blocks, "entropy": apart.entropy_blocks}
 
 def show() -> None:
     """Controls, one computation, the sheet. Every control is mounted, so that the link keeps all of them."""
+    name = chosen.enter()
     for key in st.session_state.pop("reset", ()):
-        st.session_state[key] = DEFAULTS[key]
+        st.session_state[key] = (DEFAULTS | models.defaults(name))[key]
         st.session_state.pop("matrices", None)
     if {"m", "matrices"} <= set(st.session_state):
         # what the browser sends with a quick click may be older than what it was answered
         st.session_state["m"] = st.session_state["matrices"]
-    with layout.page() as (rail, stage):
+    with layout.page(**models.defaults(name)) as (rail, stage):
         with rail:
-            chosen = st.segmented_control(
+            picked = st.segmented_control(
                 "Example", [*EXAMPLES, *REAL], default=DEFAULTS["ex"], required=True, key="ex", bind=BOUND
             )
-        example = str(chosen or DEFAULTS["ex"])
+        example = str(picked or DEFAULTS["ex"])
         real = example in REAL
         switches(
             layout.seen(rail, "src", example == "one head"), layout.seen(rail, "sqrt", example in list(EXAMPLES)[:3])
@@ -41,7 +42,7 @@ def show() -> None:
         settings = real_settings(layout.seen(rail, "real", real), layout.seen(stage, "sentence", real))
         sentences(layout.seen(stage, "words", example == "two sentences"))
         with stage.container(key="link_texts"):
-            at_text = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
+            at_text = st.text_input("at", models.first_at(name), key="at", bind=BOUND)
             st.session_state["matrices"] = st.text_input("m", DEFAULTS["m"], key="m", bind=BOUND)
         with rail:
             controls.large_type()
@@ -54,7 +55,7 @@ def show() -> None:
             canvas.sheet("hand", blocks, on_act)
         with about:
             if real:
-                show_about(cached.model_on(settings.device), settings)
+                show_about(cached.model_of(settings), settings)
             else:
                 show_link()
 
@@ -77,12 +78,15 @@ def sentences(place: DeltaGenerator) -> None:
 
 def real_settings(controls_place: DeltaGenerator, sentence_place: DeltaGenerator) -> Settings:
     """What the real examples are computed from."""
-    sizes = cached.model_on("auto").sizes
+    name = chosen.name()
     with controls_place:
-        mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
-        heads_off, device = controls.heads_off(sizes.n_layers, sizes.n_heads), controls.device()
+        chosen.control()
+        model = cached.model_on("auto", name)
+        mask, position, temperature = controls.mask(), controls.position(model), controls.temperature()
+        heads_off, device = controls.heads_off(model.sizes.n_layers, model.sizes.n_heads), controls.device()
     with sentence_place:
-        return Settings(controls.sentence(), mask, position, temperature, heads_off, device, controls.painted())
+        sentence, cells = controls.sentence(name), controls.painted(model)
+        return Settings(sentence, mask, position, temperature, heads_off, device, cells, name)
 
 
 def words(key: str) -> list[str]:
@@ -116,15 +120,17 @@ def worked_blocks(example: str) -> list[Block]:
 
 def real_blocks(example: str, settings: Settings, at_text: str) -> tuple[list[Block], Settings]:
     """A real layer, taken apart, and the settings that could be used."""
-    sizes = cached.model_on(settings.device).sizes
+    model, first = cached.model_of(settings), view.At.of(models.first_at(settings.model))
+    sizes = model.sizes
     parsed = view.parse_at(at_text, sizes.n_layers, sizes.n_heads)
-    at = parsed or view.At.default()
+    at = parsed or first
     found, settings, notices = or_last(
         settings, lambda settings: apart.recorded(settings, at.layer), "The numbers below are still those of"
     )
-    notices = [*tell(at=parsed is not None and parsed.fits(found.tokens)), *notices]
+    usable = {"model": chosen.usable(), "at": parsed is not None and parsed.fits(found.tokens)}
+    notices = [*tell(**usable), *notices, *models.unknown(model, settings.text)]
     if "at" in st.session_state["unusable"]:
-        at = view.At.default()
+        at = first
         found = apart.recorded(settings, at.layer)
     at = st.session_state["shown_at"] = at.on(found.tokens)
     choose = apart.chooser(found, at, sizes.n_layers, sizes.n_heads, cell=example == "a real cell")

@@ -10,53 +10,78 @@ import streamlit as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.kit import cached, canvas, controls, layout, links, orders, pair_view, pairs, sheet, tables, text, view
+from pages.kit import (
+    cached,
+    canvas,
+    chosen,
+    controls,
+    layout,
+    links,
+    models,
+    orders,
+    pair_view,
+    pairs,
+    sheet,
+    tables,
+    text,
+    view,
+)
 from pages.kit.about import show_link
 from pages.kit.asked import or_last, within
 from pages.kit.cached import Settings
 from pages.kit.limits import MOST_SHUFFLES, WITHOUT_ASKING
 from pages.kit.links import BOUND, DEFAULTS
+from pages.kit.models import MINILM
 from pages.kit.pairs import Pair
 
 
 def show() -> None:
     """Controls of both sides, a pass each, the maps, the shuffle test, the heads one at a time."""
-    with layout.page(at=pair_view.FIRST_AT) as (rail, stage):
-        model = cached.model_on("auto")
+    name = chosen.enter()
+    first_at = pair_view.FIRST_AT if name == MINILM else models.first_at(name)
+    with layout.page(**{**models.defaults(name), "at": first_at}) as (rail, stage):
+        with rail:
+            chosen.control()
+        model = cached.model_on("auto", name)
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
         with stage:
-            left_text, right_text = sentences()
-            at_text, look_text, seed = hidden_texts()
+            left_text, right_text = sentences(name)
+            at_text, look_text, seed = hidden_texts(first_at)
         with rail:
-            settings = [side(name, key, layers, heads) for name, key in (("Left", ""), ("Right", "2"))]
+            settings = [side(which, key, model) for which, key in (("Left", ""), ("Right", "2"))]
             device = controls.device()
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         with stage:
-            asked = replace(settings[0], text=left_text, device=device)
+            asked = replace(settings[0], text=left_text, device=device, model=name)
             left, _, notices = or_last(asked, cached.picture, "The left map still shows")
-            other = replace(settings[1], text=right_text or left.settings.text, device=device)
+            other = replace(settings[1], text=right_text or left.settings.text, device=device, model=name)
             right, _, told = or_last(other, cached.picture, "The right map still shows", "2")
             notices += [*told, *dict.fromkeys(left.run.notices + right.run.notices)]
+            missing = [models.unknown(model, each.settings.text) for each in (left, right)]
+            notices += dict.fromkeys(missing[0] + missing[1])
             parsed, look = view.parse_at(at_text, layers, heads), view.parse_look(look_text, layers, heads)
-            asked_at = parsed or view.parse_at(pair_view.FIRST_AT, layers, heads) or view.At.default()
+            asked_at = parsed or view.At.of(first_at)
             at = asked_at.on(left.run.tokens)
-            usable = {"at": parsed is not None and parsed.fits(left.run.tokens), "look": look is not None}
+            usable = {
+                "model": chosen.usable(),
+                "at": parsed is not None and parsed.fits(left.run.tokens),
+                "look": look is not None,
+            }
             pair = Pair(left, right, at.layer, at.head)
             notices += links.notices(**usable)
-            chosen = asked_at.row == at.row
-            pair_view.show(pair, at, look or view.Look(), notices, model=model, chosen=chosen)
+            pair_view.show(pair, at, look or view.Look(), notices, model=model, chosen=asked_at.row == at.row)
             show_shuffle(left.settings, within(replace(right.settings, text=left.settings.text))[0], seed)
             show_each_head(left.settings, at, len(left.run.tokens))
         with about:
             show_about(model, pair)
 
 
-def sentences() -> tuple[str, str]:
+def sentences(name: str) -> tuple[str, str]:
     """The sentence of the left, and that of the right; empty is the same one."""
     left, right = st.columns(2)
     with left:
-        own = controls.sentence()
+        own = controls.sentence(name)
     with right:
         return own, st.text_input(
             "Sentence, right",
@@ -69,22 +94,23 @@ def sentences() -> tuple[str, str]:
         )
 
 
-def hidden_texts() -> tuple[str, str, int]:
+def hidden_texts(first_at: str) -> tuple[str, str, int]:
     """`at`, `look` and `shuffle`: what the views write into the link. The fields are mounted and not shown."""
     with st.container(key="link_texts"):
-        at = st.text_input("at", pair_view.FIRST_AT, key="at", bind=BOUND)
+        at = st.text_input("at", first_at, key="at", bind=BOUND)
         look = st.text_input("look", DEFAULTS["look"], key="look", bind=BOUND)
         seed = st.number_input("shuffle", 1, MOST_SHUFFLES, DEFAULTS["shuffle"], key="shuffle", bind=BOUND)
     return at, look, int(seed or DEFAULTS["shuffle"])
 
 
-def side(name: str, key: str, layers: int, heads: int) -> Settings:
+def side(name: str, key: str, model: Model) -> Settings:
     """The controls of one side; the sentence and the device are still to come."""
     with st.container(border=True, key=f"side{key or 1}"):
         st.markdown(f"**{name}**")
-        mask, painted = controls.mask(key), controls.painted(key)
-        position, temperature = controls.position(key), controls.temperature(side=key)
-        return Settings("", mask, position, temperature, controls.heads_off(layers, heads, side=key), painted=painted)
+        mask, painted = controls.mask(key), controls.painted(model, key)
+        position, temperature = controls.position(model, key), controls.temperature(side=key)
+        heads_off = controls.heads_off(model.sizes.n_layers, model.sizes.n_heads, side=key)
+        return Settings("", mask, position, temperature, heads_off, painted=painted)
 
 
 def show_shuffle(left: Settings, right: Settings, seed: int) -> None:

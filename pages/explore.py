@@ -6,7 +6,7 @@ import streamlit as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.kit import cached, controls, layout, links, maps, pins, tables, view
+from pages.kit import cached, chosen, controls, layout, links, maps, models, pins, tables, view
 from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Picture, Pinned, Settings
@@ -14,27 +14,32 @@ from pages.kit.cached import Picture, Pinned, Settings
 
 def show() -> None:
     """Controls, one pass, the pictures, the words."""
-    with layout.page() as (rail, stage):
-        model = cached.model_on("auto")
+    name = chosen.enter()
+    with layout.page(**models.defaults(name)) as (rail, stage):
+        with rail:
+            chosen.control()
+        model = cached.model_on("auto", name)
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
         with rail:
-            mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
+            mask, position, temperature = controls.mask(), controls.position(model), controls.temperature()
             heads_off, device = controls.heads_off(layers, heads), controls.device()
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         with stage:
-            asked = Settings(controls.sentence(), mask, position, temperature, heads_off, device, controls.painted())
-            at_text, look_text, pin_text = controls.hidden_texts()
-            picture, _, notices = or_last(asked, cached.picture, "The maps below still show")
-            notices += picture.run.notices
+            sentence, cells = controls.sentence(name), controls.painted(model)
+            asked = Settings(sentence, mask, position, temperature, heads_off, device, cells, name)
+            at_text, look_text, pin_text = controls.hidden_texts(models.first_at(name))
+            picture, settings, notices = or_last(asked, cached.picture, "The maps below still show")
+            notices += [*picture.run.notices, *models.unknown(model, settings.text)]
             tokens = picture.run.tokens
             parsed_at = view.parse_at(at_text, layers, heads)
-            asked_at = parsed_at or view.At.default()
+            asked_at = parsed_at or view.At.of(models.first_at(name))
             at = asked_at.on(tokens)
             parsed_look = view.parse_look(look_text, layers, heads)
             look = parsed_look or view.Look()
-            pinned = pinned_picture(pin_text, model, device)
+            pinned = pinned_picture(pin_text, device)
             notices += links.notices(
+                model=chosen.usable(),
                 at=parsed_at is not None and parsed_at.fits(tokens),
                 look=parsed_look is not None,
                 pin=not pin_text or pinned is not None,
@@ -44,13 +49,13 @@ def show() -> None:
             show_numbers(model, picture, at)
 
 
-def pinned_picture(pin_text: str, model: Model, device: str) -> tuple[Pinned, view.At] | None:
+def pinned_picture(pin_text: str, device: str) -> tuple[Pinned, view.At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
-    parsed = pins.parse_pin(pin_text, device, model.sizes.n_layers, model.sizes.n_heads)
-    if parsed is None:
-        return None
-    settings, at = parsed
     try:
+        parsed = pins.parse_pin(pin_text, device, chosen.sizes_of)
+        if parsed is None:
+            return None
+        settings, at = parsed
         found = cached.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None

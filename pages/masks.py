@@ -23,14 +23,14 @@ def show() -> None:
             with st.container(key="link_texts"):
                 at_text = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
         with rail:
-            mask, position, temperature = controls.mask(), controls.position(), controls.temperature()
+            mask, position, temperature = controls.mask(), controls.position(model), controls.temperature()
             heads_off, device = controls.heads_off(layers, heads), controls.device()
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         parsed = view.parse_at(at_text, layers, heads)
         at = parsed or view.At.default()
         with stage:
-            asked = Settings(sentence, mask, position, temperature, heads_off, device, controls.painted())
+            asked = Settings(sentence, mask, position, temperature, heads_off, device, controls.painted(model))
             picture, settings, notices = or_last(asked, both, "Everything below is still of")
             tokens = picture.run.tokens
             notices += picture.run.notices

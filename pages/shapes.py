@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit import cached, canvas, controls, layout, lessons, links, sheet, steps, traces, view
+from pages.kit import cached, canvas, chosen, controls, layout, lessons, links, models, sheet, steps, traces, view
 from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
@@ -18,14 +18,17 @@ from pages.kit.traces import Traced
 
 def show() -> None:
     """Controls, one or two traced passes, the steps, the lessons."""
-    with layout.page() as (rail, stage):
-        model = cached.model_on("auto")
+    name = chosen.enter()
+    with layout.page(**models.defaults(name)) as (rail, stage):
+        with rail:
+            chosen.control()
+        model = cached.model_on("auto", name)
         layers, heads = model.sizes.n_layers, model.sizes.n_heads
         with stage:
-            sentence = controls.sentence()
-            at_text, step, feature, lesson = hidden_texts()
+            sentence = controls.sentence(name)
+            at_text, step, feature, lesson = hidden_texts(models.first_at(name))
         parsed = view.parse_at(at_text, layers, heads)
-        at = parsed or view.At.default()
+        at = parsed or view.At.of(models.first_at(name))
         with rail:
             first, second = (
                 controls.implementation("Implementation", "impl"),
@@ -33,20 +36,22 @@ def show() -> None:
             )
             names = [first] if second in ("none", first) else [first, second]
             controls.layer(at, layers)
-            mask, position = controls.mask(), controls.position()
+            mask, position = controls.mask(), controls.position(model)
             temperature = controls.temperature(why_not(names, "temperature", "a temperature"))
             heads_off = controls.heads_off(layers, heads, why_not(names, "heads", "heads off"))
             device = controls.device()
             controls.large_type()
             about = st.popover("About this picture", width="stretch")
         with stage:
-            asked = Settings(sentence, mask, position, temperature, heads_off, device, controls.painted())
-            (shown, unable), _, notices = or_last(
+            cells = controls.painted(model)
+            asked = Settings(sentence, mask, position, temperature, heads_off, device, cells, name)
+            (shown, unable), settings, notices = or_last(
                 asked, lambda settings: compute(settings, at.layer, names), "The steps below are still those of"
             )
-            notices += unable
+            notices += [*unable, *models.unknown(model, settings.text)]
             tokens = shown[0].tokens
             usable = {
+                "model": chosen.usable(),
                 "at": parsed is not None and parsed.fits(tokens),
                 "step": steps.usable(step),
                 "f": feature < model.sizes.d_model // heads,
@@ -64,10 +69,10 @@ def show() -> None:
             show_about(model, shown[0].settings)
 
 
-def hidden_texts() -> tuple[str, str, int, str]:
+def hidden_texts(first_at: str) -> tuple[str, str, int, str]:
     """`at`, `step`, `f` and `lesson`: what the views write into the link. The fields are mounted and not shown."""
     with st.container(key="link_texts"):
-        at = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
+        at = st.text_input("at", first_at, key="at", bind=BOUND)
         step = st.text_input("step", DEFAULTS["step"], key="step", bind=BOUND)
         feature = st.number_input("f", 0, MOST_FEATURES - 1, DEFAULTS["f"], key="f", bind=BOUND)
         lesson = st.text_input("lesson", DEFAULTS["lesson"], key="lesson", bind=BOUND)

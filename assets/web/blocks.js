@@ -73,7 +73,13 @@ export const PLAIN = {
       setText(element.children[1], block.note);
     },
   },
-  text: words("p", "words"),
+  text: {
+    make: () => h("p"),
+    update: (element, block) => {
+      setText(element, block.text);
+      setAttribute(element, "class", block.muted ? "words label" : "words");
+    },
+  },
   sign: words("span", "sign"),
   notices: {
     make: () => h("div", { class: "notices", role: "status" }),

@@ -1,4 +1,4 @@
-// A matrix of a sheet: read only, of number fields, or of switches. Arrow keys walk the cells that can be changed.
+// A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells that can be changed.
 
 import { palette } from "./colour.js";
 import { fill, h, setAttribute, setText } from "./dom.js";
@@ -98,9 +98,17 @@ function show(one, text) {
   setAttribute(one, "aria-pressed", String(text === "1"));
 }
 
+function makeChoice(element, sheet) {
+  const one = h("button", { type: "button" });
+  one.onclick = () => sheet.tell({ edit: element.edit, ...one.place, text: one.textContent });
+  one.onkeydown = (event) => walk(event, element);
+  return one;
+}
+
 function update(element, block, sheet, make, change) {
   const [header, scroll, reasons, note] = element.children;
   element.edit = block.edit;
+  element.classList.toggle("compact", block.compact);
   setText(header.children[0], block.name);
   setText(header.children[1], block.formula);
   fill(header.children[2], block.axes, () => h("span"), (pill, [letter, text]) => {
@@ -117,14 +125,14 @@ function update(element, block, sheet, make, change) {
   fill(table.tHead.rows[0], heads, (at) => h(at ? "th" : "td", at ? { scope: "col" } : {}), (cell, text, at) => {
     setText(cell, text);
     setAttribute(cell, "title", text);
-    setAttribute(cell, "class", block.sums && at > block.cols.length ? "sum-head" : block.axes[1][0]);
+    setAttribute(cell, "class", block.sums && at > block.cols.length ? "sum-head" : block.axes[1]?.[0] ?? null);
   });
   const wrong = new Map(block.invalid.map(([i, j, reason]) => [`${i}.${j}`, reason]));
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
   fill(table.tBodies[0], block.cells, () => h("tr", {}, h("th", { scope: "row" })), (line, texts, i) => {
     setText(line.firstElementChild, block.rows[i]);
     setAttribute(line.firstElementChild, "title", block.rows[i]);
-    setAttribute(line.firstElementChild, "class", block.axes[0][0]);
+    setAttribute(line.firstElementChild, "class", block.axes[0]?.[0] ?? null);
     const cells = [block.rows[i], ...texts, ...(block.sums ? [block.sums[i]] : [])];
     fill(line, cells, (at) => (at ? h("td") : h("th", { scope: "row" })), (cell, text, at) => {
       const j = at - 1;
@@ -152,10 +160,16 @@ function update(element, block, sheet, make, change) {
   note.hidden = !block.note;
 }
 
+/** A cell to choose says by `aria-pressed` that it is the chosen one, which the server has framed. */
+const updateChoice = (one, text) => {
+  setText(one, text);
+  setAttribute(one, "aria-pressed", String(one.closest("td").classList.contains("marked")));
+};
 const updateSwitch = (one, text, sheet) => one.turn > sheet.heard || show(one, text);
 
 export const MATRICES = {
   matrix: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, null, null) },
   number: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeField, updateField) },
+  choice: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeChoice, updateChoice) },
   switch: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeSwitch, updateSwitch) },
 };

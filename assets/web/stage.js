@@ -175,7 +175,7 @@ export class View {
       sortKey: this.sortKey(),
     };
     const colours = inks(this.element);
-    this.heads.update(state, maps, this.order(shownAll), shownAll ? maps.heads : width < 420 || (focus.pin && width >= NARROW) ? 3 : 4);
+    this.heads.update(state, maps, this.order(shownAll), this.columns(width, shownAll));
     this.heads.draw(this.theme, colours);
     this.drawBig(state, colours, first, last, matching);
     this.drawWords(first, last);
@@ -202,6 +202,14 @@ export class View {
       const given = ([l, head]) => maps.map(l, head).bytes[at.row * maps.n + key];
       return pairs.sort((a, b) => given(b) - given(a) || a[1] - b[1]);
     });
+  }
+
+  /** Tiles side by side; of few heads two, so that they fill the place. */
+  columns(width, shownAll) {
+    const { heads } = this.maps;
+    if (shownAll || heads <= 2) return heads;
+    if (heads <= 4) return 2;
+    return width < 420 || (this.focus.pin && width >= NARROW) ? 3 : 4;
   }
 
   drawControls(shownAll) {

@@ -10,9 +10,9 @@ import streamlit as st
 
 from mha_core.errors import HeadlightError
 
-from . import cached, controls, painted, text
+from . import cached, controls, models, painted, text
 from .cached import Settings
-from .presets import PRESETS
+from .models import MINILM
 
 __all__ = ["or_last"]
 
@@ -36,25 +36,33 @@ def or_last(
         fitting, left_out = within(settings)
         made = compute(fitting)
     except HeadlightError as error:
-        last = st.session_state.get(f"last_text{side}", PRESETS[0])
+        model, last = st.session_state.get(f"last_text{side}", ("", ""))
+        last = last if model == settings.model else models.presets(settings.model)[0]
         shown = last if len(last) <= 60 else last[:59] + "…"
         before, left_out = within(replace(settings, text=last))
         return compute(before), before, [f"{text.sentence(error)} {what} “{shown}”.", *said, *left_out]
-    st.session_state[f"last_text{side}"] = settings.text
+    st.session_state[f"last_text{side}"] = settings.model, settings.text
     return made, fitting, [*said, *left_out]
 
 
 def within(settings: Settings) -> tuple[Settings, list[str]]:
     """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
 
-    Raises what `Model.tokenize` raises.
+    Raises:
+        HeadlightError: not a token in the sentence, and no special ones round it; and what `Model.tokenize` raises.
     """
+    if settings.model == MINILM and not settings.painted:
+        return settings, []
+    model = cached.model_of(settings)
+    tokens, _ = model.tokenize(settings.text)
+    if not tokens:
+        raise HeadlightError("this model sees the words alone, without [CLS] and [SEP], and there is none; type one")
     if not settings.painted:
         return settings, []
-    tokens, _ = cached.model_on(settings.device).tokenize(settings.text)
     painted_for = painted.tokens_of(settings.painted)
     if painted_for == len(tokens):
         return settings, []
     sizes = f"for {painted_for} tokens, this sentence has {len(tokens)}"
     kept = "The link keeps it until you paint again"
-    return settings.unpainted, [f"The mask was painted {sizes}: only its rule “{settings.mask}” is used here. {kept}."]
+    told = f"The mask was painted {sizes}: only its rule “{settings.mask}” is used here. {kept}."
+    return settings.unpainted, [told]

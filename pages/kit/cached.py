@@ -15,7 +15,8 @@ from mha_core import Model, Run, compare, load_model
 from mha_core.errors import HeadlightError
 from mha_core.timing import prepare_profiler
 
-from . import painted
+from . import models, painted
+from .models import MINILM
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "MODEL",
     "Picture",
     "Pinned",
     "Settings",
     "difference_to_transformers",
     "mask_of",
+    "model_of",
     "model_on",
     "packed",
     "picture",
@@ -37,15 +38,15 @@ __all__ = [
     "warm_up",
 ]
 
-# Models on a public server come from this list, never from a link.
-MODEL = "minilm"
 # room for one picture of 511 tokens (77 MiB) or many short ones
 CACHE_BYTES = 80 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 PASSES_AT_ONCE = 4
+TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB
 
 _models: dict[str, Model] = {}
+_trained: LRUCache[tuple[str, str], Model] = LRUCache(TRAINED_BYTES, getsizeof=lambda kept: _bytes_of(kept))
 _models_lock = threading.Lock()
 _differences: LRUCache[tuple[str, str], float] = LRUCache(256)
 _cache_lock = threading.Lock()
@@ -64,6 +65,7 @@ class Settings:
         heads_off: sorted (layer, head) pairs, counted from 0.
         device: as in `mha_core.device.pick`.
         painted: cells of the mask that are turned round, as in `kit.painted`.
+        model: a name that `kit.models` knows.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Settings:
     heads_off: tuple[tuple[int, int], ...] = ()
     device: str = "auto"
     painted: str = ""
+    model: str = MINILM
 
     @property
     def unpainted(self) -> Settings:
@@ -82,7 +85,7 @@ class Settings:
     @property
     def untouched(self) -> Settings:
         """The same sentence in the model as it was trained."""
-        return Settings(self.text, device=self.device)
+        return Settings(self.text, device=self.device, model=self.model)
 
     @property
     def digest(self) -> str:
@@ -130,15 +133,31 @@ class Pinned:
 _pictures: LRUCache[Settings, Picture] = LRUCache(CACHE_BYTES, getsizeof=lambda kept: kept.nbytes)
 _pinned: LRUCache[tuple[Settings, int, int], Pinned] = LRUCache(PINNED_BYTES, getsizeof=lambda kept: kept.nbytes)
 _packed: LRUCache[tuple[Settings, int], bytes] = LRUCache(PACKED_BYTES, getsizeof=len)
-_untouched: LRUCache[tuple[str, str], Tensor] = LRUCache(256)
+_untouched: LRUCache[Settings, Tensor] = LRUCache(256)
 
 
-def model_on(device: str) -> Model:
-    """The model on a device, loaded once. Raises what `load_model` raises."""
+def model_on(device: str, name: str = MINILM) -> Model:
+    """A model on a device, loaded once; of the trained ones those used last are kept.
+
+    Raises what `load_model` raises, and a HeadlightError for a name that is not in the list.
+    """
     with _models_lock:
+        if name != MINILM:
+            place = models.folder(name)  # before the cache: a run that was deleted is gone
+            kept = _trained.get((name, device))
+            if kept is None:
+                kept = models.able(load_model(str(place), device=device))
+                if _bytes_of(kept) <= TRAINED_BYTES:
+                    _trained[name, device] = kept
+            return kept
         if device not in _models:
-            _models[device] = load_model(MODEL, device=device)
+            _models[device] = load_model(MINILM, device=device)
         return _models[device]
+
+
+def model_of(settings: Settings) -> Model:
+    """The model of these settings. Raises what `model_on` raises."""
+    return model_on(settings.device, settings.model)
 
 
 def mask_of(settings: Settings, model: Model) -> str | Tensor:
@@ -154,7 +173,7 @@ def picture(settings: Settings) -> Picture:
         kept = _pictures.get(settings)
     if kept is not None:
         return kept
-    model = model_on(settings.device)
+    model = model_of(settings)
     with _passes:
         start = time.perf_counter()
         run = model.run(
@@ -202,7 +221,7 @@ def pinned(settings: Settings, layer: int, head: int) -> Pinned:
 
 
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
-    """The largest difference of the untouched model's maps and hidden states to transformers' on the same sentence.
+    """The largest difference of untouched MiniLM's maps and hidden states to transformers' on the same sentence.
 
     Only computed with `ask`; otherwise what is known from an earlier time, or None.
     """
@@ -211,7 +230,7 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
         known = _differences.get(key)
     if known is None and ask:
         with _passes:
-            known = compare.difference_to_transformers(model_on(settings.device), settings.text)
+            known = compare.difference_to_transformers(model_of(settings), settings.text)
         with _cache_lock:
             _differences[key] = known
     return known
@@ -235,13 +254,18 @@ def turn() -> threading.BoundedSemaphore:
     return _passes
 
 
+def _bytes_of(model: Model) -> int:
+    """Memory of its weights."""
+    return sum(weight.nbytes for weight in model.encoder.parameters())
+
+
 def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
     """The sentence vector of the untouched model, kept without its maps."""
-    key = (settings.text, settings.device)
+    key = settings.untouched
     with _cache_lock:
         kept = _untouched.get(key)
     if kept is None:
-        kept = run.sentence if settings == settings.untouched else model.run(settings.text).sentence
+        kept = run.sentence if settings == key else model.run(settings.text).sentence
         with _cache_lock:
             _untouched[key] = kept
     return kept

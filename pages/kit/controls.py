@@ -8,15 +8,15 @@ from typing import Any
 import streamlit as st
 from streamlit.elements.widgets import text_widgets
 
-from mha_core import IMPLEMENTATIONS
+from mha_core import IMPLEMENTATIONS, Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
+from mha_core.positions import Learned, is_altered
 
-from . import cached, rules
+from . import models, rules
 from . import painted as painting
 from .limits import LONGEST_RULE, LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
 from .links import BOUND, DEFAULTS, bound_if_short
-from .presets import PRESETS
 from .text import position_note
 from .view import At, parse_at, parse_heads, parse_look
 
@@ -66,11 +66,11 @@ def _of(side: str) -> str:
     return ", right" if side else ""
 
 
-def sentence() -> str:
-    """The sentence box, live: the maps follow the typing."""
+def sentence(name: str = models.MINILM) -> str:
+    """The sentence box of a model, live: the maps follow the typing."""
     return st.text_input(
         "Sentence",
-        PRESETS[0],
+        models.presets(name)[0],
         key="s",
         bind=bound_if_short("s"),
         live=True,
@@ -126,12 +126,12 @@ def _usable_or_last(text: str, key: str, side: str) -> str:
     return rules.plain(text)
 
 
-def painted(side: str = "") -> str:
+def painted(model: Model, side: str = "") -> str:
     """The painted cells that are switched on by `mask`, in their one spelling; "" for none."""
     text = str(st.session_state.get(f"p{side}", ""))
     if st.session_state.get(f"mask{side}") != "painted" or not text:
         return ""
-    found = painting.usable(text, cached.model_on("auto").sizes.n_heads)
+    found = painting.usable(text, model.sizes.n_heads)
     if found is None:
         say("What this link has painted cannot be read, so nothing is painted.", side)
     return found or ""
@@ -143,13 +143,14 @@ def say(sentence: str, side: str = "") -> None:
     st.session_state.setdefault("said_of_masks", []).append(f"{whose} {sentence}".strip())
 
 
-def position(side: str = "") -> str:
-    """Positional encoding, as `Model.run` takes it."""
-    names = list(POSITIONS)
+def position(model: Model, side: str = "") -> str:
+    """Positional encoding, as `Model.run` takes it; a learned table can be altered only where there is one."""
+    table = isinstance(model.encoder.position, Learned)
+    names = [name for name, core in POSITIONS.items() if table or not is_altered(core)]
     label, default = f"Position encoding{_of(side)}", names.index(DEFAULTS[f"pos{side}"])
     chosen = st.selectbox(label, names, default, key=f"pos{side}", bind=BOUND)
     if chosen != DEFAULTS["pos"]:
-        st.caption(position_note(POSITIONS[chosen], cached.model_on("auto")))
+        st.caption(position_note(POSITIONS[chosen], model))
     return POSITIONS[chosen]
 
 
@@ -215,10 +216,10 @@ def large_type() -> bool:
     return st.toggle("Large type", key="big", bind=BOUND)
 
 
-def hidden_texts() -> tuple[str, str, str]:
+def hidden_texts(first_at: str = DEFAULTS["at"]) -> tuple[str, str, str]:
     """`at`, `look` and `pin`: what the map view keeps in the link. The fields are not shown; the view writes them."""
     with st.container(key="link_texts"):
-        at = st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND)
+        at = st.text_input("at", first_at, key="at", bind=BOUND)
         look = st.text_input("look", DEFAULTS["look"], key="look", bind=BOUND)
         pin = st.text_input("pin", DEFAULTS["pin"], key="pin", bind=bound_if_short("pin"))
     return at, look, pin

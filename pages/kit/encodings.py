@@ -10,12 +10,14 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from mha_core import positions
 from mha_core.attention.functional import check_heads
+from mha_core.encoder import Encoder
 from mha_core.errors import HeadlightError, PositionError
 from mha_core.positions import Learned, Position, Rotary, Sinusoidal, T5Bias
 
@@ -291,7 +293,8 @@ def buckets(encoding: Encoding, reach: int) -> dict[str, list[int]]:
 def norms(found: Words, amplitude: float) -> Norms:
     """Lengths of the vectors that are added up at each token of the sentence; of the waves as wide as the model."""
     model = cached.model_on("auto")
-    embedding = (model.encoder.words.weight[found.ids] + model.encoder.segment).detach().cpu().double()
+    encoder = cast(Encoder, model.encoder)
+    embedding = (encoder.words.weight[found.ids] + encoder.segment).detach().cpu().double()
     n = len(found.ids)
     trained = _trained_table().table[:n]
     waves = Sinusoidal(model.sizes.d_model, amplitude).add(torch.zeros(n, model.sizes.d_model, dtype=torch.float64))

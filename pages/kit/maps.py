@@ -9,11 +9,11 @@ import streamlit as st
 
 from mha_core import Model
 
-from . import cached, canvas, controls, painted, text
-from .cached import Picture, Pinned
+from . import cached, canvas, controls, models, painted, text
+from .cached import Picture, Pinned, Settings
+from .models import MINILM
 from .packing import pack_focus
 from .pins import pin_text
-from .presets import PRESETS
 from .view import At, Look, write_heads
 
 __all__ = ["show"]
@@ -32,11 +32,13 @@ def show(
     """The map view with everything that it writes. `chosen`: the visitor, not the page, chose the row in focus."""
     run, settings = picture.run, picture.settings
     try:
-        difference = cached.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
+        ask = st.session_state.pop("compare", False) and settings.model == MINILM
+        difference = cached.difference_to_transformers(settings, ask=ask)
     except ImportError as error:
         difference = None
         notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
     maps = cached.packed(picture, at.layer)
+    st.session_state["presets"] = models.presets(settings.model)
     state: dict[str, Any] = {
         "digest": settings.digest,
         # a new session counts its turns anew
@@ -49,10 +51,10 @@ def show(
         "key": at.key,
         "look": str(look),
         "off": write_heads(settings.heads_off),
-        "forbidden": painted.forbidden(settings.mask, settings.painted, len(run.tokens), model.sizes.n_heads),
+        "forbidden": _forbidden(settings, len(run.tokens)),
         "label": text.label(settings),
         "origin": model.origin,
-        "presets": PRESETS,
+        "presets": st.session_state["presets"],
         "typed": settings.text,
         "notices": notices,
         "unusable": st.session_state["unusable"],
@@ -66,22 +68,32 @@ def show(
         state["pin"] = {
             "tokens": other.tokens,
             "at": str(where),
-            "label": text.label(other.settings),
-            "forbidden": painted.forbidden(
-                other.settings.mask, other.settings.painted, len(other.tokens), model.sizes.n_heads
-            ),
+            "label": text.label(other.settings) + _whose(other.settings, settings),
+            "forbidden": _forbidden(other.settings, len(other.tokens)),
         }
         focus.append(other.weights)
     st.session_state["shown"] = settings
     canvas.map_view(maps, pack_focus(state, *focus), _on_act)
 
 
+def _forbidden(settings: Settings, tokens: int) -> list[str]:
+    """The cells that may not be looked at, those of the model's own mask among them."""
+    model = cached.model_of(settings)
+    return painted.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask)
+
+
+def _whose(pinned: Settings, shown: Settings) -> str:
+    """Names the model of a pinned picture where it is another one."""
+    return "" if pinned.model == shown.model else f"; {models.title(pinned.model)}"
+
+
 def _on_act() -> None:
     """Takes what the visitor did in the map view over into the bound controls: picture, controls and link agree."""
     event = canvas.take_event(canvas.MAPS_KEY)
     controls.take_over(event)
-    if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(PRESETS):
-        st.session_state["s"] = PRESETS[event["preset"]]
+    presets = st.session_state["presets"]
+    if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(presets):
+        st.session_state["s"] = presets[event["preset"]]
     if "pin" in event:
         # what the visitor saw: the last picture sent, and the head and row that the view says
         seen = pin_text(st.session_state["shown"], str(event["pin"]))

@@ -14,6 +14,7 @@ from mha_core.errors import HeadlightError
 from . import cached
 from .cached import Settings
 from .pairs import SAME, small
+from .text import has_positions, is_masked
 
 __all__ = ["Reordered", "reordered", "shuffled", "why"]
 
@@ -61,7 +62,7 @@ def reordered(settings: Settings, order: str) -> Reordered:
         difference = _kept.get(key)
     if difference is None:
         own = cached.picture(settings).run
-        model = cached.model_on(settings.device)
+        model = cached.model_of(settings)
         _, ids = model.tokenize(order)
         if sorted(ids) != sorted(own.ids):
             raise HeadlightError("the new order must have the words of the sentence, each as often as there")
@@ -82,8 +83,7 @@ def reordered(settings: Settings, order: str) -> Reordered:
 def why(found: Reordered) -> str:
     """What the difference says, and why it is as it is, as far as the settings give a reason."""
     settings, largest = found.settings, small(found.difference)
-    positions = settings.position != "none"
-    masked = settings.mask != "none" or bool(settings.painted)
+    positions, masked = has_positions(settings), is_masked(settings)
     if found.same_order:
         return f"This is the old order: the vectors differ by {largest}."
     if found.difference <= SAME:

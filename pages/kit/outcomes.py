@@ -67,7 +67,7 @@ def renormalised(settings: Settings, at: At) -> str:
     """Whether the weights after are those of the model without a mask, blocked ones 0 and each row divided again."""
     free = replace(settings, mask="none", painted="")
     after, before = (cached.picture(own).run.weights[at.layer, at.head].cpu() for own in (settings, free))
-    n, heads = len(after), cached.model_on(settings.device).sizes.n_heads
+    n, heads = len(after), cached.model_of(settings).sizes.n_heads
     allow = painted.allowed(settings.mask, settings.painted, n, heads)
     kept = before * (allow[at.head] if allow.dim() == 3 else allow)
     sums = kept.sum(dim=-1, keepdim=True)

@@ -46,7 +46,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
 
     The settings hold for both; painted cells are for one length only and are left out. Raises what `Model.run` raises.
     """
-    model = cached.model_on(settings.device)
+    model = cached.model_of(settings)
     texts = [settings.text, second]
     lengths = [len(model.tokenize(text)[0]) for text in texts]
     if lengths[0] == lengths[1]:

@@ -119,23 +119,26 @@ def per_head(painted: str) -> bool:
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
 
 
-def allowed(mask: str, painted: str, n: int, heads: int) -> Tensor:
+def allowed(mask: str, painted: str, n: int, heads: int, own: str = "none") -> Tensor:
     """The mask of a rule with painted cells, bool (i, j), or (h, i, j) when the heads differ. True = may look.
+
+    Args:
+        own: the rule that is built into the model; nothing that it forbids is allowed.
 
     Raises:
         MaskError: the rule is not known. A painting of another length is left out.
     """
     allow = masks.allow(masks.parse(mask), n, n)[0, 0]
     flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
-    if flips is None:
-        return allow
-    return allow ^ flips if per_head(painted) else allow ^ flips[0]
+    if flips is not None:
+        allow = allow ^ flips if per_head(painted) else allow ^ flips[0]
+    return allow if own == "none" else allow & masks.allow(masks.parse(own), n, n)[0, 0]
 
 
 @lru_cache(maxsize=64)
-def forbidden(mask: str, painted: str, n: int, heads: int) -> list[str]:
+def forbidden(mask: str, painted: str, n: int, heads: int, own: str = "none") -> list[str]:
     """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
-    allow = allowed(mask, painted, n, heads)
+    allow = allowed(mask, painted, n, heads, own)
     return [write_cells(~own) for own in (allow if allow.dim() == 3 else allow[None])]
 
 

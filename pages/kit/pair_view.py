@@ -9,8 +9,9 @@ import streamlit as st
 
 from mha_core import Model, compare
 
-from . import canvas, pairs, text
+from . import canvas, models, pairs, text
 from .links import DEFAULTS
+from .models import MINILM
 from .packing import pack_focus
 from .painted import forbidden
 from .pairs import Pair
@@ -20,7 +21,7 @@ from .view import At, Look, parse_at, parse_look, write_heads
 __all__ = ["FIRST_AT", "show", "show_heads"]
 
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
-# Comparisons that are one click away: name -> the controls that differ from this page's defaults.
+# Comparisons of MiniLM that are one click away: name -> the controls that differ from this page's defaults.
 TRY: dict[str, dict[str, Any]] = {
     "with and without positions": {},
     "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
@@ -38,13 +39,18 @@ def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, ch
         at: layer, head, query and key in focus; `chosen`: the visitor, not the page, chose the query.
     """
     left, right = pair.maps
+    tries = st.session_state["tries"] = _tries(pair.left.settings.model, model)
     sides = [
         {
             "tokens": picture.run.tokens,
             "label": f"{text.label(picture.settings)}, {model.origin} weights",
             "fitness": pairs.fitness(picture.settings),
             "forbidden": forbidden(
-                picture.settings.mask, picture.settings.painted, len(picture.run.tokens), model.sizes.n_heads
+                picture.settings.mask,
+                picture.settings.painted,
+                len(picture.run.tokens),
+                model.sizes.n_heads,
+                model.own_mask,
             ),
         }
         for picture in (pair.left, pair.right)
@@ -70,8 +76,8 @@ def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, ch
         "distances": compare.row_distances(left, right).tolist() if pair.fits else [],
         "figures": pairs.figures(pair, at),
         "sentences": pairs.sentences(pair),
-        "try": list(TRY),
-        "tried": next((name for name in TRY if _is_tried(name)), ""),
+        "try": list(tries),
+        "tried": next((name for name, values in tries.items() if _is_tried(values)), ""),
         "notices": notices,
     }
     canvas.pair_view(pack_focus(header, left, right), _on_act)
@@ -99,14 +105,23 @@ def _cosine(value: float) -> str:
     return ">0.9999" if 0.99995 <= value < 1 else f"{value:.4f}".replace("-", "−")
 
 
-def _values(name: str) -> dict[str, Any]:
-    """What the controls must say for one of `TRY`."""
-    return {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | {"at": FIRST_AT} | TRY[name]
+def _tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
+    """What the controls must say for each of the comparisons that are offered of a model."""
+    own, offered = {"at": FIRST_AT}, TRY
+    if name != MINILM:
+        own, presets = models.defaults(name), models.presets(name)
+        offered = {"with and without positions": {}}
+        if model.own_mask == "none":
+            offered["causal alone"] = TRY["causal alone"]
+        if len(presets) > 1:
+            offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
+    plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
+    return {title: plain | values for title, values in offered.items()}
 
 
-def _is_tried(name: str) -> bool:
+def _is_tried(values: dict[str, Any]) -> bool:
     """True when the controls say this. Where it looks does not count."""
-    return all(st.session_state.get(key, DEFAULTS[key]) == value for key, value in _values(name).items() if key != "at")
+    return all(st.session_state.get(key, DEFAULTS[key]) == value for key, value in values.items() if key != "at")
 
 
 def _on_act() -> None:
@@ -117,8 +132,9 @@ def _on_act() -> None:
         st.session_state["at"] = event["at"]
     if parse_look(str(event.get("look", "")), layers, heads) is not None:
         st.session_state["look"] = event["look"]
-    if event.get("try") in TRY:
-        for key, value in _values(event["try"]).items():
+    tries = st.session_state["tries"]
+    if isinstance(event.get("try"), str) and event["try"] in tries:
+        for key, value in tries[event["try"]].items():
             st.session_state[key] = value
     turn = event.get("turn")
     st.session_state["pair_heard"] = turn if isinstance(turn, int) else 0

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from mha_core import Run, compare
 from mha_core.compare import Repeated
 
-from . import cached, text
+from . import cached, models, text
 from .cached import Picture, Settings
 from .view import At
 
@@ -85,8 +85,10 @@ def difference(pair: Pair) -> str:
 
 
 def fitness(settings: Settings) -> str:
-    """What a pretrained model's numbers are worth under these settings; nothing for the untouched model."""
-    return "" if settings == settings.untouched else "The model was not trained for this."
+    """What a trained model's numbers are worth under these settings; nothing for the untouched model."""
+    own = text.as_trained(settings.position, cached.model_of(settings))
+    as_it_was = replace(settings, position="trained") if own else settings
+    return "" if as_it_was == settings.untouched else "The model was not trained for this."
 
 
 def marked(pair: Pair, at: At) -> tuple[int, int]:
@@ -106,7 +108,7 @@ def figures(pair: Pair, at: At) -> list[dict[str, str]]:
         ends = " → ".join(weight(float(each[change.row, change.key])) for each in (left, right))
         found.append(_figure(_signed(change.value), f"the largest change: {where}, {ends}"))
         found.append(_cell(pair, marked(pair, at), "the marked cell"))
-        first = At.default()
+        first = At.of(models.first_at(pair.left.settings.model))
         other = replace(pair, layer=first.layer, head=first.head)
         if (pair.layer, pair.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
@@ -131,8 +133,9 @@ def sentences(pair: Pair) -> list[str]:
             continue
         of = _words(picture, rows)
         found.append(f"{name}: the rows of {of} {_apart(rows.difference)}. {_why(picture.settings, rows)}")
-        masked = _under_causal(picture)
-        if masked and picture.settings.position == "none" and picture.settings.mask == "none":
+        free = not text.has_positions(picture.settings) and not text.is_masked(picture.settings)
+        masked = _under_causal(picture) if free else None
+        if masked:
             found.append(
                 f"{name} with a causal mask: they {_apart(masked.difference)}, without positions: the later one "
                 "may look at more keys, so it shares its weight among others."
@@ -155,7 +158,7 @@ def each_head(
     with _lock:
         known = _each.get(settings)
     if known is None and ask:
-        model = cached.model_on(settings.device)
+        model = cached.model_of(settings)
         with cached.turn():
             cosines = compare.without_each_head(
                 model,
@@ -221,7 +224,7 @@ def _apart(value: float) -> str:
 
 def _why(settings: Settings, rows: Repeated) -> str:
     """The reason for what `rows` found, as far as the settings give one."""
-    positions, masked = settings.position != "none", settings.mask != "none" or bool(settings.painted)
+    positions, masked = text.has_positions(settings), text.is_masked(settings)
     if rows.difference <= SAME:
         return "" if positions or masked else "Nothing in this model says where a token stands."
     causes = [*(["positions say where each one stands"] if positions else [])]
@@ -235,7 +238,7 @@ def _under_causal(picture: Picture) -> Repeated | None:
 
     def run() -> Run:
         with cached.turn():
-            return cached.model_on(settings.device).run(
+            return cached.model_of(settings).run(
                 settings.text,
                 mask=settings.mask,
                 position=settings.position,

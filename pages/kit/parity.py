@@ -97,7 +97,7 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
         kept = _of_sentence.get(key)
     if kept is None:
         run = cached.picture(settings).run
-        attention = cast(EncoderLayer, cached.model_on(settings.device).encoder.layers[layer]).attention
+        attention = cast(EncoderLayer, cached.model_of(settings).encoder.layers[layer]).attention
         kept = _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
         with _lock:
             _of_sentence[key] = kept

@@ -31,7 +31,7 @@ __all__ = [
 
 Block = dict[str, Any]
 Event = dict[str, Any]
-Edit = Literal["number", "switch"]
+Edit = Literal["number", "switch", "choice"]
 Mark = Literal["good", "bad", "here"]
 Rows = Sequence[Sequence[float]]
 
@@ -51,9 +51,9 @@ def title(text: str, note: str = "") -> Block:
     return {"kind": "title", "text": text, "note": note}
 
 
-def text(text: str) -> Block:
-    """A paragraph."""
-    return {"kind": "text", "text": text}
+def text(text: str, *, muted: bool = False) -> Block:
+    """A paragraph; `muted` for what is read second."""
+    return {"kind": "text", "text": text, "muted": muted}
 
 
 def notices(sentences: Sequence[str]) -> Block:
@@ -93,6 +93,8 @@ def matrix(
     invalid: Mapping[tuple[int, int], tuple[str, str]] | None = None,
     sums: Sequence[float] | None = None,
     colour: Literal["weights", "signed"] | None = None,
+    shares: Rows | None = None,
+    compact: bool = False,
     marks: Sequence[tuple[int, int]] = (),
     note: str = "",
 ) -> Block:
@@ -102,13 +104,16 @@ def matrix(
         name, formula: what stands above it.
         values: a row a list; −inf and inf are written as −∞ and ∞.
         rows, cols: labels, one a row and column.
-        axes: two letters of DESIGN's axes, for the coloured sizes.
+        axes: two letters of DESIGN's axes, for the coloured sizes; "" = the sizes are not told.
         decimals: of every number, none where the whole matrix is of integers.
         edit: edits are sent as {"edit": this name, "row": 0, "col": 1, "text": "0.5"}; None = read only.
-        how: "number" makes every cell a field, "switch" makes it a button that sends "0" or "1".
+        how: "number" makes every cell a field, "switch" makes it a button that sends "0" or "1", "choice" one that
+            sends its own text.
         invalid: (row, column) -> (the text typed there, why it cannot be used).
         sums: one a row, shown as a last column.
         colour: the background: "weights" by the ramp of the maps (0 to 1), "signed" by sign and size.
+        shares: what colours the cells, where that is not their values.
+        compact: small cells, for several matrices side by side.
         marks: cells to frame.
     """
     bad = invalid or {}
@@ -122,12 +127,13 @@ def matrix(
         "kind": "matrix" if edit is None else how,
         "name": name,
         "formula": formula,
-        "axes": [_axis(letter, size) for letter, size in zip(axes.split(), sizes, strict=True)],
+        "axes": [_axis(letter, size) for letter, size in zip(axes.split(), sizes, strict=bool(axes))],
         "rows": list(rows),
         "cols": list(cols),
         "cells": shown,
-        "levels": _levels(values, colour),
+        "levels": _levels(values if shares is None else shares, colour),
         "colour": colour,
+        "compact": compact,
         "edit": edit,
         "invalid": [[i, j, reason] for (i, j), (_, reason) in sorted(bad.items())],
         "sums": None if sums is None else [number(value, decimals) for value in sums],
@@ -248,4 +254,5 @@ def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:
 
 
 def _is_number(text: str) -> bool:
-    return bool(re.fullmatch(r"[−<>≈+-]?\s?[\d.,]+(e[−+-]?\d+)?( ?[×%]|)|[−]?∞|—|", text))
+    one = r"[−<>≈+-]?\s?[\d.,]+(e[−+-]?\d+)?"
+    return bool(re.fullmatch(rf"{one}( ?[×%]| (±|to) {one}|–{one}| \({one}( (to|of) {one})?\)|)|[−]?∞|—|never|", text))

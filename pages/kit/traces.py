@@ -62,11 +62,13 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         left_out.append(
             f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
         )
-    acts = text.places(settings.position, cached.model_on(settings.device)) - {"add"}
-    if not acts <= can:
-        told = f"{implementation} cannot do {settings.position} positions: its steps are those of the trained ones."
-        settings = replace(settings, position="trained")
-        left_out.append(told)
+    model = cached.model_of(settings)
+    if not text.places(settings.position, model) - {"add"} <= can:
+        name = text.own_position(model) if settings.position == "trained" else settings.position
+        trained = text.places("trained", model) - {"add"} <= can
+        instead = "the trained ones" if trained else "none"
+        left_out.append(f"{implementation} cannot do {name} positions: its steps are those of {instead}.")
+        settings = replace(settings, position="trained" if trained else "none")
     own = tuple(pair for pair in settings.heads_off if pair[0] == layer)
     if own and "heads" not in can:
         settings = replace(settings, heads_off=tuple(pair for pair in settings.heads_off if pair[0] != layer))
@@ -84,7 +86,7 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     if found is None:
         ran: Ran = {}
         with cached.turn(), lines_run(ran):
-            model = cached.model_on(settings.device)
+            model = cached.model_of(settings)
             run = model.run(
                 settings.text,
                 mask=cached.mask_of(settings, model),

@@ -33,8 +33,13 @@ class At:
 
     @classmethod
     def default(cls) -> At:
-        """The first head to look at: layer 3, head 1."""
-        return cls(*(int(number) for number in DEFAULT_AT.split(".")))
+        """The first head of MiniLM to look at: layer 3, head 1."""
+        return cls.of(DEFAULT_AT)
+
+    @classmethod
+    def of(cls, text: str) -> At:
+        """What a usable text says."""
+        return cls(*(int(number) for number in text.split(".")))
 
     def fits(self, tokens: Sequence[str]) -> bool:
         """True when the sentence has this row and key."""
@@ -74,7 +79,7 @@ def parse_at(text: str, layers: int, heads: int) -> At | None:
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
         return None
     numbers = [int(number) for number in text.split(".")]
-    return At(*numbers) if numbers[0] < layers and numbers[1] < heads else None
+    return At.of(text) if numbers[0] < layers and numbers[1] < heads else None
 
 
 def parse_look(text: str, layers: int, heads: int) -> Look | None:

@@ -17,7 +17,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import ConsoleMessage, ElementHandle, Locator, Page, Request, WebSocket
 
 from mha_core import Model, Run, device, load_model
+from pages.kit import models
 from pages.kit.cached import Settings
+from pages.kit.models import MINILM
 from pages.kit.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
@@ -123,15 +125,15 @@ class Watch:
             self.complaints.append(f"failed request {request.url}: {request.failure}")
 
 
-@lru_cache(maxsize=1)
-def core() -> Model:
+@lru_cache(maxsize=4)
+def core(name: str = MINILM) -> Model:
     """The model that the pictures are compared with, in this process."""
-    return load_model("minilm")
+    return load_model(MINILM if name == MINILM else str(models.folder(name)))
 
 
 @lru_cache(maxsize=64)
 def run_of(settings: Settings) -> Run:
-    return core().run(
+    return core(settings.model).run(
         settings.text,
         mask=settings.mask,
         position=settings.position,

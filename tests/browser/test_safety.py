@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.kit import web
+from pages.kit.headers import UPLOADS
+from pages.kit.lab import MOST_BYTES
 
 from .conftest import NewPage
 from .helpers import HEALTH, TIRED, WIDE, Explore, Server, largest
@@ -38,12 +40,39 @@ def test_connections_go_to_this_server_only(explore: Explore) -> None:
     assert headers_of(explore.url)["content-security-policy"].split("connect-src ")[1].split(";")[0] == "'self'"
 
 
-def test_no_visitor_can_leave_files(server: Server) -> None:
-    request = urllib.request.Request(f"{server.url}/_stcore/upload_file/session/file", data=b"x", method="PUT")
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
+def test_a_stranger_can_leave_no_file(server: Server, method: str) -> None:
+    request = urllib.request.Request(f"{server.url}{UPLOADS}/session/file", data=b"x", method=method)
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=20)
     assert refused.value.code == 404
     refused.value.close()
+
+
+def test_a_visitor_leaves_small_files_only(server: Server, new_page: NewPage) -> None:
+    page = new_page().page
+    page.goto(f"{server.url}/train")
+    with page.expect_request(lambda request: UPLOADS in request.url and request.method == "PUT") as sent:
+        page.locator("input[type=file][accept*='.zip']").set_input_files(
+            {"name": "a.zip", "mimeType": "application/zip", "buffer": b"no run"}
+        )
+    request = sent.value
+    assert request.response()
+    token = request.all_headers()["x-xsrftoken"]
+
+    def leaves(size: int, headers: dict[str, str]) -> int:
+        """The answer to a file of so many bytes."""
+        url = request.url.rsplit("/", 1)[0] + "/other"
+        content = b"x" * size
+        return page.request.put(
+            url,
+            headers=headers,
+            multipart={"file": {"name": "a.zip", "mimeType": "application/zip", "buffer": content}},
+        ).status
+
+    assert leaves(100, {"X-Xsrftoken": token}) == 204
+    assert leaves(100, {}) == 403
+    assert leaves(MOST_BYTES + 1, {"X-Xsrftoken": token}) == 413
 
 
 def test_the_start_asks_no_host_outside_for_an_address(server: Server) -> None:

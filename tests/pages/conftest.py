@@ -1,18 +1,20 @@
-"""MiniLM once for all tests of the pages, and the whole app without a browser."""
+"""MiniLM and a few trained models once for all tests of the pages, and the whole app without a browser."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mha_core import Model
-from pages.kit import cached
+from mha_core import Model, tasks
+from mha_core.recipe import Recipe
+from mha_core.training import Training
+from pages.kit import cached, models
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "shell.py"
 
@@ -22,6 +24,36 @@ OpenApp = Callable[..., AppTest]
 @pytest.fixture(scope="session")
 def model() -> Model:
     return cached.model_on("auto")
+
+
+def train(folder: Path, **recipe: Any) -> None:
+    """A run of a few steps, saved; it has learned next to nothing."""
+    training = Training(Recipe(**{"steps": 2, "evaluations": 1, "batch": 8, **recipe}), tasks.build(recipe["task"]))
+    for _ in training.events():
+        pass
+    training.save(folder)
+
+
+@pytest.fixture(scope="session")
+def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained models as they are shipped: both kinds, and one of each thing that is special."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder / "who-none-1", task="who", position="none")
+    train(folder / "who-rotary-1", task="who", position="rotary")
+    train(folder / "food-learned-1", task="food", position="learned", implementation="torch")
+    train(folder / "words-rotary-1", task="words", position="rotary", n_layers=2, norm=True, residual=True)
+    (folder / "who-rotary-2").mkdir()  # a seed whose curves alone are shipped
+    return folder
+
+
+@pytest.fixture
+def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Headlight with these models."""
+    monkeypatch.setattr(models, "SHIPPED", trained_folder)
+    models.shipped.cache_clear()
+    yield trained_folder
+    models.shipped.cache_clear()
+    cached._trained.clear()
 
 
 @pytest.fixture

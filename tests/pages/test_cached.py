@@ -50,11 +50,13 @@ def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
         Settings("it", heads_off=((0, 0),)),
         Settings("it", device="cpu"),
         Settings("it", painted="3.rB"),
+        Settings("it", model="small-1"),
     ]
-    assert len({base, *others}) == 8
-    assert len({settings.digest for settings in (base, *others)}) == 8
+    assert len({base, *others}) == 9
+    assert len({settings.digest for settings in (base, *others)}) == 9
     assert Settings("it").digest == base.digest
     assert Settings("it", "causal", device="cpu").untouched == Settings("it", device="cpu")
+    assert Settings("it", "causal", model="small-1").untouched == Settings("it", model="small-1")
     assert Settings("it", "causal", painted="3.rB").unpainted == Settings("it", "causal")
     assert Settings("\ud800").digest
 

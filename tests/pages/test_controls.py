@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
+from pages.kit import canvas
 from pages.kit.cached import Settings
 from pages.kit.controls import check_length
 from pages.kit.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.links import DEFAULTS
 from pages.kit.pins import parse_pin, pin_text
 from pages.kit.view import At
 
@@ -27,17 +29,21 @@ settings = st.builds(
 )
 
 
+def sizes_of(model: str) -> tuple[int, int] | None:
+    return {"minilm": (LAYERS, HEADS), "small-1": (1, 4)}.get(model)
+
+
 @given(settings, pairs, st.integers(0, 99))
 def test_pin_round_trip(kept: Settings, pair: tuple[int, int], row: int) -> None:
     at = At(*pair, row)
-    assert parse_pin(pin_text(kept, str(at)), "auto", LAYERS, HEADS) == (kept, at)
+    assert parse_pin(pin_text(kept, str(at)), "auto", sizes_of) == (kept, at)
 
 
 @given(st.text(max_size=40) | st.text("~.0123456789-", max_size=40))
 def test_garbage_is_no_pin_or_a_whole_one(text: str) -> None:
-    parsed = parse_pin(text, "auto", LAYERS, HEADS)
+    parsed = parse_pin(text, "auto", sizes_of)
     if parsed is not None:
-        assert parse_pin(pin_text(parsed[0], str(parsed[1])), "auto", LAYERS, HEADS) == parsed
+        assert parse_pin(pin_text(parsed[0], str(parsed[1])), "auto", sizes_of) == parsed
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,22 @@ def test_garbage_is_no_pin_or_a_whole_one(text: str) -> None:
     ],
 )
 def test_what_is_no_pin(text: str) -> None:
-    assert parse_pin(text, "auto", LAYERS, HEADS) is None
+    assert parse_pin(text, "auto", sizes_of) is None
+
+
+def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
+    kept = Settings("a b", heads_off=((0, 3),), model="small-1")
+    assert pin_text(kept, "0.1.2").startswith("0.1.2@small-1~")
+    assert parse_pin(pin_text(kept, "0.1.2"), "auto", sizes_of) == (kept, At(0, 1, 2))
+    assert parse_pin(pin_text(kept, "3.1"), "auto", sizes_of) is None
+    assert parse_pin(pin_text(kept, "0.1").replace("small-1", "../small-1"), "auto", sizes_of) is None
+
+
+def test_no_view_has_the_name_of_a_control() -> None:
+    # what has a name of the link is written into the link
+    views = {value for name, value in vars(canvas).items() if name.endswith("_KEY")}
+    assert len(views) >= 6
+    assert not views & set(DEFAULTS)
 
 
 def test_check_length_names_both_numbers() -> None:
@@ -78,4 +99,4 @@ def test_check_length_names_both_numbers() -> None:
     ],
 )
 def test_a_pin_takes_only_the_masks_of_the_page(mask: str) -> None:
-    assert parse_pin(f"3.1~{mask}~trained~1~~how are you", "auto", LAYERS, HEADS) is None
+    assert parse_pin(f"3.1~{mask}~trained~1~~how are you", "auto", sizes_of) is None

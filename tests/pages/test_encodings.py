@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mha_core import Model
+from mha_core.encoder import Encoder
 from mha_core.errors import HeadlightError, PositionError
 from mha_core.positions import NAMES, Shaw, T5Bias
 from pages.kit import encodings
@@ -164,7 +165,9 @@ def test_norms(model: Model) -> None:
     words = encodings.words(Settings(PRESETS[0]))
     norms = encodings.norms(words, 0.1)
     n, width = len(words.ids), model.sizes.d_model
-    added = model.encoder.words.weight[words.ids] + model.encoder.segment
+    encoder = model.encoder
+    assert isinstance(encoder, Encoder)
+    added = encoder.words.weight[words.ids] + encoder.segment
     assert norms.embedding == pytest.approx(added.norm(dim=-1).tolist(), rel=1e-5)
     assert norms.trained == pytest.approx(table(made("learned", Sizes(n, 1, 1))).norm(dim=-1).tolist())
     assert norms.waves == pytest.approx([0.1 * math.sqrt(width / 2)] * n)

@@ -1,0 +1,122 @@
+"""Trained models on Explore, Shapes, Compare and By hand: chosen, linked, kept from page to page, and refused."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit import models
+from pages.kit.cached import Settings
+
+from .compare_page import Compare
+from .conftest import NewPage
+from .helpers import TIRED, Explore, largest
+from .shapes_page import Shapes
+
+WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
+ASKED = {name: models.presets(name) for name in (WHO, ORDERLESS, WORDS)}
+
+
+def choose(explore: Explore, name: str) -> None:
+    """Chooses a model in the control, by the keyboard."""
+    box = explore.page.get_by_role("combobox", name="Model", exact=True)
+    box.focus()
+    box.press("ArrowDown")
+    explore.page.get_by_role("option", name=models.title(name), exact=True).click()
+
+
+def go(explore: Explore, title: str) -> None:
+    explore.page.get_by_role("link", name=title, exact=True).click()
+
+
+def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
+    explore.open()
+    explore.shows(TIRED)
+    choose(explore, WHO)
+    run = explore.shows(ASKED[WHO][0], model=WHO)
+    explore.wait_for_query(model=[WHO], s=None, at=None)
+    assert explore.badges() == largest(run, 0, 0, 1)
+    assert explore.view.locator(".large .label").first.inner_text() == "nothing changed, trained here weights"
+    assert explore.figures()[0].split()[0] == "fox"
+    assert len(explore.figures()) == 4
+    explore.button(ASKED[WHO][1]).click()
+    explore.shows(ASKED[WHO][1], model=WHO)
+    explore.lamp(0, 2).click()
+    explore.shows(ASKED[WHO][1], model=WHO, heads_off=((0, 2),))
+    choose(explore, "minilm")
+    explore.shows(TIRED, heads_off=((0, 2),))
+    explore.wait_for_query(model=None, s=None, off=["L0 H2"])
+    assert not explore.notices()
+
+
+def test_a_link_opens_a_model(new_page: NewPage) -> None:
+    explore = new_page().open(model=WORDS, at="1.2")
+    run = explore.shows(ASKED[WORDS][0], model=WORDS)
+    assert explore.badges() == largest(run, 1, 2, 1)
+    assert "causal mask: built in" in explore.view.locator(".large .label").first.inner_text()
+    assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
+    explore.retype("zebra wolf")
+    explore.shows("zebra wolf", model=WORDS)
+    assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. It sees [UNK] there."]
+    explore.retype("")
+    explore.page.wait_for_function(
+        "view => view.querySelector('.notices p')?.textContent.includes('type one')", arg=explore.handle()
+    )
+    explore.shows("zebra wolf", model=WORDS)
+
+
+@pytest.mark.parametrize("name", ["nobody", "../../etc", "<img src=x>"])
+def test_any_other_name_falls_back(explore: Explore, name: str) -> None:
+    explore.open(model=name)
+    explore.shows(TIRED)
+    assert explore.notices() == [f"The link says model={name}, which cannot be used here; the default is used instead."]
+    explore.wait_for_query(model=None)
+    explore.button("linear").click()
+    explore.wait_for_query(look=["linear"], model=None)
+    explore.shows(TIRED)
+    assert not explore.notices()
+
+
+def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
+    text = ASKED[ORDERLESS][0]
+    explore.open(model=ORDERLESS)
+    explore.shows(text, model=ORDERLESS)
+    go(explore, "Shapes")
+    shapes = Shapes(explore.page, explore.url)
+    shapes.shows(text, model=ORDERLESS)
+    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 0, trained here weights")
+    go(explore, "Compare")
+    untouched, orderless = (Settings(text, position=position, model=ORDERLESS) for position in ("trained", "none"))
+    compare = Compare(explore.page, explore.url)
+    compare.shows(untouched, orderless)
+    go(explore, "Masks")  # which shows MiniLM alone
+    box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
+    expect(box).to_have_value(TIRED)
+    assert urlsplit(explore.page.url).path == "/masks"
+    go(explore, "Explore")
+    explore.shows(text, model=ORDERLESS)
+    explore.wait_for_query(model=[ORDERLESS], s=None)
+    explore.page.go_back()
+    expect(box).to_have_value(TIRED)
+    explore.page.go_back()
+    compare.shows(untouched, orderless)
+    explore.page.go_back()
+    shapes.shows(text, model=ORDERLESS)
+    explore.page.go_back()
+    explore.shows(text, model=ORDERLESS)
+
+
+def test_a_pinned_picture_names_its_model(explore: Explore) -> None:
+    explore.open(model=ORDERLESS)
+    explore.shows(ASKED[ORDERLESS][0], model=ORDERLESS)
+    explore.button("pin").click()
+    explore.settled()
+    choose(explore, WHO)
+    explore.shows(ASKED[WHO][0], model=WHO)
+    expect(explore.view.locator(".view .label, .label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
+    explore.page.reload()
+    explore.shows(ASKED[WHO][0], model=WHO)
+    expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
+    assert not explore.notices()
