@@ -1,4 +1,4 @@
-"""The Python side of the browser's components: the house, the views of maps, steps and pairs, and sheets."""
+"""The Python side of the browser's components: the house, the views of maps, steps, pairs and films, and sheets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from .sheet import Block
 from .web import PREFIX, one_line
 
 __all__ = [
+    "FILM_KEY",
     "HEADS_KEY",
     "MAPS_KEY",
     "MASKS_KEY",
     "PAIR_KEY",
     "STEPS_KEY",
+    "film",
     "head_bars",
     "house",
     "manners",
@@ -28,12 +30,13 @@ __all__ = [
     "take_event",
 ]
 
+FILM_KEY = "film_view"
 HEADS_KEY = "head_bars"
 MAPS_KEY = "maps"
 MASKS_KEY = "painter"
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
-PAIR_KEY = "pair"
-STEPS_KEY = "steps"
+PAIR_KEY = "pair_view"
+STEPS_KEY = "step_view"
 
 _house = st.components.v2.component("headlight_house", js=one_line("house.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("house.js", "manners"))
@@ -43,6 +46,8 @@ _steps = st.components.v2.component("headlight_steps", js=one_line("steps.js", "
 _trace = st.components.v2.component("headlight_trace", js=one_line("steps.js", "trace"))
 _pair = st.components.v2.component("headlight_pair", js=one_line("pair.js"))
 _heads = st.components.v2.component("headlight_heads", js=one_line("head_bars.js"))
+_film = st.components.v2.component("headlight_film", js=one_line("film.js", "film"))
+_frames = st.components.v2.component("headlight_frames", js=one_line("film.js", "frames"))
 _masks = st.components.v2.component("headlight_masks", js=one_line("painter.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
@@ -91,6 +96,30 @@ def head_bars(state: dict[str, Any], on_act: Callable[[], None]) -> None:
 def mask_view(packed: bytes, on_act: Callable[[], None]) -> None:
     """Draws a mask and two packed maps (`packing.pack_focus`); `on_act` as in `map_view`."""
     _masks(key=MASKS_KEY, data=packed, on_act_change=on_act)
+
+
+def film(packed: bytes, choice: str, on_choice: Callable[[str], None]) -> None:
+    """Plays packed films (`film.pack`), at a choice of probe, layer and head (`film.Choice`).
+
+    `on_choice` is called before the next run with the text of another choice; it is the visitor's and unchecked. The
+    bound text that keeps the choice must be made in the same fragment as the film, or the browser's old one comes back.
+    """
+
+    def hear() -> None:
+        event = take_event(FILM_KEY)
+        turn = event.get("turn")
+        st.session_state["film_heard"] = turn if isinstance(turn, int) else 0
+        on_choice(str(event.get("choice", "")))
+
+    state = {
+        # a new session counts its turns anew
+        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
+        "heard": st.session_state.get("film_heard", 0),
+        "choice": choice,
+    }
+    with st.container(key="frames_carrier"):
+        _frames(key="frames", data=packed)
+    _film(key=FILM_KEY, data=state, on_act_change=hear)
 
 
 def take_event(view: str) -> dict[str, Any]:

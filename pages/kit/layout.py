@@ -24,6 +24,7 @@ PAGES = {
     "compare": "Compare",
     "by_hand": "By hand",
     "implementations": "Implementations",
+    "train": "Train",
 }
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 __all__ = [
     "AMPLITUDES",
     "FARTHEST",
+    "LONGEST_CONTINUATION",
     "LONGEST_PAINTED",
     "LONGEST_RULE",
     "LONGEST_TEXT",
+    "MOST_BUDGET",
     "MOST_CHANNELS",
     "MOST_FEATURES",
     "MOST_HEADS",
+    "MOST_LAYERS",
     "MOST_PAINTED",
     "MOST_POSITIONS",
+    "MOST_SEEDS",
     "MOST_SHUFFLES",
     "MOST_TOKENS_AT_ONCE",
     "MOST_WORDS",
     "POSITIONS",
+    "SIZES",
     "TEMPERATURES",
     "WIDEST_WINDOW",
     "WITHOUT_ASKING",
@@ -50,3 +55,17 @@ LONGEST_PAINTED = 3000  # characters of a painted mask
 MOST_PAINTED = 64  # tokens of a sentence whose mask can be painted
 MOST_SHUFFLES = 9999  # random orders of a sentence
 WITHOUT_ASKING = 64  # tokens up to which every head is switched off alone without a button
+MOST_LAYERS = 4  # of a model that a visitor trains
+MOST_SEEDS = 10
+MOST_BUDGET = 1800  # seconds of training, all runs together
+LONGEST_CONTINUATION = 200  # tokens
+SIZES = {  # of a model that a visitor trains, and of its training: field of the recipe -> least and most
+    "d_model": (4, 256),
+    "n_heads": (1, 16),
+    "d_feed_forward": (0, 1024),
+    "vocabulary": (50, 5000),
+    "steps": (1, 5000),
+    "batch": (1, 256),
+    "threads": (1, 4),
+    "max_len": (8, 512),
+}

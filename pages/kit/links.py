@@ -28,6 +28,9 @@ __all__ = [
 LONGEST_LINK = 6000
 # What a link leaves out when it would grow too long, in this order.
 LEFT_OUT = {
+    "longer": "the long text",
+    "ask2": "the other question",
+    "ask": "the question",
     "pin": "the pinned picture",
     "order": "the new order",
     "s2": "the right sentence",
@@ -47,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "t": 1.0,
     "off": [],
     "dev": None,  # the best device present
+    "model": "minilm",
     "at": DEFAULT_AT,
     "look": "",
     "pin": "",
@@ -99,6 +103,44 @@ DEFAULTS: dict[str, Any] = {
     "sweep": True,
     "impl": "efficient",
     "beside": "einsum",
+    # train; None is what suits the task
+    "task": "who did what",
+    "post": "my own",
+    "pe": ["none", "sinusoidal", "rotary"],
+    "by": ["fused"],
+    "nl": [],
+    "keep": ["on"],
+    "ampl": 1.0,
+    "seeds": 3,
+    "dm": None,
+    "nh": None,
+    "ff": None,
+    "res": None,
+    "nrm": None,
+    "pool": None,
+    "init": None,
+    "vocab": None,
+    "steps": None,
+    "batch": None,
+    "thr": None,
+    "cut": None,
+    "lr": None,
+    "sched": None,
+    "budget": None,
+    "ratio": True,
+    "tc": "text",
+    "lc": "label",
+    "dups": False,
+    "apart": False,
+    "ask": "",
+    "ask2": "",
+    "longer": "",
+    "more": 12,
+    "temp": 0.0,
+    "dice": 0,
+    "cand": None,  # the first one
+    "head": "mean of layer 0",
+    "film": "",
 }
 
 

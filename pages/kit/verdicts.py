@@ -1,0 +1,96 @@
+"""What a trained classifier got right and wrong on the test rows: report, confusion matrix, sentences. No streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mha_core.events import History
+from mha_core.tasks import Labelled
+
+from . import sheet
+from .sheet import Block
+
+__all__ = ["CELL", "confusion", "counts", "listed", "report", "usable"]
+
+CELL = "confusion"  # the name of the matrix in its events
+_MOST_LISTED = 200  # sentences of one cell
+
+
+def usable(history: History, task: Labelled) -> bool:
+    """True when the run has said what it makes of exactly these test rows."""
+    start, end = history.start, history.end
+    if start is None or end is None:
+        return False
+    fits = len(end.predicted) == len(task.test) and start.classes == list(task.classes)
+    return fits and start.fingerprint.startswith(task.fingerprint)
+
+
+def counts(task: Labelled, predicted: Sequence[int]) -> list[list[int]]:
+    """How many test rows of each class (rows) were taken for each class (columns)."""
+    found = [[0] * len(task.classes) for _ in task.classes]
+    for row, answer in zip(task.test, predicted, strict=True):
+        found[row.label][answer] += 1
+    return found
+
+
+def report(task: Labelled, predicted: Sequence[int]) -> Block:
+    """Precision, recall, F1 and number of test rows of each class, and their means."""
+    cells = counts(task, predicted)
+    rows, every = [], []
+    for number, name in enumerate(task.classes):
+        right, support = cells[number][number], sum(cells[number])
+        told = sum(line[number] for line in cells)
+        precision, recall = _share(right, told), _share(right, support)
+        f1 = _share(2 * right, told + support)
+        every.append((precision, recall, f1, support))
+        rows.append([name, *_written(precision, recall, f1), f"{support:,}"])
+    total = sum(support for *_, support in every)
+    plain = [sum(one[at] or 0.0 for one in every) / len(every) for at in range(3)]
+    by_rows = [sum((one[at] or 0.0) * one[3] for one in every) / total if total else None for at in range(3)]
+    rows.append(["mean of the classes", *_written(*plain), f"{total:,}"])
+    rows.append(["mean by rows", *_written(*by_rows), f"{total:,}"])
+    return sheet.table(
+        ["class", "precision", "recall", "F1", "test rows"],
+        rows,
+        "Precision: of those taken for the class, how many are of it. Recall: of those of the class, how many were "
+        "found. F1 lies between the two. “—”: the class was never answered; the means count it as 0.",
+    )
+
+
+def confusion(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int] | None) -> Block:
+    """The confusion matrix; a click on a cell asks for its sentences."""
+    cells = counts(task, predicted)
+    return sheet.matrix(
+        "Confusion matrix",
+        cells,
+        rows=list(task.classes),
+        cols=list(task.classes),
+        formula="rows: the true class · columns: the answer",
+        axes="",
+        edit=CELL,
+        how="choice",
+        colour="weights",
+        shares=[[count / max(1, sum(line)) for count in line] for line in cells],
+        compact=True,
+        marks=[] if chosen is None else [chosen],
+        note="Choose a cell to read its sentences.",
+    )
+
+
+def listed(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int]) -> Block:
+    """The test sentences of one cell of the confusion matrix."""
+    true, answer = chosen
+    texts = [row.text for row, taken in zip(task.test, predicted, strict=True) if row.label == true and taken == answer]
+    caption = f"{len(texts):,} test rows of {task.classes[true]}, taken for {task.classes[answer]}"
+    if len(texts) > _MOST_LISTED:
+        caption += f"; the first {_MOST_LISTED}"
+    rows = [[f"{at}", text] for at, text in enumerate(texts[:_MOST_LISTED])]
+    return sheet.table(["", "text"], rows, caption, prose=True)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _written(*values: float | None) -> list[str]:
+    return ["—" if value is None else f"{value:.3f}" for value in values]

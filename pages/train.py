@@ -1,0 +1,63 @@
+"""Train: small models in front of the class, with the attention, the positions and the masks that the visitor chose."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.kit import (
+    brought,
+    canvas,
+    classroom,
+    controls,
+    layout,
+    links,
+    models,
+    recipes,
+    sheet,
+    shown,
+    takeaway,
+    visit,
+)
+from pages.kit.about import show_link
+from pages.kit.links import BOUND, DEFAULTS
+from pages.kit.shown import Shown
+
+
+def show() -> None:
+    """Controls, the training, what came of it."""
+    with layout.page() as (rail, stage):
+        with rail:
+            name = recipes.task()
+            wish = recipes.controls_of(name)
+            st.toggle("One panel per model", DEFAULTS["apart"], key="apart", bind=BOUND)
+            controls.large_type()
+            about = st.popover("About this page", width="stretch")
+        with stage:
+            top = st.container()
+            task, data, said = brought.data_of(name, wish.keep_duplicates)
+            plan, problem = recipes.plan_of(wish, task, data)
+            job = visit.job()
+            mine = job if job is not None and job.plan.recipes[0].task == name else None
+            classroom.follow(plan, problem, mine, lambda: runs(name), task)
+            takeaway.files()
+            with top:
+                canvas.sheet(
+                    "told",
+                    [sheet.notices([*wish.notices, *said, *links.notices(film=classroom.film_usable(runs(name)))])],
+                )
+        with about:
+            show_link()
+
+
+def runs(name: str) -> Shown:
+    """The runs of this task: the visitor's, or those that come with Headlight."""
+    job = visit.job()
+    own = visit.own_runs()
+    models.keep({run.id: models.Own.of(run.label, run.folder, run.history) for run in own.values()})
+    if job is not None and job.plan.recipes[0].task == name:
+        found = shown.of_job(job, {run.folder: run.id for run in own.values()})
+    else:
+        found = shown.of_shipped(name)
+    runs_of_files = [own[run] for run in st.session_state.get("opened_runs", []) if run in own]
+    opened = [run for run in runs_of_files if run.history.recipe.task == name]
+    return found + shown.of_histories([run.history for run in opened], [run.id for run in opened])

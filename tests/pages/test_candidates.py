@@ -1,0 +1,71 @@
+"""What is trained side by side: every combination that can be computed, under a name of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mha_core import IMPLEMENTATIONS, positions
+from mha_core.attention import AttentionLayer
+from mha_core.recipe import Recipe
+from pages.kit.candidates import POST, combined, grouped, named, with_seeds
+
+BASE = Recipe()
+
+
+def test_every_combination_once() -> None:
+    made, left_out = combined(BASE, ["none", "rotary"], ["naive", "fused"], [1, 2], [True, False])
+    assert len(made) == len(set(made)) == 16
+    assert left_out == []
+    assert {(recipe.position, recipe.implementation, recipe.n_layers, recipe.mask_padding) for recipe in made} == {
+        (p, i, n, m) for p in ("none", "rotary") for i in ("naive", "fused") for n in (1, 2) for m in (True, False)
+    }
+
+
+@pytest.mark.parametrize("position", positions.NAMES)
+@pytest.mark.parametrize("name", list(IMPLEMENTATIONS))
+def test_what_an_implementation_cannot_compute_is_told_once(position: str, name: str) -> None:
+    kind: type[AttentionLayer] = IMPLEMENTATIONS[name]
+    acts = positions.build(position, d_model=8, n_heads=2, max_len=8).acts - {"add"}
+    made, left_out = combined(BASE, [position], [name], [1, 2], [True])
+    if acts <= kind.can:
+        assert (len(made), left_out) == (2, [])
+    else:
+        assert made == []
+        assert left_out == [f"{name} cannot compute {position} positions: this pair is left out."]
+
+
+def test_runs_are_grouped_into_their_candidates() -> None:
+    made, _ = combined(BASE, ["none", "sinusoidal", "rotary"], ["fused"], [1], [True])
+    runs = with_seeds(made, 3)
+    groups = grouped(runs)
+    assert [group.name for group in groups] == ["none", "sinusoidal", "rotary"]
+    assert [group.colour for group in groups] == [0, 1, 3]  # the places of these positions, whichever are chosen
+    assert [[runs[place].seed for place in group.runs] for group in groups] == [[1, 2, 3]] * 3
+    assert sorted(place for group in groups for place in group.runs) == list(range(9))
+    shuffled = grouped(runs[::-1])
+    assert [[runs[::-1][place].seed for place in group.runs] for group in shuffled] == [[1, 2, 3]] * 3
+
+
+@pytest.mark.parametrize(
+    ("kinds", "names"),
+    [
+        ([BASE], ["sinusoidal"]),
+        ([BASE, replace(BASE, position="none")], ["sinusoidal", "none"]),
+        ([BASE, replace(BASE, implementation="torch")], ["fused", "torch"]),
+        ([BASE, replace(BASE, amplitude=0.1)], ["sinusoidal", "× 0.1"]),
+        ([BASE, replace(BASE, n_layers=2)], ["1 layer", "2 layers"]),
+        ([BASE, replace(BASE, mask_padding=False)], ["mask on", "mask off"]),
+        ([BASE, replace(BASE, position="none", n_layers=2)], ["sinusoidal 1 layer", "none 2 layers"]),
+    ],
+)
+def test_a_name_says_what_differs(kinds: list[Recipe], names: list[str]) -> None:
+    assert named(kinds) == names
+
+
+@pytest.mark.parametrize("choice", POST)
+def test_the_rows_of_the_post_have_names_of_their_own(choice: str) -> None:
+    rows = [replace(BASE, implementation=name, position=p, amplitude=a) for name, p, a in POST[choice]]
+    assert len(set(named(rows))) == len(rows)
+    assert len({group.colour for group in grouped(rows)}) == len(rows)

@@ -1,0 +1,122 @@
+"""The table of results: means and spreads as computed, intervals, what the mirrors say; no NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from mha_core.events import End, Evaluation, Event, History, Start
+from mha_core.recipe import Recipe
+from pages.kit import knows
+from pages.kit.learning import Candidate
+
+
+def run(
+    accuracy: float,
+    pair: float | None = None,
+    seed: int = 1,
+    *,
+    classes: tuple[str, ...] = ("a", "b"),
+    seconds: float = 2.0,
+    end: bool = True,
+    heads: list[list[float]] | None = None,
+) -> History:
+    """A run that began at 0.1 and came to this."""
+    recipe = Recipe(seed=seed)
+    notes = ["A row was left out."]
+    own = heads or []
+    events: list[Event] = [Start(recipe, "Title", list(classes), 30, 200, "abc", notes, 9, 33_546, 5, [], {}, "cpu")]
+    for step, value in ((0, 0.1), (400, accuracy)):
+        events.append(Evaluation(step, seconds * bool(step), 1.0, 0.5, 1.0, value, pair, own, own))
+    return History.of([*events, End("steps", 400, seconds)] if end else events)
+
+
+def candidate(name: str, *histories: History) -> Candidate:
+    return Candidate(name, 0, histories)
+
+
+def column(block: dict[str, Any], head: str) -> list[str]:
+    at = block["head"].index(head)
+    return [row[at] for row in block["rows"]]
+
+
+def test_means_and_spreads() -> None:
+    none = candidate("none", run(0.5, 0.0, 1), run(0.5, 0.0, 2), run(0.5, 0.0, 3))
+    rope = candidate("rotary", run(1.0, 1.0, 1, seconds=1.0), run(0.98, 0.96, 2), run(0.99, 0.98, 3, seconds=3.0))
+    block = knows.table([none, rope])
+    assert column(block, "") == ["none", "rotary"]
+    assert column(block, "accuracy") == ["0.500 ± 0.000", "0.990 ± 0.010"]
+    assert column(block, "both of a pair") == ["0.000", "0.980"]
+    assert column(block, "parameters") == ["33,546"] * 2
+    assert column(block, "seconds to 0.99") == ["never", "2.00 (2 of 3)"]
+    assert column(block, "95 % interval")[0] == "0.431–0.569"
+    assert "3 seeds" in knows.note([none, rope])
+
+
+def test_a_single_seed_has_no_spread_and_a_run_under_way_is_not_judged() -> None:
+    block = knows.table([candidate("none", run(0.5, end=False)), candidate("empty", History(Recipe()))])
+    assert column(block, "") == ["none"]
+    assert column(block, "accuracy") == ["0.500"]
+    assert column(block, "seconds to 0.99") == ["not yet"]
+    assert "both of a pair" not in block["head"]
+    assert knows.table([candidate("empty", History(Recipe()))])["rows"] == []
+
+
+def test_language_models_have_no_interval_and_another_level() -> None:
+    heads = [[0.1, 0.2, 0.7, 0.3]]
+    model = candidate("2 layers", run(0.93, classes=(), heads=heads))
+    block = knows.table([model])
+    assert block["head"] == ["", "accuracy", "parameters", "seconds to 0.90"]
+    assert column(block, "seconds to 0.90") == ["2.00"]
+    induction, previous = knows.heads([model])
+    assert induction["cells"] == previous["cells"] == [["0.10", "0.20", "0.70", "0.30"]]
+    assert knows.heads([candidate("a", run(0.5))]) == []
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("rows", [1, 30, 307])
+def test_the_interval_holds_the_share_and_stays_between_0_and_1(share: float, rows: int) -> None:
+    low, high = knows.interval(share, rows)
+    assert 0 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1
+    wider = knows.interval(share, max(1, rows // 3))
+    assert wider[1] - wider[0] >= high - low - 1e-12
+    # both ends are where the share lies 1.96 standard errors away: Wilson's definition
+    for end in (low, high):
+        if 0 < end < 1:
+            assert abs(share - end) == pytest.approx(1.96 * math.sqrt(end * (1 - end) / rows), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said", "unsaid"),
+    [
+        ({"none": 0.0, "rotary": 1.0}, ["never both of a pair right: none.", "in every pair: rotary."], []),
+        ({"none": 0.25}, ["both right: none in 25.0 %."], ["never"]),
+        ({"none": None}, [], ["mirror"]),
+    ],
+)
+def test_what_the_mirrors_say(pairs: dict[str, float | None], said: list[str], unsaid: list[str]) -> None:
+    words = knows.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
+    assert all(each in words for each in said)
+    assert not any(each in words for each in unsaid)
+
+
+def test_the_data_are_told() -> None:
+    told = knows.about_data(run(0.5))
+    assert told == "Title: 30 training rows, 200 test rows, fingerprint abc. A row was left out."
+    assert knows.about_data(History(Recipe())) == ""
+
+
+@pytest.mark.parametrize(("steps", "what"), [(17, "an epoch of 17 steps"), (0, "a step:")])
+def test_the_time_of_an_epoch(steps: int, what: str) -> None:
+    names = {name: {"median": at, "low": 0.5, "high": 1.5, "calls": 9} for name, at in (("fused", 0.8), ("torch", 1.0))}
+    timing = {"names": names, "seconds": {"fused": 0.1, "torch": 0.125}, "steps_per_epoch": steps}
+    (block,) = knows.epochs(timing)
+    assert block["rows"] == [
+        ["fused", "0.80", "0.50 to 1.50", "0.100", "9"],
+        ["torch", "1.00", "0.50 to 1.50", "0.125", "9"],
+    ]
+    assert what in block["caption"]
+    assert knows.epochs(None) == []
