@@ -13,11 +13,11 @@ __all__ = ["OfClass", "confusion", "interval", "mean_and_sd", "per_class"]
 @dataclass(frozen=True)
 class OfClass:
     """One class: the share of its predictions that are right, the share of its rows that were found, their harmonic
-    mean, and how many rows it has. A share of nothing is 0."""
+    mean, and how many rows it has. A share of nothing is None."""
 
-    precision: float
-    recall: float
-    f1: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
     support: int
 
 
@@ -34,9 +34,8 @@ def per_class(counts: Sequence[Sequence[int]]) -> list[OfClass]:
     found = []
     for number, row in enumerate(counts):
         right, support, guessed = row[number], sum(row), sum(other[number] for other in counts)
-        precision, recall = right / max(1, guessed), right / max(1, support)
-        f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-        found.append(OfClass(precision, recall, f1, support))
+        shares = (_share(right, guessed), _share(right, support), _share(2 * right, guessed + support))
+        found.append(OfClass(*shares, support))
     return found
 
 
@@ -53,3 +52,7 @@ def interval(share: float, rows: int) -> tuple[float, float]:
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation; the latter is 0 for a single value."""
     return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

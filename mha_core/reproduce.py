@@ -54,7 +54,7 @@ ROWS = (
 
 def recipe(line: Line, task: Labelled, *, seed: int, epochs: int, threads: int, device: str = "cpu") -> Recipe:
     """The recipe of a line: the post's sizes and steps, for so many epochs of this task."""
-    base = defaults("csv")
+    base = replace(defaults("news"), task="csv")
     return replace(
         base,
         implementation=line.implementation,
@@ -118,7 +118,8 @@ def classes(line: Line, histories: Sequence[History], task: Labelled) -> str:
     report = per_class(confusion(labels, predicted, len(task.classes)))
     lines = [f"| {line.name} | precision | recall | F1 | rows |", "|---|---|---|---|---|"]
     for name, each in zip(task.classes, report, strict=True):
-        lines.append(f"| {name} | {each.precision:.2f} | {each.recall:.2f} | {each.f1:.2f} | {each.support} |")
+        shares = ("—" if share is None else f"{share:.2f}" for share in (each.precision, each.recall, each.f1))
+        lines.append(f"| {name} | {' | '.join(shares)} | {each.support} |")
     return "\n".join(lines)
 
 

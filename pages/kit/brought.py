@@ -24,6 +24,8 @@ __all__ = ["Brought", "built", "data_of"]
 Brought = tuple[Labelled | Language | None, Data | None, list[str]]
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
 _HUB = "Fetch BBC news from the Hugging Face hub (asks a server outside this machine)"
+_NOT_FOR_OTHERS = "Switched off on a server that serves others"
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 @lru_cache(maxsize=8)
@@ -74,9 +76,11 @@ def _ask_for_table(name: str, kept: dict[str, bytes], keep_duplicates: bool | No
         text = left.text_input("Column of the texts", DEFAULTS["tc"], key="tc", bind=BOUND)
         column = middle.text_input("Column of the labels", DEFAULTS["lc"], key="lc", bind=BOUND)
         keep = right.toggle("Keep duplicate rows", DEFAULTS["dups"], key="dups", bind=BOUND)
-        if name == "news" and st.button(_HUB, key="hub"):
-            kept["hub"] = b"asked for"
-            kept.pop("news", None)
+        if name == "news":
+            alone = st.get_option("server.address") in _THIS_MACHINE
+            if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
+                kept["hub"] = b"asked for"
+                kept.pop("news", None)
     if name in kept:
         return Data(name, kept[name], text, column, keep if keep_duplicates is None else keep_duplicates)
     return Data("hub") if name == "news" and "hub" in kept else None

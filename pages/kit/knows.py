@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from mha_core.events import History
+from mha_core.report import interval, mean_and_sd
 
 from . import sheet
 from .learning import Candidate
 from .sheet import Block
 
-__all__ = ["REACHED", "about_data", "epochs", "heads", "interval", "mirrors", "note", "scores_of", "table"]
+__all__ = ["REACHED", "about_data", "epochs", "heads", "mirrors", "note", "scores_of", "table"]
 
 REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
-_Z = 1.96  # 95 %
 
 
 def table(candidates: Sequence[Candidate]) -> Block:
@@ -136,16 +135,6 @@ def scores_of(candidate: Candidate) -> list[float]:
     return [history.evaluations[-1].test_accuracy for history in _looked(candidate)]
 
 
-def interval(share: float, rows: int) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share of so many rows."""
-    if rows < 1:
-        return 0.0, 1.0
-    square = _Z**2 / rows
-    middle = (share + square / 2) / (1 + square)
-    half = _Z / (1 + square) * math.sqrt(share * (1 - share) / rows + square / (4 * rows))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def _looked(candidate: Candidate) -> list[History]:
     return [history for history in candidate.histories if history.evaluations]
 
@@ -156,8 +145,8 @@ def _labelled(history: History) -> bool:
 
 def _spread(values: Sequence[float]) -> str:
     """Mean and standard deviation, as computed."""
-    mean = f"{fmean(values):.3f}"
-    return f"{mean} ± {stdev(values):.3f}" if len(values) > 1 else mean
+    mean, spread = mean_and_sd(values)
+    return f"{mean:.3f} ± {spread:.3f}" if len(values) > 1 else f"{mean:.3f}"
 
 
 def _reached(candidate: Candidate, level: float) -> str:

@@ -113,7 +113,8 @@ def controls_of(name: str) -> Wish:
             "Amplitude of sinusoidal, spread of learned", *AMPLITUDES, 1.0, 0.05, key="ampl", bind=BOUND
         )
         base = replace(
-            defaults(name),
+            defaults(name if own else "news"),
+            task=name,
             amplitude=float(DEFAULTS["ampl"] if amplitude is None else amplitude),
             device=devices.available()[0] if device == "auto" else device,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mha_core import report as judged
 from mha_core.events import History
 from mha_core.tasks import Labelled
 
@@ -27,28 +28,21 @@ def usable(history: History, task: Labelled) -> bool:
 
 def counts(task: Labelled, predicted: Sequence[int]) -> list[list[int]]:
     """How many test rows of each class (rows) were taken for each class (columns)."""
-    found = [[0] * len(task.classes) for _ in task.classes]
-    for row, answer in zip(task.test, predicted, strict=True):
-        found[row.label][answer] += 1
-    return found
+    return judged.confusion([row.label for row in task.test], predicted, len(task.classes))
 
 
 def report(task: Labelled, predicted: Sequence[int]) -> Block:
     """Precision, recall, F1 and number of test rows of each class, and their means."""
-    cells = counts(task, predicted)
-    rows, every = [], []
-    for number, name in enumerate(task.classes):
-        right, support = cells[number][number], sum(cells[number])
-        told = sum(line[number] for line in cells)
-        precision, recall = _share(right, told), _share(right, support)
-        f1 = _share(2 * right, told + support)
-        every.append((precision, recall, f1, support))
-        rows.append([name, *_written(precision, recall, f1), f"{support:,}"])
-    total = sum(support for *_, support in every)
-    plain = [sum(one[at] or 0.0 for one in every) / len(every) for at in range(3)]
-    by_rows = [sum((one[at] or 0.0) * one[3] for one in every) / total if total else None for at in range(3)]
-    rows.append(["mean of the classes", *_written(*plain), f"{total:,}"])
-    rows.append(["mean by rows", *_written(*by_rows), f"{total:,}"])
+    every = judged.per_class(counts(task, predicted))
+    shares = [(each.precision, each.recall, each.f1) for each in every]
+    supports = [each.support for each in every]
+    rows = [
+        [name, *_written(*three), f"{support:,}"]
+        for name, three, support in zip(task.classes, shares, supports, strict=True)
+    ]
+    for name, heights in (("mean of the classes", [1] * len(every)), ("mean by rows", supports)):
+        means = [_mean([three[at] or 0.0 for three in shares], heights) for at in range(3)]
+        rows.append([name, *_written(*means), f"{sum(supports):,}"])
     return sheet.table(
         ["class", "precision", "recall", "F1", "test rows"],
         rows,
@@ -88,8 +82,10 @@ def listed(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int]) ->
     return sheet.table(["", "text"], rows, caption, prose=True)
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _mean(values: Sequence[float], heights: Sequence[int]) -> float | None:
+    """The mean of values that count so many times; None where nothing counts."""
+    total = sum(heights)
+    return sum(value * height for value, height in zip(values, heights, strict=True)) / total if total else None
 
 
 def _written(*values: float | None) -> list[str]:

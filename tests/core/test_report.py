@@ -27,10 +27,12 @@ def test_the_report_of_a_class(rows: list[tuple[int, int]]) -> None:
         guessed = [label for label, guess in rows if guess == number]
         right = found.count(number)
         assert each.support == len(found)
-        assert each.recall == pytest.approx(right / len(found) if found else 0)
-        assert each.precision == pytest.approx(right / len(guessed) if guessed else 0)
-        # F1 is what twice the right ones are of everything that was asked or said
-        assert each.f1 == pytest.approx(2 * right / max(1, len(found) + len(guessed)))
+        assert each.recall == (right / len(found) if found else None)
+        assert each.precision == (right / len(guessed) if guessed else None)
+        if each.precision and each.recall:
+            assert each.f1 == pytest.approx(2 / (1 / each.precision + 1 / each.recall))
+        else:
+            assert each.f1 == (0 if found or guessed else None)
 
 
 def test_rows_that_do_not_belong_together() -> None:

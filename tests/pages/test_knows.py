@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -73,20 +72,6 @@ def test_language_models_have_no_interval_and_another_level() -> None:
     induction, previous = knows.heads([model])
     assert induction["cells"] == previous["cells"] == [["0.10", "0.20", "0.70", "0.30"]]
     assert knows.heads([candidate("a", run(0.5))]) == []
-
-
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
-@pytest.mark.parametrize("rows", [1, 30, 307])
-def test_the_interval_holds_the_share_and_stays_between_0_and_1(share: float, rows: int) -> None:
-    low, high = knows.interval(share, rows)
-    assert 0 <= low <= share + 1e-12
-    assert share - 1e-12 <= high <= 1
-    wider = knows.interval(share, max(1, rows // 3))
-    assert wider[1] - wider[0] >= high - low - 1e-12
-    # both ends are where the share lies 1.96 standard errors away: Wilson's definition
-    for end in (low, high):
-        if 0 < end < 1:
-            assert abs(share - end) == pytest.approx(1.96 * math.sqrt(end * (1 - end) / rows), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 
 from mha_core import saved, tasks
 from mha_core.recipe import defaults
@@ -312,6 +313,7 @@ def test_the_long_posts_experiment(shipped: Path, planned: list[Plan], choice: s
     ]
     assert {recipe.mask_padding for recipe in plan.recipes} == {not as_posted}
     assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
+    assert {recipe.max_len for recipe in plan.recipes} == {512}
 
 
 def test_the_hub_is_asked_only_when_a_button_says_so(
@@ -334,6 +336,13 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
     assert plan.recipes[0].evaluations == 10
     page.app.run()
     assert asked == [True]
+
+
+def test_a_server_for_others_does_not_ask_the_hub(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    option = st.get_option
+    monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
+    page = Train(task="BBC news", seeds="1", pe=["none"])
+    assert page.app.button(key="hub").disabled
 
 
 def test_a_text_of_the_visitors(shipped: Path) -> None:
