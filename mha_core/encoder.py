@@ -49,15 +49,24 @@ class EncoderLayer(nn.Module):
         position: Position | None = None,
         heads: Tensor | None = None,
         temperature: float = 1.0,
+        need_weights: bool = True,
         trace: Tracer = no_trace,
         attention: AttentionLayer | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
 
         Arguments as in `AttentionLayer.forward`; `attention` takes the place of the layer's own.
         """
         attention = self.attention if attention is None else attention
-        mixed, weights = attention(x, allow=allow, position=position, heads=heads, temperature=temperature, trace=trace)
+        mixed, weights = attention(
+            x,
+            allow=allow,
+            position=position,
+            heads=heads,
+            temperature=temperature,
+            need_weights=need_weights,
+            trace=trace,
+        )
         x = self.attention_norm(mixed + x)
         x = self.output_norm(self.contract(F.gelu(self.expand(x))) + x)
         return x, weights

@@ -40,6 +40,8 @@ def show() -> None:
             mine = job if job is not None and job.plan.recipes[0].task == name else None
             classroom.follow(plan, problem, mine, lambda: runs(name), task)
             takeaway.files()
+            if task is not None and data is not None and runs(name).on_other_data(task):
+                said.append("The runs below were trained on other data than what is chosen now.")
             with top:
                 canvas.sheet(
                     "told",

@@ -152,7 +152,7 @@ def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_
         if len(label) > LIMITS["label"]:
             raise HeadlightError(
                 f"a label has {len(label):,} characters, at most {LIMITS['label']} are allowed; "
-                "is this the right column?"
+                "perhaps the labels are in another column"
             )
         count["cut"] += len(text) > LIMITS["characters"]
         text = text[: LIMITS["characters"]]
@@ -180,8 +180,8 @@ def _classes(labels: list[str]) -> tuple[str, ...]:
         raise HeadlightError(f"every row has the label {labels[0]!r:.60}; there must be at least two classes")
     if len(rows) > LIMITS["classes"]:
         raise HeadlightError(
-            f"the table has {len(rows):,} different labels; at most {LIMITS['classes']} are allowed: "
-            "is this the right column?"
+            f"the table has {len(rows):,} different labels; at most {LIMITS['classes']} are allowed; "
+            "perhaps the labels are in another column"
         )
     for label, count in rows.items():
         if count < 2:

@@ -11,7 +11,7 @@ from mha_core import Model, asking
 from mha_core.tasks import Labelled
 
 from . import sheet
-from .sheet import Block, Mark
+from .sheet import Block, Mark, share
 
 __all__ = ["answers", "beside", "both_orders", "chances", "continuations", "head_names", "maps"]
 
@@ -29,7 +29,7 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
         for at, (text, own) in enumerate(zip(texts, chances, strict=True)):
             best = max(range(len(own)), key=own.__getitem__)
             wrong = task is not None and text in known and task.classes[known[text]] != classes[best]
-            rows[at].append(f"{classes[best]} {own[best]:.2f}{' ✗' if wrong else ''}")
+            rows[at].append(f"{classes[best]} {share(own[best], 2)}{' ✗' if wrong else ''}")
             if wrong:
                 marks[at, column] = "bad"
     caption = "The likeliest answer and its probability; ✗ = the data say otherwise." if known else ""
@@ -49,7 +49,7 @@ def chances(models: Models, texts: Sequence[str]) -> list[Block]:
                 rows=list(classes),
                 cols=list(models),
                 axes="",
-                decimals=3,
+                write=lambda value: share(value, 3),
                 colour="weights",
                 compact=True,
             )
@@ -64,9 +64,11 @@ def both_orders(models: Models, text: str, mirror: str) -> list[str]:
     for name, model in models.items():
         one, other = (asking.logits(model, [each])[0] for each in (text, mirror))
         difference = float((one - other).abs().max())
-        said = f"{name}: the logits differ by at most {difference:.2g}"
-        if same_words and difference <= _SAME:
-            said += ": it cannot tell the two orders apart"
+        said = f"“{name}”: the logits " + (f"differ by at most {difference:.2g}" if difference else "are identical")
+        if model.tokenize(text)[1] == model.tokenize(mirror)[1]:
+            said += "; both are the same tokens to it"
+        elif same_words and difference <= _SAME:
+            said += "; it cannot tell the two orders apart"
         found.append(f"{said}.")
     return found
 
@@ -80,7 +82,7 @@ def beside(models: Models, text: str, long: str) -> Block:
         for texts, mask in (([text], None), ([text, long], True), ([text, long], False)):
             own = asking.probabilities(model, texts, mask_padding=mask)[0].tolist()
             best = max(range(len(own)), key=own.__getitem__)
-            row.append(f"{classes[best]} {own[best]:.3f}")
+            row.append(f"{classes[best]} {share(own[best], 3)}")
         rows.append(row)
     caption = "In a batch the short text is filled up with padding; without the mask its tokens attend to that padding."
     return sheet.table(["", "alone", "beside, padding masked", "beside, without the mask"], rows, caption)
@@ -118,10 +120,22 @@ def maps(models: Models, text: str, head: str) -> list[Block]:
         weights = run.weights[layer].mean(dim=0) if mean else run.weights[layer, number]
         found.append(
             sheet.matrix(
-                name, weights.tolist(), rows=run.tokens, cols=run.tokens, decimals=2, colour="weights", compact=True
+                name,
+                weights.tolist(),
+                rows=run.tokens,
+                cols=run.tokens,
+                write=_in_a_cell,
+                colour="weights",
+                compact=True,
             )
         )
     return found
+
+
+def _in_a_cell(weight: float) -> str:
+    """As the film writes it: ".12", nothing for what would be ".00", and "≈1" for what would be 1."""
+    fixed = f"{weight:.2f}"
+    return "" if fixed == "0.00" else fixed[1:] if fixed != "1.00" else "1" if weight == 1 else "≈1"
 
 
 def _alone(model: Model, text: str) -> list[float]:

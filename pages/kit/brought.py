@@ -16,12 +16,14 @@ from mha_core.errors import HeadlightError
 from mha_core.tasks import Labelled, Language
 from mha_core.tasks.table import LIMITS
 
+from . import canvas, sheet
 from .lab import MOST_BYTES, Data
 from .links import BOUND, DEFAULTS
 
 __all__ = ["Brought", "built", "data_of"]
 
 Brought = tuple[Labelled | Language | None, Data | None, list[str]]
+_MOST_NAMED = 8  # classes
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
 _HUB = "Fetch BBC news from the Hugging Face hub (asks a server outside this machine)"
 _NOT_FOR_OTHERS = "Switched off on a server that serves others"
@@ -51,7 +53,19 @@ def data_of(name: str, keep_duplicates: bool | None) -> Brought:
     if made is None:
         return None, None, []
     task, problem = _read(made)
+    canvas.sheet("brought_told", [sheet.text(_told(task), muted=True)] if task else [])
     return task, made, [problem] if problem else []
+
+
+def _told(task: Labelled | Language) -> str:
+    """What was made of the data, before anything is trained on it."""
+    said = f"{task.title}. "
+    if isinstance(task, Labelled):
+        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MOST_NAMED])
+        more = ", …" if len(task.classes) > _MOST_NAMED else ""
+        said += f"{len(task.train):,} rows for training, {len(task.test):,} for testing, {len(task.classes)} classes: "
+        said += f"{names}{more}. "
+    return said + " ".join(task.notes)
 
 
 def _ask_for_text(kept: dict[str, bytes]) -> None:

@@ -58,10 +58,13 @@ def combined(
     layers: Sequence[int],
     masks: Sequence[bool],
 ) -> tuple[list[Recipe], list[str]]:
-    """One recipe for every combination, and a sentence for each pair that an implementation cannot compute."""
-    made, left_out = [], {}
+    """One recipe for every combination, and a sentence for each that cannot be computed."""
+    made, left_out = [], dict[tuple[str, str], str]()
     for position, name, count, mask in product(encodings, implementations, layers, masks):
-        if _acts(position) - {"add"} <= IMPLEMENTATIONS[name].can:
+        why = _unfit(position, base.d_model, base.n_heads)
+        if why:
+            left_out[position, ""] = f"{position} positions are left out: {why}."
+        elif _acts(position) - {"add"} <= IMPLEMENTATIONS[name].can:
             made.append(replace(base, position=position, implementation=name, n_layers=count, mask_padding=mask))
         else:
             left_out[position, name] = f"{name} cannot compute {position} positions: this pair is left out."
@@ -110,6 +113,18 @@ def named(kinds: Sequence[Recipe]) -> list[str]:
         return " ".join(parts) or kind.position
 
     return [words(kind) for kind in kinds]
+
+
+@lru_cache(maxsize=256)
+def _unfit(position: str, d_model: int, n_heads: int) -> str:
+    """Why these sizes have no such positions; sizes that nothing can be trained with are not judged here."""
+    if d_model % n_heads:
+        return ""
+    try:
+        positions.build(position, d_model=d_model, n_heads=n_heads, max_len=8, seed=0)
+    except HeadlightError as error:
+        return str(error)
+    return ""
 
 
 @lru_cache(maxsize=16)

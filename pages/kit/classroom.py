@@ -130,7 +130,7 @@ def _nothing(job: Job | None, task: Task) -> str:
     if job is not None and not job.over:
         return "The first look at the test rows is still to come."
     if task is None:
-        return "There is no data yet: bring it above, then press Train."
+        return "There is no data that can be trained on yet: bring it above, then press Train."
     return "Nothing has been trained on this yet: press Train."
 
 
@@ -162,7 +162,7 @@ def _known(shown: Shown) -> None:
         sheet.text(knows.note(begun), muted=True),
         sheet.text(knows.about_data(first), muted=True),
     ]
-    note = f"{first.start.rows_test:,} test rows" if first.start else ""
+    note = knows.test_rows(first.start) if first.start else ""
     canvas.sheet("knows", [sheet.panel("What each one knows", blocks, note)])
 
 

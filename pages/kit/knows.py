@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from mha_core.events import History
+from mha_core.events import History, Start
 from mha_core.report import interval, mean_and_sd
 
 from . import sheet
 from .learning import Candidate
 from .sheet import Block
 
-__all__ = ["REACHED", "about_data", "epochs", "heads", "mirrors", "note", "scores_of", "table"]
+__all__ = ["REACHED", "about_data", "epochs", "heads", "mirrors", "note", "scores_of", "table", "test_rows"]
 
 REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
 
@@ -83,16 +83,17 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     said = ["Every sentence has a mirror with the same words and another answer."]
     never = [name for name, found in known.items() if max(found) == 0]
     always = [name for name, found in known.items() if min(found) == 1]
+    blind = any(each.name in never and each.histories[0].recipe.position == "none" for each in candidates)
     if never:
         said.append(
-            f"Never both of a pair right: {', '.join(never)}. Who cannot see order gives both the same answer, "
-            "so at most one is right."
+            f"Never both of a pair right: {_quoted(never)}."
+            + " Without positions both get the same answer, so at most one is right." * blind
         )
     if always:
-        said.append(f"Both right in every pair: {', '.join(always)}.")
+        said.append(f"Both right in every pair: {_quoted(always)}.")
     between = {name: fmean(found) for name, found in known.items() if name not in (*never, *always)}
     if between:
-        said.append(f"Both right: {', '.join(f'{name} in {100 * share:.1f} %' for name, share in between.items())}.")
+        said.append(f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in between.items())}.")
     return " ".join(said)
 
 
@@ -101,10 +102,13 @@ def about_data(history: History) -> str:
     start = history.start
     if start is None:
         return ""
-    rows = f"{start.rows_train:,} training rows" if start.rows_train else "every batch made anew"
-    return " ".join(
-        [f"{start.title}: {rows}, {start.rows_test:,} test rows, fingerprint {start.fingerprint}.", *start.notes]
-    )
+    rows = _rows(start.rows_train, "training") if start.rows_train else "every batch made anew"
+    return " ".join([f"{start.title}: {rows}, {test_rows(start)}, fingerprint {start.fingerprint}.", *start.notes])
+
+
+def test_rows(start: Start) -> str:
+    """How many rows a run was tested on."""
+    return _rows(start.rows_test, "test")
 
 
 def heads(candidates: Sequence[Candidate]) -> list[Block]:
@@ -133,6 +137,15 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
 def scores_of(candidate: Candidate) -> list[float]:
     """The last accuracy on the test rows, one a seed that has been looked at."""
     return [history.evaluations[-1].test_accuracy for history in _looked(candidate)]
+
+
+def _rows(count: int, kind: str) -> str:
+    return f"{count:,} {kind} row{'' if count == 1 else 's'}"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Names in a sentence, where "none" would be taken for a word of it."""
+    return ", ".join(f"“{name}”" for name in names)
 
 
 def _looked(candidate: Candidate) -> list[History]:

@@ -12,6 +12,7 @@ from mha_core.events import Evaluation, History
 
 from . import figures
 from .figures import Curve, Figure
+from .sheet import share
 
 __all__ = ["LAYOUTS", "Candidate", "Chart", "charts", "progress", "told"]
 
@@ -113,8 +114,9 @@ class _Kind:
 
 
 def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
+    starts = [history.start for own in candidates for history in own.begun]
     language = any(own.begun[0].evaluations[0].induction for own in candidates)
-    title = f"accuracy on unseen {'text' if language else 'sentences'}"
+    title = f"accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
     kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "loss", False, _loss)]
     if language:
         kinds.append(_Kind("induction", "induction score", True, lambda own: _heads(own, "induction")))
@@ -234,15 +236,15 @@ def _standing(own: Candidate) -> str:
     values = [seen.test_accuracy for seen in last]
     many = len(values) > 1
     spread = (
-        f"lowest {_digits(min(values))}, highest {_digits(max(values))}, {len(values)} seeds"
+        f"lowest {share(min(values), 3)}, highest {share(max(values), 3)}, {len(values)} seeds"
         if many
         else f"seed {own.begun[0].recipe.seed}"
     )
-    words = f"{_digits(fmean(values))} after {_steps(own.begun, last)} ({spread})"
+    words = f"{share(fmean(values), 3)} after {_steps(own.begun, last)} ({spread})"
     for score, title in (("induction", "induction"), ("previous", "previous token")):
         layers: list[list[list[float]]] = [getattr(seen, score) for seen in last]
         if all(layers):
-            words += f", {title} {_digits(fmean(max(map(max, one)) for one in layers))}"
+            words += f", {title} {share(fmean(max(map(max, one)) for one in layers), 3)}"
             words += "" if many else f" ({_place(layers[0])})"
     missing = len(own.histories) - len(own.begun)
     return words + "".join(_ended(own)) + (f"; {missing} more not begun" if missing else "")
@@ -271,11 +273,3 @@ def _ended(own: Candidate) -> Iterator[str]:
         count = reasons.count(reason)
         if count:
             yield f"; {words}" if len(own.histories) == 1 else f"; {words} ({count} of {len(own.histories)} seeds)"
-
-
-def _digits(value: float) -> str:
-    """Three digits that say 0 or 1 only of what is 0 or 1."""
-    short = f"{value:.3f}"
-    if short == "1.000" and value < 1:
-        return ">0.999"
-    return "<0.001" if short == "0.000" and value > 0 else short

@@ -25,6 +25,7 @@ from mha_core.events import History
 from mha_core.stack import AttentionBlock, BlockSizes
 
 from .presets import PRESETS
+from .sheet import share
 from .view import DEFAULT_AT
 
 __all__ = [
@@ -149,7 +150,7 @@ def answer(model: Model, run: Run) -> list[str]:
     names, everyone = asking.classes(model), run.hidden.new_ones(1, len(run.tokens), dtype=torch.bool)
     found = model.encoder.answer(run.hidden[-1:], everyone).softmax(dim=-1)[0].tolist()
     best = sorted(range(len(names)), key=lambda number: -found[number])[:MOST_ANSWERS]
-    return [f"{names[number]} {_probability(found[number])}" for number in best]
+    return [f"{names[number]} {share(found[number], 2)}" for number in best]
 
 
 def unknown(model: Model, text: str) -> list[str]:
@@ -165,12 +166,6 @@ def unknown(model: Model, text: str) -> list[str]:
     named = ", ".join(f"“{word:.20}”" for word in words[:MOST_UNKNOWN]) + (", …" if len(words) > MOST_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
     return [f"{count} not in this model’s vocabulary: {named}. It sees [UNK] there."]
-
-
-def _probability(value: float) -> str:
-    """Two digits that say 0 or 1 of nothing else."""
-    short = f"{value:.2f}"
-    return short if value in (0, 1) or short not in ("0.00", "1.00") else ">0.99" if value > 0.5 else "<0.01"
 
 
 def _title(name: str) -> str:

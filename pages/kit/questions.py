@@ -172,10 +172,9 @@ def _answered(asked: Asked, first: str, second: str) -> list[Block]:
     for sentence in (first, second):
         controls.check_length(sentence)
     known = next(iter(asked.models.values()))
-    unknown = [said for sentence in (first, second) for said in unknown_words(known, sentence)]
     more = [question for question in asked.texts if question not in (first, second)]
     return [
-        sheet.notices(list(dict.fromkeys(unknown))),
+        sheet.notices(unknown_words(known, f"{first} {second}")),
         asks.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task),
         sheet.text(
             f"“{_short(first)}” and “{_short(second)}”: {' '.join(asks.both_orders(asked.models, first, second))}"
@@ -191,7 +190,7 @@ def _continued(asked: Asked, beginning: str) -> list[Block]:
         "Temperature, 0 = the likeliest", 0.0, 5.0, DEFAULTS["temp"], 0.1, key="temp", bind=BOUND
     )
     seed = right.number_input("Seed of the draws", 0, 9999, DEFAULTS["dice"], key="dice", bind=BOUND)
-    return asks.continuations(
+    said = asks.continuations(
         asked.models,
         beginning,
         int(tokens or DEFAULTS["more"]),
@@ -199,6 +198,7 @@ def _continued(asked: Asked, beginning: str) -> list[Block]:
         int(seed or 0),
         asked.joined_by,
     )
+    return [sheet.notices(unknown_words(next(iter(asked.models.values())), beginning)), *said]
 
 
 def _short(sentence: str) -> str:

@@ -104,6 +104,8 @@ def controls_of(name: str) -> Wish:
         encodings = _several("Positions", positions.NAMES, "pe")
         implementations = _several("Implementations", tuple(IMPLEMENTATIONS), "by")
         counts = _several("Attention layers", tuple(str(count) for count in range(1, MOST_LAYERS + 1)), "nl")
+        if not counts:
+            st.caption(f"None chosen: {defaults(name).n_layers}, which suits the task")
         with layout.seen(st.container(), "keep", classes):
             masks = _several("Padding mask", ("on", "off"), "keep")
     seeds = _whole("Seeds: runs of each, 1 to 10", "seeds", 1, MOST_SEEDS)

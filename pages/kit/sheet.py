@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "panel",
     "plain",
     "row",
+    "share",
     "table",
     "text",
     "title",
@@ -88,6 +89,7 @@ def matrix(
     formula: str = "",
     axes: str = "i j",
     decimals: int = 4,
+    write: Callable[[float], str] | None = None,
     edit: str | None = None,
     how: Edit = "number",
     invalid: Mapping[tuple[int, int], tuple[str, str]] | None = None,
@@ -106,6 +108,7 @@ def matrix(
         rows, cols: labels, one a row and column.
         axes: two letters of DESIGN's axes, for the coloured sizes; "" = the sizes are not told.
         decimals: of every number, none where the whole matrix is of integers.
+        write: how a number is written instead, in a matrix that is only read.
         edit: edits are sent as {"edit": this name, "row": 0, "col": 1, "text": "0.5"}; None = read only.
         how: "number" makes every cell a field, "switch" makes it a button that sends "0" or "1", "choice" one that
             sends its own text.
@@ -119,7 +122,8 @@ def matrix(
     bad = invalid or {}
     whole = all(value.is_integer() for line in values for value in map(float, line) if math.isfinite(value))
     digits = 0 if whole else decimals
-    shown = [[plain(value) if edit else number(value, digits) for value in line] for line in values]
+    to_text = plain if edit else write or (lambda value: number(value, digits))
+    shown = [[to_text(value) for value in line] for line in values]
     for (i, j), (typed, _) in bad.items():
         shown[i][j] = typed
     sizes = (len(values), len(cols))
@@ -229,6 +233,15 @@ def number(value: float, decimals: int = 4) -> str:
         digits, exponent = f"{value:.{3 if huge else 1}e}".replace("-", "−").split("e")
         return f"{digits}e{exponent[0].replace('+', '')}{exponent[1:].lstrip('0')}"
     return fixed.replace("-", "−") if float(fixed) else fixed.lstrip("-")
+
+
+def share(value: float, decimals: int) -> str:
+    """A share in fixed decimals that say 0 or 1 only of what is 0 or 1."""
+    fixed = f"{value:.{decimals}f}"
+    if value in (0, 1) or float(fixed) not in (0, 1):
+        return fixed
+    step = 10**-decimals
+    return f">{1 - step:.{decimals}f}" if value > 0.5 else f"<{step:.{decimals}f}"
 
 
 def plain(value: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from mha_core import positions, saved
 from mha_core.errors import HeadlightError
 from mha_core.events import History
+from mha_core.tasks import Labelled, Language
 
 from . import models
 from .candidates import grouped
@@ -54,6 +55,12 @@ class Shown:
         """The candidates whose model can be asked: name -> model."""
         pairs = zip(self.candidates, self.models, strict=True)
         return {each.name: model for each, model in pairs if model is not None}
+
+    def on_other_data(self, task: Labelled | Language) -> bool:
+        """Whether some of the runs were trained on other data than this task's."""
+        starts = [run.start for each in self.candidates for run in each.histories if run.start is not None]
+        found, wanted = {start.fingerprint for start in starts}, task.fingerprint
+        return not all(each.startswith(wanted) for each in found)
 
     def first(self, name: str) -> History:
         """The first run of a candidate."""

@@ -7,14 +7,14 @@ from typing import Any
 import streamlit as st
 
 from mha_core import saved
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.tasks import Labelled, Language
 
 from . import canvas, links, models, sheet, verdicts, visit
 from .lab import MOST_BYTES
 from .layout import PAGES
 from .links import BOUND
-from .recipes import title_of
+from .recipes import TASKS, title_of
 from .shown import Shown, csv_of
 
 __all__ = ["files", "judge"]
@@ -86,14 +86,17 @@ def files() -> None:
 def _open() -> None:
     found = st.session_state["run_file"]
     if found is None:
+        st.session_state["opened_told"] = ""
         return
     folder = visit.new_folder() / "run"
     try:
-        saved.unpack(found.getvalue(), folder)
+        task = saved.unpack(found.getvalue(), folder).recipe.task
+        if task not in TASKS.values():
+            raise WeightsFileError(f"there is no task {task!r:.40} here")
         run = visit.add_run(folder)
     except HeadlightError as error:
         st.session_state["opened_told"] = f"This run cannot be opened: {error}. What was trained before is still there."
         return
     st.session_state.setdefault("opened_runs", []).append(run.id)
-    st.session_state["task"] = title_of(run.history.recipe.task)
+    st.session_state["task"] = title_of(task)
     st.session_state["opened_told"] = f"Opened: {run.label}. It is one of the models on the other pages too."

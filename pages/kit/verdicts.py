@@ -75,7 +75,8 @@ def listed(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int]) ->
     """The test sentences of one cell of the confusion matrix."""
     true, answer = chosen
     texts = [row.text for row, taken in zip(task.test, predicted, strict=True) if row.label == true and taken == answer]
-    caption = f"{len(texts):,} test rows of {task.classes[true]}, taken for {task.classes[answer]}"
+    rows_of = "row of" if len(texts) == 1 else "rows of"
+    caption = f"{len(texts):,} test {rows_of} {task.classes[true]}, taken for {task.classes[answer]}"
     if len(texts) > _MOST_LISTED:
         caption += f"; the first {_MOST_LISTED}"
     rows = [[f"{at}", text] for at, text in enumerate(texts[:_MOST_LISTED])]

@@ -28,6 +28,12 @@ def test_shapes() -> None:
     assert [tuple(maps.shape) for maps in weights] == [(2, 3, 5, 5)] * 4
 
 
+def test_without_maps_the_last_hidden_state_is_the_same() -> None:
+    made = encoder()
+    allow = masks.allow(masks.causal, 5, 5)
+    torch.testing.assert_close(made.without_maps(IDS, allow), made(IDS, allow=allow)[0][-1])
+
+
 def test_the_first_hidden_state_is_the_normalised_embeddings() -> None:
     made = encoder()
     words = made.words.weight[IDS] + made.segment
