@@ -23,6 +23,7 @@ history.pushState = (state, title, url) => {
   if (left && performance.now() - left.at < AT_ONCE) history.replaceState(history.state, "", left.url);
   left = null;
   push(state, title, url);
+  document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0); // another page begins at its top
 };
 
 // Streamlit keeps the query of a page link to itself; opened in another tab the link must say it too.

@@ -13,7 +13,7 @@ from mha_core.tasks import Labelled
 from . import sheet
 from .sheet import Block, Mark, share
 
-__all__ = ["answers", "beside", "both_orders", "chances", "continuations", "head_names", "maps"]
+__all__ = ["answers", "beginning", "beside", "both_orders", "chances", "continuations", "head_names", "maps"]
 
 Models = Mapping[str, Model]
 _SAME = 1e-5  # logits of one sentence in two orders that differ by no more are called the same
@@ -86,6 +86,15 @@ def beside(models: Models, text: str, long: str) -> Block:
         rows.append(row)
     caption = "In a batch the short text is filled up with padding; without the mask its tokens attend to that padding."
     return sheet.table(["", "alone", "beside, padding masked", "beside, without the mask"], rows, caption)
+
+
+def beginning(models: Models, text: str) -> str:
+    """As much of a text as all of these models take."""
+    for model in models.values():
+        coded, most = model.tokenizer.encode(text), model.sizes.max_len
+        if len(coded.ids) > most:
+            text = text[: coded.offsets[most - 2][1]]  # the last place is for [SEP]
+    return text
 
 
 def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, joined_by: str) -> list[Block]:

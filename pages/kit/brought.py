@@ -16,7 +16,7 @@ from mha_core.errors import HeadlightError
 from mha_core.tasks import Labelled, Language
 from mha_core.tasks.table import LIMITS
 
-from . import canvas, sheet
+from . import canvas, layout, sheet
 from .lab import MOST_BYTES, Data
 from .links import BOUND, DEFAULTS
 
@@ -89,7 +89,8 @@ def _ask_for_table(name: str, kept: dict[str, bytes], keep_duplicates: bool | No
         left, middle, right = st.columns(3, vertical_alignment="bottom")
         text = left.text_input("Column of the texts", DEFAULTS["tc"], key="tc", bind=BOUND)
         column = middle.text_input("Column of the labels", DEFAULTS["lc"], key="lc", bind=BOUND)
-        keep = right.toggle("Keep duplicate rows", DEFAULTS["dups"], key="dups", bind=BOUND)
+        with layout.seen(right, "dups", keep_duplicates is None):  # the long post's experiment decides it itself
+            keep = st.toggle("Keep duplicate rows", DEFAULTS["dups"], key="dups", bind=BOUND)
         if name == "news":
             alone = st.get_option("server.address") in _THIS_MACHINE
             if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):

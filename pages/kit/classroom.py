@@ -130,7 +130,7 @@ def _nothing(job: Job | None, task: Task) -> str:
     if job is not None and not job.over:
         return "The first look at the test rows is still to come."
     if task is None:
-        return "There is no data that can be trained on yet: bring it above, then press Train."
+        return "There is no data yet that can be trained on: bring it above, then press Train."
     return "Nothing has been trained on this yet: press Train."
 
 

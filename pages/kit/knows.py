@@ -11,7 +11,7 @@ from mha_core.report import interval, mean_and_sd
 
 from . import sheet
 from .learning import Candidate
-from .sheet import Block
+from .sheet import Block, share
 
 __all__ = ["REACHED", "about_data", "epochs", "heads", "mirrors", "note", "scores_of", "table", "test_rows"]
 
@@ -21,7 +21,7 @@ REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classi
 def table(candidates: Sequence[Candidate]) -> Block:
     """A row for each candidate: of its last evaluations the mean and standard deviation over its seeds."""
     looked = [each for each in candidates if scores_of(each)]
-    pairs = any(each.histories[0].evaluations[-1].pair_accuracy is not None for each in looked)
+    pairs = any(_looked(each)[0].evaluations[-1].pair_accuracy is not None for each in looked)
     labelled = bool(looked) and all(_labelled(each.histories[0]) for each in looked)
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
     rows = []
@@ -115,9 +115,10 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
     """Of language models, what every head came to: its weight on the key with the answer, and on the token before."""
     found = []
     for each in candidates:
-        if not scores_of(each) or not each.histories[0].evaluations[-1].induction:
+        looked = _looked(each)
+        if not looked or not looked[0].evaluations[-1].induction:
             continue
-        last = each.histories[0].evaluations[-1]
+        last = looked[0].evaluations[-1]
         for name, scores in (("induction", last.induction), ("previous token", last.previous)):
             found.append(
                 sheet.matrix(
@@ -126,7 +127,7 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
                     rows=[f"layer {layer}" for layer in range(len(scores))],
                     cols=[f"head {head}" for head in range(len(scores[0]))],
                     axes="",
-                    decimals=2,
+                    write=lambda score: share(score, 2),
                     colour="weights",
                     compact=True,
                 )

@@ -99,11 +99,12 @@ def padding(asked: Asked) -> None:
     if not asked.models or asked.language:
         return
     longest = max((row.text for row in asked.task.train), key=len) if asked.task else ""
+    longest = asks.beginning(asked.models, longest)
     short = _typed(asked, 0)
     with st.container(border=True, key="padding_panel"):
         canvas.sheet("padding_title", [sheet.title("Alone, or beside a long text", "what a missing padding mask does")])
         typed = st.text_input(
-            "The long text; empty: the longest of the training rows",
+            "The long text; empty: the longest of the training rows, as far as it fits",
             DEFAULTS["longer"],
             key="longer",
             bind=bound_if_short("longer"),

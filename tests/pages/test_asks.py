@@ -49,10 +49,12 @@ def test_every_class_has_its_probability(models: dict[str, Model], task: Labelle
 
 def test_without_positions_the_order_makes_no_difference(models: dict[str, Model], task: Labelled) -> None:
     none, rotary = asks.both_orders(models, *task.questions[:2])
-    assert none.startswith("none: the logits differ by at most ")
-    assert none.endswith("it cannot tell the two orders apart.")
+    assert none.startswith("“none”: the logits ")
+    assert none.endswith("; it cannot tell the two orders apart.")
     assert "cannot tell" not in rotary
     assert "cannot tell" not in asks.both_orders(models, "the dog", "the the")[0]  # not the same words
+    for said in asks.both_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
+        assert said.endswith("the logits are identical; both are the same tokens to it.")
 
 
 def test_padding(models: dict[str, Model]) -> None:
@@ -64,6 +66,14 @@ def test_padding(models: dict[str, Model]) -> None:
     chances = asking.probabilities(model, ["the dog", "the dog was called by the cat " * 5], mask_padding=False)
     assert unmasked == pytest.approx(float(chances[0].max()), abs=5e-4)
     assert alone == pytest.approx(float(asking.probabilities(model, ["the dog"]).max()), abs=5e-4)
+
+
+def test_a_long_text_begins_as_far_as_the_models_take_it(models: dict[str, Model]) -> None:
+    longest = models["none"].sizes.max_len
+    text = asks.beginning(models, "the dog was called by the cat " * 100)
+    assert len(models["none"].tokenize(text)[1]) == longest
+    assert asks.beginning(models, "the dog") == "the dog"
+    assert asks.beside(models, "the dog", text)["rows"]
 
 
 def test_continuations(shipped: Path) -> None:
@@ -86,11 +96,12 @@ def test_maps(models: dict[str, Model], shipped: Path) -> None:
     one, other, _ = asks.maps(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].run("the dog chased the cat")
     assert one["rows"] == one["cols"] == run.tokens
-    assert one["cells"][1][2] == f"{float(run.weights[0, 2, 1, 2]):.2f}"
+    assert one["cells"][1][2] == f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0")
     assert other["name"] == "rotary"
     mean = asks.maps(models, "the dog", "mean of layer 0")[0]
     weight = float(models["none"].run("the dog").weights[0, :, 0, 1].mean())
-    assert mean["cells"][0][1] == f"{weight:.2f}"
+    assert mean["cells"][0][1] == f"{weight:.2f}".lstrip("0")
     (missing, _, map_of_words) = asks.maps(both, "the dog", "layer 1 head 0")
     assert missing["text"] == "none has no layer 1 head 0."
     assert map_of_words["kind"] == "matrix"
+    assert map_of_words["cells"][0] == ["1", ""]  # the first query sees itself alone

@@ -36,6 +36,15 @@ def test_what_an_implementation_cannot_compute_is_told_once(position: str, name:
         assert left_out == [f"{name} cannot compute {position} positions: this pair is left out."]
 
 
+def test_positions_that_the_sizes_do_not_have_are_left_out() -> None:
+    odd = replace(BASE, d_model=12, n_heads=4)
+    made, left_out = combined(odd, ["none", "rotary"], ["naive", "fused"], [1], [True])
+    assert {recipe.position for recipe in made} == {"none"}
+    assert len(left_out) == 1
+    assert left_out[0].startswith("rotary positions are left out: d_head=3")
+    assert len(combined(replace(BASE, d_model=50, n_heads=6), ["rotary"], ["fused"], [1], [True])[0]) == 1
+
+
 def test_runs_are_grouped_into_their_candidates() -> None:
     made, _ = combined(BASE, ["none", "sinusoidal", "rotary"], ["fused"], [1], [True])
     runs = with_seeds(made, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,8 +78,12 @@ def test_language_models_have_no_interval_and_another_level() -> None:
 @pytest.mark.parametrize(
     ("pairs", "said", "unsaid"),
     [
-        ({"none": 0.0, "rotary": 1.0}, ["never both of a pair right: none.", "in every pair: rotary."], []),
-        ({"none": 0.25}, ["both right: none in 25.0 %."], ["never"]),
+        (
+            {"none": 0.0, "rotary": 1.0},
+            ["never both of a pair right: “none”.", "in every pair: “rotary”."],
+            ["without positions"],
+        ),
+        ({"none": 0.25}, ["both right: “none” in 25.0 %."], ["never"]),
         ({"none": None}, [], ["mirror"]),
     ],
 )
@@ -86,6 +91,20 @@ def test_what_the_mirrors_say(pairs: dict[str, float | None], said: list[str], u
     words = knows.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
     assert all(each in words for each in said)
     assert not any(each in words for each in unsaid)
+
+
+def test_why_is_told_of_a_model_without_positions() -> None:
+    blind = run(0.5, 0.0)
+    blind.recipe = replace(blind.recipe, position="none")
+    told = knows.mirrors([candidate("mask on", blind), candidate("rotary", run(1.0, 1.0))])
+    assert "“mask on”. Without positions both get the same answer" in told
+
+
+def test_a_first_seed_that_never_looked_is_passed_over() -> None:
+    heads = [[0.1, 0.2, 0.7, 0.3]]
+    model = candidate("2 layers", History(Recipe()), run(0.93, classes=(), heads=heads, seed=2))
+    assert column(knows.table([model]), "accuracy") == ["0.930"]
+    assert len(knows.heads([model])) == 2
 
 
 def test_the_data_are_told() -> None:

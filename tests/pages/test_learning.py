@@ -30,7 +30,7 @@ def learned(
     recipe = Recipe(seed=seed, steps=steps)
     if scores:
         recipe = replace(recipe, n_layers=len(scores[0]), n_heads=len(scores[0][0]))
-    events: list[Event] = [Start(recipe, "t", ["a"], 8, 4, "f", [], 30, 100, 5, [], {}, "cpu")]
+    events: list[Event] = [Start(recipe, "t", [] if scores else ["a"], 8, 4, "f", [], 30, 100, 5, [], {}, "cpu")]
     for place, accuracy in enumerate(accuracies):
         step = place * every
         if step:

@@ -34,6 +34,14 @@ def test_numbers_to_read(value: float, written: str) -> None:
     assert sheet.number(value) == written
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0, "0.000"), (1, "1.000"), (0.5, "0.500"), (0.0004, "<0.001"), (0.9996, ">0.999"), (0.001, "0.001")],
+)
+def test_a_share_says_0_and_1_of_nothing_else(value: float, written: str) -> None:
+    assert sheet.share(value, 3) == written
+
+
 def test_integers_are_written_without_decimals() -> None:
     assert sheet.number(3030000, 0) == "3030000"
     assert sheet.number(2e9, 0) == "2.000e9"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -270,11 +271,15 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     page = Train(**TINY, task="your own CSV", pe=["none"])
     upload(page, "csv_file", NEWS.encode())
     assert not page.off("train_start")
+    assert "Your own table. 12 rows for training, 4 for testing, 2 classes: “sport”, “tech”." in page.texts()
     page.trained()
+    assert not any("other data" in sentence for sentence in page.notices())
     assert page.job.plan.data
     assert page.job.plan.data.content == NEWS.encode()
     assert page.table("precision")["rows"][0][0] == "sport"
     assert [row[0] for row in page.table("none")["rows"]][:2] == ["how are you", "you how are"]
+    upload(page, "csv_file", NEWS.replace(" a", " z").encode())
+    assert "The runs below were trained on other data than what is chosen now." in page.notices()
 
 
 @pytest.mark.parametrize(
@@ -363,6 +368,18 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_told(shipped: Path) -> None:
     assert page.notices()[-1].startswith("Opened: Food review: learned")
     assert page.app.selectbox(key="task").value == "food review"
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["learned", "learned (file)"]
+
+
+def test_a_saved_run_of_an_unknown_task_is_told(shipped: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "run"
+    shutil.copytree(shipped / "food-learned-1", foreign)
+    record = (foreign / saved.RUN).read_text()
+    assert '"task":"food"' in record
+    (foreign / saved.RUN).write_text(record.replace('"task":"food"', '"task":"nosuch"'))
+    page = Train()
+    upload(page, "run_file", saved.pack(foreign), "application/zip")
+    assert page.notices()[-1].startswith("This run cannot be opened: there is no task 'nosuch' here.")
+    assert visit.own_runs() == {}
 
 
 @pytest.mark.parametrize(
