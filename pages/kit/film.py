@@ -161,7 +161,8 @@ def _cut(one: Snapshot) -> bytes:
 def _text(tokens: Sequence[str]) -> str:
     """The words of a probe, to choose it by."""
     words = [token for token in tokens if token not in ("[CLS]", "[SEP]")]
-    between = "" if all(len(word) == 1 for word in words) else " "
+    by_characters = len(words) == len(tokens) and all(len(word) == 1 for word in words)
+    between = "" if by_characters else " "
     text = between.join(words).replace(" ##", "")
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
 
