@@ -165,7 +165,7 @@ class Explore:
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.url = url
-        self.view = page.locator(".view:not(.steps, .sheet, .pair, .bars-of-heads)")
+        self.view = page.locator(".view:not(.steps, .sheet, .pair, .painter, .film, .bars-of-heads)")
         self.box = page.get_by_role("textbox", name="Sentence", exact=True)
 
     def open(self, path: str = "/", **values: Any) -> Explore:
