@@ -103,11 +103,12 @@ def table(found: Sequence[tuple[Line, Sequence[History]]]) -> str:
             if line.as_the_post == as_the_post and histories:
                 scores = [history.evaluations[-1].test_accuracy for history in histories]
                 mean, sd = mean_and_sd(scores)
+                spread = f"{mean:.3f} ± {sd:.3f}" if len(scores) > 1 else f"{mean:.3f}"
                 epochs = sum(history.step * history.recipe.batch / _rows(history) for history in histories)
                 seconds = sum(history.seconds for history in histories) / epochs
                 each = ", ".join(f"{score:.3f}" for score in scores)
                 parameters = histories[0].start.parameters if histories[0].start else 0
-                lines.append(f"| {line.name} | {each} | {mean:.3f} ± {sd:.3f} | {parameters:,} | {seconds:.1f} |")
+                lines.append(f"| {line.name} | {each} | {spread} | {parameters:,} | {seconds:.1f} |")
     return "\n".join(lines)
 
 
