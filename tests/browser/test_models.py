@@ -13,6 +13,7 @@ from pages.kit.cached import Settings
 from .compare_page import Compare
 from .conftest import NewPage
 from .helpers import TIRED, Explore, largest
+from .masks_page import Masks
 from .shapes_page import Shapes
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
@@ -94,6 +95,7 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     go(explore, "Masks")  # which shows MiniLM alone
     box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
     expect(box).to_have_value(TIRED)
+    Masks(explore.page, explore.url).settled()  # its page links carry the model only when the whole page is there
     assert urlsplit(explore.page.url).path == "/masks"
     go(explore, "Explore")
     explore.shows(text, model=ORDERLESS)
