@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any, get_args, get_origin, get_type_hints
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from .errors import HeadlightError
 from .recipe import ENDS, Recipe
 
-__all__ = ["End", "Evaluation", "Event", "History", "Snapshot", "Start", "Step", "from_line", "to_line"]
+__all__ = ["End", "Evaluation", "Event", "History", "Snapshot", "Start", "Step", "from_line", "from_values", "to_line"]
 
 LARGEST = 2**53  # of a whole number: beyond, not every one is a float
 LONGEST = 1024  # tokens of a text, as in `Recipe.check`
@@ -146,6 +146,19 @@ def from_line(line: str) -> Event:
     """
     try:
         values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _no_event(error) from error
+    return from_values(values)
+
+
+def from_values(values: Mapping[str, Any]) -> Event:
+    """The event of plain values, those of a line of `to_line` after `json.loads`.
+
+    Raises:
+        HeadlightError: it is none.
+    """
+    try:
+        values = {**values}
         kind = _KINDS[values.pop("kind")]
         if kind is Start:
             values["recipe"] = Recipe.from_json(values["recipe"])
@@ -157,12 +170,21 @@ def from_line(line: str) -> Event:
         if wrong:
             raise TypeError(", ".join(wrong))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise HeadlightError(f"this is no event of a training run ({type(error).__name__}: {error!s:.80})") from error
+        raise _no_event(error) from error
     return event
+
+
+def _no_event(error: Exception) -> HeadlightError:
+    return HeadlightError(f"this is no event of a training run ({type(error).__name__}: {error!s:.80})")
 
 
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value that came from a file is of the kind that the field says."""
+    if hint is int or hint is float:  # first, as nearly every value is a number
+        number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+        return number or (hint is float and isinstance(value, float) and math.isfinite(value))
+    if hint is str:
+        return isinstance(value, str) and not _HALF.search(value)
     kind, within = get_origin(hint), get_args(hint)
     if kind is list:
         return isinstance(value, list) and all(_fits(each, within[0]) for each in value)
@@ -170,12 +192,6 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, dict) and all(_fits(each, str) for pair in value.items() for each in pair)
     if within:  # a union
         return any(_fits(value, each) for each in within)
-    if isinstance(value, bool) or (isinstance(value, int) and abs(value) > LARGEST):
-        return False
-    if hint is float:
-        return isinstance(value, (int, float)) and math.isfinite(value)
-    if hint is str:
-        return isinstance(value, str) and not _HALF.search(value)
     return isinstance(value, hint)
 
 

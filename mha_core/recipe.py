@@ -12,6 +12,7 @@ __all__ = ["ENDS", "Recipe", "defaults"]
 
 # Why a run ended.
 ENDS = ("steps", "target", "time", "stopped", "not a number")
+_LONGEST = 100  # characters of a name
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Recipe:
             )
         for name, least, most in (
             ("d_model", 1, 1024),
+            ("n_heads", 1, 64),  # "naive" has three layers for each: with thousands the model takes seconds to build
             ("n_layers", 1, 8),
             ("d_feed_forward", 0, 4096),
             ("vocabulary", 8, 50_000),
@@ -129,7 +131,7 @@ class Recipe:
             if isinstance(value, int):
                 fits &= abs(value) <= 2**53  # beyond, not every one is a float
             if isinstance(value, str):
-                fits &= value.isprintable()
+                fits &= value.isprintable() and len(value) <= _LONGEST
             if not fits:
                 raise HeadlightError(f"this is no recipe: {name} is {value!r:.40}")
         made = cls(**found)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from mha_core.events import End, Evaluation, Event, History, Snapshot, Start, Step, from_line, to_line
+from mha_core.events import End, Evaluation, Event, History, Snapshot, Start, Step, from_line, from_values, to_line
 from mha_core.recipe import ENDS, Recipe
 
 RECIPE = Recipe(n_layers=2, n_heads=2, d_model=8)
@@ -109,6 +109,16 @@ def changed(event: Event, **values: Any) -> str:
 def test_what_is_no_event(line: str) -> None:
     with pytest.raises(HeadlightError):
         from_line(line)
+
+
+@pytest.mark.parametrize("event", EVERY, ids=lambda event: type(event).__name__)
+def test_plain_values_are_checked_as_a_line_is_and_stay_as_they_are(event: Event) -> None:
+    values = json.loads(to_line(event))
+    before = json.dumps(values)
+    assert from_values(values) == event
+    assert json.dumps(values) == before
+    with pytest.raises(HeadlightError, match="no event of a training run"):
+        from_values({**values, "more": 1})
 
 
 @pytest.mark.parametrize("event", EVERY, ids=lambda event: type(event).__name__)

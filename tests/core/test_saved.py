@@ -21,12 +21,13 @@ from safetensors.torch import load, save
 from mha_core import IMPLEMENTATIONS, asking, load_model, saved, tasks, tokens
 from mha_core.classifier import Classifier
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.events import End, History, Start
+from mha_core.events import End, Event, History, Start, Step, from_values
 from mha_core.language_model import LanguageModel
 from mha_core.positions import NAMES
 from mha_core.recipe import Recipe
 from mha_core.tasks import Labelled, Language, Row
-from mha_core.training import on_threads
+from mha_core.tasks.table import LIMITS
+from mha_core.training import Training, on_threads
 
 from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
 
@@ -160,6 +161,38 @@ def test_maps_that_are_too_many_are_left_out(tmp_path: Path, monkeypatch: pytest
     assert load_model(str(tmp_path / "run"), device="cpu").run(TEXTS[0])
 
 
+def test_steps_that_are_too_many_are_thinned(tmp_path: Path) -> None:
+    made, many = trained(TINY).history, 2 * saved.MOST_STEPS + 1
+    recipe = replace(TINY, steps=many)
+    assert made.start is not None
+    assert made.end is not None
+    every = [Step(number, 0.5, 0.5) for number in range(1, many + 1)]
+    end = replace(made.end, step=many)
+    saved.save(tmp_path / "run", replace(made, start=replace(made.start, recipe=recipe), steps=every, end=end))
+    found = saved.read(tmp_path / "run")
+    assert found.steps == every[::3]
+    assert found.step == many
+
+
+def test_the_largest_table_of_a_visitor_opens_again(tmp_path: Path) -> None:
+    names = [f"{number:,} {'x, ' * 80}"[: LIMITS["label"] - 1] + "." for number in range(LIMITS["classes"])]
+    rows = "".join(f'text {row},"{name}"\n' for name in names for row in (f"a {name[:3]}", f"b {name[:3]}"))
+    table = tasks.from_csv(f"text,label\n{rows}".encode())
+    training = Training(replace(TINY, task="csv", steps=1000, evaluations=1000), table)
+    for event in training.events(lambda: len(training.history.steps) >= 3):
+        assert not isinstance(event, End) or event.reason == "stopped"
+    training.save(tmp_path / "run")
+    assert max(map(len, table.classes)) == LIMITS["label"]
+    assert saved.read(tmp_path / "run") == training.history
+
+
+def test_weights_that_could_not_be_read_again_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(saved.LARGEST, WEIGHTS, 1000)
+    with pytest.raises(HeadlightError, match="at most 1,000 bytes"):
+        trained(TINY).save(tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_packed_and_unpacked(folder: Path, tmp_path: Path) -> None:
     data = saved.pack(folder)
     history = saved.unpack(data, tmp_path / "deep" / "own")
@@ -250,6 +283,21 @@ def test_a_zip_bomb_takes_no_memory(refused: Refused, classifier: dict[str, byte
     assert most < 40 * 2**20
 
 
+def test_weights_beyond_the_bound_are_never_written(
+    refused: Refused, classifier: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = Path.write_bytes
+
+    def noted(file: Path, data: bytes) -> int:
+        written.append(file.name)
+        return write(file, data)
+
+    monkeypatch.setattr(Path, "write_bytes", noted)
+    refused(zipped({**classifier, WEIGHTS: bytes(81_000_000)}), r"model\.safetensors has more than 25,165,824 bytes")
+    assert WEIGHTS not in written
+
+
 @pytest.mark.parametrize("way", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_ways_to_pack(refused: Refused, classifier: dict[str, bytes], way: int) -> None:
     """Their dictionaries may ask for gigabytes."""
@@ -336,6 +384,84 @@ def test_foreign_histories(refused: Refused, classifier: dict[str, bytes], chang
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # KB: nothing is made that large
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda run: run["start"].update(notes=["x"] * 101), "101 notes in its start, at most 100"),
+        (lambda run: run["start"].update(classes=["x"] * 51), "51 classes in its start, at most 50"),
+        (lambda run: run["start"].update(probes=[["x"]] * 101), "101 probes in its start, at most 100"),
+        (lambda run: run["start"].update(probes=[["x"] * 1025]), "1,025 tokens in a probe, at most 1,024"),
+        (lambda run: run["start"].update(versions={str(n): "x" for n in range(101)}), "101 versions in its start"),
+        (lambda run: run["start"].update(title="x" * 7_000_000), "7,000,000 characters in one of its texts"),
+        (lambda run: run["start"].update(notes=["x" * 301]), "301 characters in one of its texts, at most 300"),
+        (lambda run: run["start"].update(probes=[["x" * 301]]), "301 characters in one of its texts, at most 300"),
+        (lambda run: run["start"].update(versions={"x" * 301: ""}), "301 characters in one of its texts"),
+        (lambda run: run["start"].update(machine="x" * 301), "301 characters in one of its texts"),
+        (lambda run: run["start"].update(fingerprint="x" * 301), "301 characters in one of its texts"),
+        (lambda run: run["start"].update(classes=["x" * 201] * 10), "201 characters in the name of a class, at most"),
+        (lambda run: run["steps"].extend([[1, 0.5, 0.5]]), "9 steps, at most 8"),
+        (lambda run: run["evaluations"].extend(run["evaluations"]), "6 evaluations, at most 4"),
+        (lambda run: run["snapshots"].extend(run["snapshots"] * 9), "60 snapshots, at most 8"),
+        (lambda run: run["end"].update(predicted=[0] * 361), "361 predicted classes, at most 360"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_what_is_listed_is_counted_before_it_is_read(
+    refused: Refused, classifier: dict[str, bytes], change: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Event] = []
+
+    def noted(values: dict[str, Any]) -> Event:
+        made.append(from_values(values))
+        return made[-1]
+
+    monkeypatch.setattr(saved, "from_values", noted)
+    refused(edited(classifier, change), said)
+    assert {type(event) for event in made} <= {Start}, "nothing of a list was looked at"
+
+
+def test_a_hundred_thousand_steps_are_refused_by_their_number(refused: Refused, classifier: dict[str, bytes]) -> None:
+    def change(run: dict[str, Any]) -> None:
+        run["start"]["recipe"]["steps"] = 100_000
+        run["steps"] = [[1, 0, 0]] * number
+
+    number = 50_000
+    refused(edited(classifier, change), "50,000 steps, at most 12,000 are read")
+    number = 100_000
+    refused(edited(classifier, change), r"run\.json has up to 300,\d{3} values, at most 200,000 are read")
+
+
+@pytest.mark.parametrize("name", [RUN, TOKENIZER])
+def test_values_are_counted_before_one_is_made(
+    refused: Refused, classifier: dict[str, bytes], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    loads = json.loads
+    data = zipped({**classifier, name: b'{"notes": [' + b'"",' * 1_500_000 + b'""]}'})
+
+    def noted(text: str, **options: Any) -> Any:
+        read.append(len(text))
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", noted)
+    refused(data, rf"{name} has up to 1,500,001 values, at most {saved.MOST_VALUES[name]:,} are read")
+    assert max(read, default=0) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"implementation": "naive", "d_model": 1024, "n_heads": 1024, "n_layers": 8}, "n_heads=1024: choose 1 to 64"),
+        ({"device": "x" * 1_000_000}, "device is 'xxxx"),
+    ],
+    ids=["heads", "device"],
+)
+def test_a_recipe_that_would_keep_the_server_busy(
+    refused: Refused, classifier: dict[str, bytes], change: dict[str, Any], said: str
+) -> None:
+    refused(edited(classifier, lambda run: run["start"]["recipe"].update(change)), said)
+
+
 def test_a_kind_that_a_file_claims_does_not_count(classifier: dict[str, bytes], tmp_path: Path) -> None:
     data = edited(classifier, lambda run: run["start"].update(kind="End"))
     assert saved.unpack(data, tmp_path / "run") == trained(TINY).history
@@ -374,6 +500,27 @@ def test_foreign_tensors(refused: Refused, classifier: dict[str, bytes], change:
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 8, bytes(8), (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N."])
 def test_what_is_no_safetensors_file(refused: Refused, classifier: dict[str, bytes], data: bytes) -> None:
+    refused(zipped({**classifier, WEIGHTS: data}), "does not hold the tensors of this model")
+
+
+@pytest.mark.parametrize(
+    ("many", "said"), [(3_000, r"names or shapes are not those that run\.json asks for"), (100_000, "at most 524,288")]
+)
+def test_names_of_tensors_are_compared_before_one_is_read(
+    refused: Refused, classifier: dict[str, bytes], many: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(many)}
+    header = json.dumps(names).encode()
+    data = zipped({**classifier, WEIGHTS: len(header).to_bytes(8, "little") + header})
+    read: list[bytes] = []
+    monkeypatch.setattr("safetensors.torch.load", read.append)
+    refused(data, f"does not hold the tensors of this model .*{said}")
+    assert not read
+
+
+@pytest.mark.parametrize("header", [b"[]", b"{", b"3", b'{"out.bias": 3}', b'{"out.bias": {}}', b"[" * 100_000])
+def test_a_header_that_is_none(refused: Refused, classifier: dict[str, bytes], header: bytes) -> None:
+    data = len(header).to_bytes(8, "little") + header
     refused(zipped({**classifier, WEIGHTS: data}), "does not hold the tensors of this model")
 
 
