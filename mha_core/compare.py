@@ -280,8 +280,9 @@ def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.fl
 def _loaded(name: str, weights: Weights, n_heads: int, dtype: torch.dtype, device: torch.device) -> AttentionLayer:
     """An implementation with these weights, in eval mode."""
     kind = IMPLEMENTATIONS[name]
-    layer = kind(len(weights.q), n_heads, bias=weights.q_bias is not None, out_bias=weights.o_bias is not None)
-    return layer.to(device=device, dtype=dtype).eval().load(weights)
+    with torch.device("meta"):  # no random numbers for weights that are replaced at once
+        layer = kind(len(weights.q), n_heads, bias=weights.q_bias is not None, out_bias=weights.o_bias is not None)
+    return layer.to(dtype).to_empty(device=device).eval().load(weights)
 
 
 def _apart(a: Tensor, b: Tensor) -> Difference:

@@ -263,7 +263,7 @@ class Stack(nn.Module, ABC):
         for number, layer in enumerate(self.layers):
             alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
-                x = torch.cat([layer(entering[number], heads=row, **given)[0] for row in group])
+                x, _ = layer(entering[number].expand(len(group), -1, -1), heads=group, **given)
                 for later in range(number + 1, every):
                     x, _ = self.layers[later](x, heads=None if heads is None else on[later], **given)
                 means.append(x.mean(dim=1))

@@ -102,7 +102,7 @@ class AttentionLayer(nn.Module, ABC):
             allow: bool (i, j), (h, i, j) or (b|1, h|1, i, j), True = may look; moved to the query's device.
             position: an encoding; add() acts on query, key and value, once per distinct tensor, rotate() on q and k,
                 bias() on the scores.
-            heads: bool (h,), False sets that head's mixed output to 0.
+            heads: bool (h,) or (b, h), False sets that head's mixed output to 0.
             temperature: divides the scores.
             need_weights: False leaves the maps out, which is faster.
             trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
@@ -122,7 +122,7 @@ class AttentionLayer(nn.Module, ABC):
         if allow is not None:
             allow = masks.check(allow, query.shape[0], self.n_heads, query.shape[1], key.shape[1], query.device)
         position = _NOTHING if position is None else position
-        self._check_features(allow, position, heads, temperature)
+        self._check_features(allow, position, heads, temperature, len(query))
         out, weights = self.attend(
             query,
             key,
@@ -166,15 +166,17 @@ class AttentionLayer(nn.Module, ABC):
         return batched
 
     def _check_features(
-        self, allow: Tensor | None, position: Position, heads: Tensor | None, temperature: float
+        self, allow: Tensor | None, position: Position, heads: Tensor | None, temperature: float, b: int
     ) -> None:
         """Checks `heads` and `temperature`, and that everything asked for is in `can`."""
         check_temperature(temperature)
         if heads is not None and not (
-            isinstance(heads, Tensor) and heads.dtype == torch.bool and heads.shape == (self.n_heads,)
+            isinstance(heads, Tensor)
+            and heads.dtype == torch.bool
+            and heads.shape in ((self.n_heads,), (b, self.n_heads))
         ):
             got = f"{heads.dtype} {tuple(heads.shape)}" if isinstance(heads, Tensor) else type(heads).__name__
-            raise SizeError(f"heads must be bool ({self.n_heads},), True = on, got {got}")
+            raise SizeError(f"heads must be bool ({self.n_heads},) or ({b}, {self.n_heads}), True = on, got {got}")
         asked = set(position.acts & {"rotate", "bias"})
         asked |= {"heads"} if heads is not None else set()
         asked |= {"temperature"} if temperature != 1.0 else set()

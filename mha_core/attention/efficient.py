@@ -61,7 +61,7 @@ class EfficientAttention(AttentionLayer):
         weights = softmax_over_keys(scores, allow, trace)
         mixed = F.dropout(weights, self.dropout, self.training) @ v
         if heads is not None:
-            mixed = mixed * heads[:, None, None]
+            mixed = mixed * heads[..., None, None]
         trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
         mixed = mixed.transpose(1, 2)

@@ -71,7 +71,7 @@ class EinsumAttention(AttentionLayer):
         weights = softmax_over_keys(scores, allow, trace)
         mixed = torch.einsum("bhij,bhjd->bhid", F.dropout(weights, self.dropout, self.training), v)
         if heads is not None:
-            mixed = mixed * heads[:, None, None]
+            mixed = mixed * heads[..., None, None]
         trace("mixed", mixed, "b h i d", "einsum('bhij,bhjd->bhid', weights, v), 0 for a head that is off")
 
         joined = torch.einsum("bhid->bihd", mixed).flatten(2)

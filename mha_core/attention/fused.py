@@ -70,7 +70,7 @@ class FusedAttention(AttentionLayer):
         else:
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allow, dropout_p=dropout, scale=scale)
         if heads is not None:
-            mixed = mixed * heads[:, None, None]
+            mixed = mixed * heads[..., None, None]
         trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
         joined = mixed.transpose(1, 2).flatten(2)

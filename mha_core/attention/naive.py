@@ -69,7 +69,7 @@ class NaiveAttention(AttentionLayer):
             weights.append(softmax_over_keys(scores, _of_head(allow, n), head, "b i j"))
             mixed.append(F.dropout(weights[n], self.dropout, self.training) @ v[n])
             if heads is not None:
-                mixed[n] = mixed[n] * heads[n]
+                mixed[n] = mixed[n] * heads[..., n, None, None]
             head("mixed", mixed[n], "b i d", "weights · v, 0 for a head that is off")
         if trace is not no_trace:
             together(trace, "scores", all_scores, "b h i j", "the heads' scores, stacked")

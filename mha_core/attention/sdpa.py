@@ -72,7 +72,7 @@ class SdpaAttention(AttentionLayer):
         if bias is not None and allow is not None:
             mixed = mixed.masked_fill(~allow.any(dim=-1, keepdim=True), 0.0)
         if heads is not None:
-            mixed = mixed * heads[:, None, None]
+            mixed = mixed * heads[..., None, None]
         trace("mixed", mixed, "b h i d", "F.scaled_dot_product_attention(q, k, v, …), 0 for a head that is off")
 
         joined = mixed.transpose(1, 2).flatten(2)

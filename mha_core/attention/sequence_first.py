@@ -109,7 +109,7 @@ class SequenceFirstAttention(AttentionLayer):
         weights = softmax_over_keys(scores, allow, trace, "i j b h", dim=1)
         mixed = torch.einsum("ijbh,jbhd->ibhd", F.dropout(weights, self.dropout, self.training), v)
         if heads is not None:
-            mixed = mixed * heads[:, None]
+            mixed = mixed * heads[..., None]
         trace("mixed", mixed, "i b h d", "einsum('ijbh,jbhd->ibhd', weights, v), 0 for a head that is off")
 
         joined = mixed.reshape(*mixed.shape[:2], self.d_model)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
 import time
+from collections.abc import Hashable
+from contextlib import nullcontext
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
+from cachetools.keys import hashkey
 
 from mha_core import Model, Run, compare, load_model
+from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.timing import prepare_profiler
 
@@ -19,21 +22,26 @@ from . import models, painted
 from .models import MINILM
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
+from .sharing import PASSES_AT_ONCE, alone, looking, shared, threads_for, turn
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
+    "PASSES_AT_ONCE",
     "Picture",
     "Pinned",
     "Settings",
+    "alone",
     "difference_to_transformers",
+    "forget",
     "mask_of",
     "model_of",
     "model_on",
     "packed",
     "picture",
     "pinned",
+    "shared",
     "turn",
     "warm_up",
 ]
@@ -42,15 +50,8 @@ __all__ = [
 CACHE_BYTES = 80 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
-PASSES_AT_ONCE = 4
-TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB
-
-_models: dict[str, Model] = {}
-_trained: LRUCache[tuple[str, str], Model] = LRUCache(TRAINED_BYTES, getsizeof=lambda kept: _bytes_of(kept))
-_models_lock = threading.Lock()
-_differences: LRUCache[tuple[str, str], float] = LRUCache(256)
-_cache_lock = threading.Lock()
-_passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
+LARGE_TOKENS = 200  # of a sentence whose maps take 12 MiB and more
+TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Picture:
 
     Attributes:
         settings, run: what was asked and what came of it.
-        seconds: time of the pass, device synchronised.
+        seconds: time of the pass, device synchronised; threads: that it was given on a CPU.
         cosine: of its sentence vector to the untouched model's.
         worst_row_sum: the row sum farthest from 1, over all maps.
     """
@@ -107,6 +108,7 @@ class Picture:
     settings: Settings
     run: Run
     seconds: float
+    threads: int
     cosine: float
     worst_row_sum: float
 
@@ -130,10 +132,13 @@ class Pinned:
         return self.weights.nbytes
 
 
-_pictures: LRUCache[Settings, Picture] = LRUCache(CACHE_BYTES, getsizeof=lambda kept: kept.nbytes)
-_pinned: LRUCache[tuple[Settings, int, int], Pinned] = LRUCache(PINNED_BYTES, getsizeof=lambda kept: kept.nbytes)
-_packed: LRUCache[tuple[Settings, int], bytes] = LRUCache(PACKED_BYTES, getsizeof=len)
-_untouched: LRUCache[Settings, Tensor] = LRUCache(256)
+_models: dict[Hashable, Model] = {}  # MiniLM; it stays for good
+_trained: LRUCache[Hashable, Model] = LRUCache(TRAINED_BYTES, lambda kept: _bytes_of(kept))
+_pictures: LRUCache[Hashable, Picture] = LRUCache(CACHE_BYTES, lambda kept: kept.nbytes)
+_pinned: LRUCache[Hashable, Pinned] = LRUCache(PINNED_BYTES, lambda kept: kept.nbytes)
+_packed: LRUCache[Hashable, bytes] = LRUCache(PACKED_BYTES, len)
+_untouched: LRUCache[Hashable, Tensor] = LRUCache(256)
+_differences: LRUCache[Hashable, float] = LRUCache(256)
 
 
 def model_on(device: str, name: str = MINILM) -> Model:
@@ -141,18 +146,21 @@ def model_on(device: str, name: str = MINILM) -> Model:
 
     Raises what `load_model` raises, and a HeadlightError for a name that is not in the list.
     """
-    with _models_lock:
-        if name != MINILM:
-            place = models.folder(name)  # before the cache: a run that was deleted is gone
-            kept = _trained.get((name, device))
-            if kept is None:
-                kept = models.able(load_model(str(place), device=device))
-                if _bytes_of(kept) <= TRAINED_BYTES:
-                    _trained[name, device] = kept
-            return kept
-        if device not in _models:
-            _models[device] = load_model(MINILM, device=device)
-        return _models[device]
+    if devices.pick(device).type == "cpu":
+        device = "cpu"  # "auto" is another one only where it can fall back
+    if name == MINILM:
+        return _minilm(device)
+    return _trained_on(device, str(models.folder(name)))  # before the cache: a run that was deleted is gone
+
+
+@shared(_models)
+def _minilm(device: str) -> Model:
+    return load_model(MINILM, device=device)
+
+
+@shared(_trained)
+def _trained_on(device: str, folder: str) -> Model:
+    return models.able(load_model(folder, device=device))
 
 
 def model_of(settings: Settings) -> Model:
@@ -167,14 +175,12 @@ def mask_of(settings: Settings, model: Model) -> str | Tensor:
     return painted.allowed(settings.mask, settings.painted, painted.tokens_of(settings.painted), model.sizes.n_heads)
 
 
+@shared(_pictures)
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
-    with _cache_lock:
-        kept = _pictures.get(settings)
-    if kept is not None:
-        return kept
     model = model_of(settings)
-    with _passes:
+    tokens = len(model.tokenize(settings.text)[1])
+    with turn(tokens):
         start = time.perf_counter()
         run = model.run(
             settings.text,
@@ -186,38 +192,26 @@ def picture(settings: Settings) -> Picture:
         worst = compare.worst_row_sum(run.weights)  # reads the result, which waits for the device
         seconds = time.perf_counter() - start
         cosine = compare.cosine(run.sentence, _untouched_sentence(model, settings, run))
-    made = Picture(settings, run, seconds, cosine, worst)
-    with _cache_lock:
-        if made.nbytes <= CACHE_BYTES:
-            _pictures[settings] = made
-    return made
+    return Picture(settings, run, seconds, threads_for(tokens), cosine, worst)
 
 
+def _packed_key(picture: Picture, layer: int) -> Hashable:
+    return picture.settings, layer if len(picture.run.tokens) > ALL_LAYERS_UP_TO else 0
+
+
+@shared(_packed, _packed_key)
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
-    run = picture.run
-    key = (picture.settings, layer if len(run.tokens) > ALL_LAYERS_UP_TO else 0)
-    with _cache_lock:
-        kept = _packed.get(key)
-    if kept is None:
-        kept = pack_maps(run.weights, run.tokens, picture.settings.digest, layer)
-        with _cache_lock:
-            if len(kept) <= PACKED_BYTES:
-                _packed[key] = kept
-    return kept
+    tokens = len(picture.run.tokens)
+    with turn(tokens) if tokens > LARGE_TOKENS else nullcontext():
+        return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
 
 
+@shared(_pinned)
 def pinned(settings: Settings, layer: int, head: int) -> Pinned:
     """One map to keep beside the present picture. Raises what `Model.run` raises."""
-    key = (settings, layer, head)
-    with _cache_lock:
-        kept = _pinned.get(key)
-    if kept is None:
-        run = picture(settings).run
-        kept = Pinned(settings, run.tokens, run.weights[layer, head].clone())
-        with _cache_lock:
-            _pinned[key] = kept
-    return kept
+    run = picture(settings).run
+    return Pinned(settings, run.tokens, run.weights[layer, head].clone())
 
 
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
@@ -225,15 +219,17 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
 
     Only computed with `ask`; otherwise what is known from an earlier time, or None.
     """
-    key = (settings.text, settings.device)
-    with _cache_lock:
-        known = _differences.get(key)
-    if known is None and ask:
-        with _passes:
-            known = compare.difference_to_transformers(model_of(settings), settings.text)
-        with _cache_lock:
-            _differences[key] = known
-    return known
+    if ask:
+        return _difference(settings.text, settings.device)
+    with looking:
+        return _differences.get(hashkey(settings.text, settings.device))
+
+
+@shared(_differences)
+def _difference(text: str, device: str) -> float:
+    model = model_on(device)
+    with turn():
+        return compare.difference_to_transformers(model, text)
 
 
 def warm_up() -> None:
@@ -249,9 +245,11 @@ def warm_up() -> None:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
 
 
-def turn() -> threading.BoundedSemaphore:
-    """One of the process's few places for a pass, to be held while something else computes: `with turn(): …`."""
-    return _passes
+def forget() -> None:
+    """Empties every cache; MiniLM alone stays."""
+    with looking:
+        for cache in (_trained, _pictures, _pinned, _packed, _untouched, _differences):
+            cache.clear()
 
 
 def _bytes_of(model: Model) -> int:
@@ -259,13 +257,7 @@ def _bytes_of(model: Model) -> int:
     return sum(weight.nbytes for weight in model.encoder.parameters())
 
 
+@shared(_untouched, lambda model, settings, run: settings.untouched)
 def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
     """The sentence vector of the untouched model, kept without its maps."""
-    key = settings.untouched
-    with _cache_lock:
-        kept = _untouched.get(key)
-    if kept is None:
-        kept = run.sentence if settings == key else model.run(settings.text).sentence
-        with _cache_lock:
-            _untouched[key] = kept
-    return kept
+    return run.sentence if settings == settings.untouched else model.run(settings.text).sentence

@@ -66,7 +66,7 @@ def reordered(settings: Settings, order: str) -> Reordered:
         _, ids = model.tokenize(order)
         if sorted(ids) != sorted(own.ids):
             raise HeadlightError("the new order must have the words of the sentence, each as often as there")
-        with cached.turn():
+        with cached.turn(len(own.ids)):
             other = model.run(
                 order,
                 mask=cached.mask_of(settings, model),

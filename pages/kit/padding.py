@@ -58,7 +58,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
         "heads_off": settings.heads_off,
         "temperature": settings.temperature,
     }
-    with cached.turn():
+    with cached.turn(max(lengths)):
         alone = model.run(texts[short], **options)  # type: ignore[arg-type]
         masked, unmasked = (
             _change(alone, model.run_batch(texts, mask_padding=padding, **options)[short])  # type: ignore[arg-type]

@@ -154,12 +154,14 @@ def each_head(
     """The cosine of the sentence vector to itself without one head, a list a layer.
 
     Only computed with `ask`; otherwise what is known from an earlier time, or None. Raises what `Model.run` raises.
+
+    `told` hears how much is done, 0 to 1, and again and again while somebody else's turn lasts.
     """
     with _lock:
         known = _each.get(settings)
     if known is None and ask:
         model = cached.model_of(settings)
-        with cached.turn():
+        with cached.alone(lambda: told(0.0)):
             cosines = compare.without_each_head(
                 model,
                 settings.text,
@@ -237,7 +239,7 @@ def _under_causal(picture: Picture) -> Repeated | None:
     settings = replace(picture.settings.unpainted, mask="causal")
 
     def run() -> Run:
-        with cached.turn():
+        with cached.turn(len(picture.run.ids)):
             return cached.model_of(settings).run(
                 settings.text,
                 mask=settings.mask,

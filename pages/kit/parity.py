@@ -98,7 +98,8 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     if kept is None:
         run = cached.picture(settings).run
         attention = cast(EncoderLayer, cached.model_of(settings).encoder.layers[layer]).attention
-        kept = _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
+        with cached.turn(len(run.ids)):
+            kept = _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
         with _lock:
             _of_sentence[key] = kept
     return kept
@@ -116,7 +117,8 @@ def of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     if kept is None:
         check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MOST_SCORES, products=MOST_PRODUCTS)
         x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-        kept = _compute(compare.random_weights(sizes.d_model), sizes.n_heads, x.to(devices.pick(device)), mask)
+        with cached.alone():
+            kept = _compute(compare.random_weights(sizes.d_model), sizes.n_heads, x.to(devices.pick(device)), mask)
         with _lock:
             _of_random[key] = kept
     return kept
@@ -126,13 +128,12 @@ def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
     n = x.shape[1]
     allow = None if mask == "none" else masks.allow(masks.parse(mask), n, n)
     found, places = {}, {}
-    with cached.turn():
-        for name, dtype in DTYPES.items():
-            # mps has no float64
-            at = x.cpu() if x.device.type == "mps" and dtype == torch.float64 else x
-            found[name] = compare.agreements(weights, n_heads, at, allow=allow, dtype=dtype)
-            places[name] = at.device.type
-        gradients = {name: compare.key_bias_gradient(weights, n_heads, x, dtype=kind) for name, kind in DTYPES.items()}
+    for name, dtype in DTYPES.items():
+        # mps has no float64
+        at = x.cpu() if x.device.type == "mps" and dtype == torch.float64 else x
+        found[name] = compare.agreements(weights, n_heads, at, allow=allow, dtype=dtype)
+        places[name] = at.device.type
+    gradients = {name: compare.key_bias_gradient(weights, n_heads, x, dtype=kind) for name, kind in DTYPES.items()}
     bounds = {name: compare.bound(found[name], dtype) for name, dtype in DTYPES.items()}
     return Equality(tuple(x.shape), n_heads, found, bounds, gradients, places)
 

@@ -30,6 +30,8 @@ from mha_core.timing import (
     training_step,
 )
 
+from .sharing import THREADS
+
 __all__ = ["MOST_PRODUCTS", "MOST_SCORES", "SILENCE", "TASKS", "YARDSTICK", "Leg", "Plan", "Race", "check_sizes"]
 
 YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
@@ -179,6 +181,7 @@ class Race:
         return self._stop.is_set() or time.monotonic() - self._heard > SILENCE
 
     def _measure(self) -> None:
+        torch.set_num_threads(THREADS)  # this thread's alone
         plan, device = self.plan, devices.pick(self.plan.device)
         call, maps = TASKS[plan.task]
         self.machine = f"{device.type}, {machine()}"

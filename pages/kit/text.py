@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from mha_core import Model, device, positions
+from mha_core import Model, positions
 from mha_core.positions import Learned, Position, Sinusoidal
 
 from . import cached, models, painted
@@ -192,5 +192,5 @@ def about(model: Model, picture: Picture) -> dict[str, str]:
         "settings": f"{label(picture.settings)}; {len(picture.run.tokens)} tokens",
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
         "device": f"{picture.run.device}, {model.dtype}".replace("torch.", ""),
-        "threads": str(device.threads()),
+        "threads": str(picture.threads),
     }

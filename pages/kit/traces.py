@@ -85,8 +85,8 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
         found = _kept.get(key)
     if found is None:
         ran: Ran = {}
-        with cached.turn(), lines_run(ran):
-            model = cached.model_of(settings)
+        model = cached.model_of(settings)
+        with cached.turn(len(model.tokenize(settings.text)[1])), lines_run(ran):
             run = model.run(
                 settings.text,
                 mask=cached.mask_of(settings, model),

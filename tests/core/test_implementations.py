@@ -619,12 +619,30 @@ def test_wrong_masks_heads_and_temperatures_raise(name: str) -> None:
         layer(x, allow=torch.ones(4, 5, dtype=torch.bool))
     with pytest.raises(MaskError, match=r"bool tensor \(True = may look\), got torch.float32"):
         layer(x, allow=torch.ones(4, 4))
-    for heads in (torch.ones(H + 1, dtype=torch.bool), torch.ones(H), [True] * H):
-        with pytest.raises(SizeError, match=rf"heads must be bool \({H},\)"):
+    for heads in (
+        torch.ones(H + 1, dtype=torch.bool),
+        torch.ones(B + 1, H, dtype=torch.bool),
+        torch.ones(H),
+        [True] * H,
+    ):
+        with pytest.raises(SizeError, match=rf"heads must be bool \({H},\) or \({B}, {H}\)"):
             layer(x, heads=heads)
     for temperature in (0, -1.0, math.nan, math.inf):
         with pytest.raises(HeadlightError, match="above 0"):
             layer(x, temperature=temperature)
+
+
+@each
+def test_heads_may_differ_within_a_batch(name: str) -> None:
+    layer = IMPLEMENTATIONS[name](C, H).double().eval()
+    x, heads = torch.randn(B, 4, C, dtype=torch.float64), torch.rand(B, H) < 0.5
+    if "heads" not in layer.can:
+        with pytest.raises(Unsupported, match="cannot do heads"):
+            layer(x, heads=heads)
+        return
+    found, _ = layer(x, heads=heads)
+    expected = torch.cat([layer(x[n : n + 1], heads=heads[n])[0] for n in range(B)])
+    assert relative_difference(found, expected) <= 1e-14
 
 
 @each

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 import torch
-from cachetools import LRUCache
 
-from mha_core import Model, Run, compare
+from mha_core import Model, Run, compare, load_model, saved
+from mha_core import device as devices
 from pages.kit import cached, painted
-from pages.kit.cached import Picture, Settings
+from pages.kit.cached import Settings
 from pages.kit.packing import pack_maps
 
 
 @pytest.fixture(autouse=True)
-def _empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "_pictures", LRUCache(cached.CACHE_BYTES, getsizeof=lambda kept: kept.nbytes))
+def _empty_caches() -> None:
+    cached.forget()
 
 
 def count_passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -72,22 +72,32 @@ def test_a_painted_mask_is_the_one_that_the_model_gets(model: Model, painted_cel
     assert torch.allclose(sums, (~empty).float(), atol=1e-6)
 
 
+def test_two_visitors_who_ask_at_once_wait_for_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, second = [], threading.Event()
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        passes.append(text)
+        if len(passes) > 1:
+            second.set()
+        second.wait(0.5)  # a moment in which another one could begin
+        return run(self, text, **options)
+
+    monkeypatch.setattr(Model, "run", counted)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(cached.picture, [Settings("we both ask")] * 4))
+    assert len({id(picture) for picture in found}) == len(passes) == 1
+
+
 def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cached.CACHE_BYTES <= 200 * 2**20
-    size = cached.picture(Settings("a a a a")).nbytes
-    small: LRUCache[Settings, Picture] = LRUCache(2 * size, getsizeof=lambda kept: kept.nbytes)
-    monkeypatch.setattr(cached, "_pictures", small)
-    for text in ("a a a a", "b b b b", "c c c c"):
-        cached.picture(Settings(text))
-        assert small.currsize <= small.maxsize
-    assert [settings.text for settings in small] == ["b b b b", "c c c c"]
-
-
-def test_a_picture_larger_than_the_cache_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "CACHE_BYTES", 10)
-    monkeypatch.setattr(cached, "_pictures", LRUCache(10, getsizeof=lambda kept: kept.nbytes))
-    assert cached.picture(Settings("too large to keep")).run.tokens
-    assert not cached._pictures
+    passes = count_passes(monkeypatch)
+    first, second = (Settings(f"{word} " * 390) for word in ("a", "b"))
+    assert sum(cached.picture(settings).nbytes for settings in (first, second)) > cached.CACHE_BYTES
+    cached.picture(second)
+    assert len(passes) == 2
+    cached.picture(first)
+    assert len(passes) == 3, "the second has pushed it out"
 
 
 def test_the_size_of_a_picture_is_that_of_its_tensors() -> None:
@@ -100,8 +110,8 @@ def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
     assert cached.picture(Settings("how are you", position="none")).cosine < 0.999
 
 
-def test_no_more_than_four_passes_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cached.PASSES_AT_ONCE == 4
+def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 <= cached.PASSES_AT_ONCE <= 4
     inside, most, lock = 0, 0, threading.Lock()
     full = threading.Event()
     run = Model.run
@@ -113,7 +123,7 @@ def test_no_more_than_four_passes_run_at_once(monkeypatch: pytest.MonkeyPatch) -
             most = max(most, inside)
             if inside == cached.PASSES_AT_ONCE:
                 full.set()
-        full.wait(20)  # until four are in: a fifth would be counted
+        full.wait(20)  # until all places are taken: one more would be counted
         try:
             return run(self, text, **options)
         finally:
@@ -139,8 +149,63 @@ def test_a_model_is_loaded_once_for_each_device() -> None:
         assert len({id(model) for model in pool.map(cached.model_on, ["auto"] * 8)}) == 1
 
 
+def count_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    loads: list[str] = []
+
+    def counted(name: str, **options: Any) -> Model:
+        loads.append(name.rpartition("/")[2])
+        return load_model(name, **options)
+
+    monkeypatch.setattr(cached, "load_model", counted)
+    return loads
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_trained_model_is_loaded_once_for_visitors_who_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = count_loads(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: cached.model_on("cpu", name), ["who-none-1"] * 8))
+    assert len({id(model) for model in found}) == 1
+    assert loads == ["who-none-1"]
+
+
+@pytest.mark.usefixtures("shipped")
+def test_without_another_device_auto_and_cpu_are_one_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "available", lambda: ["cpu"])
+    loads = count_loads(monkeypatch)
+    assert cached.model_on("auto", "who-none-1") is cached.model_on("cpu", "who-none-1")
+    assert cached.model_on("auto") is cached.model_on("cpu")
+    assert loads == ["who-none-1"]
+
+
+@pytest.mark.usefixtures("shipped")
+def test_nobody_waits_for_a_model_that_another_visitor_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(name: str, **options: Any) -> Model:
+        if name.endswith("who-rotary-1"):
+            begun.set()
+            go_on.wait(20)
+        return load_model(name, **options)
+
+    monkeypatch.setattr(cached, "load_model", slow)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(cached.model_on, "cpu", "who-rotary-1")
+        assert begun.wait(20)
+        try:
+            for name in ("who-none-1", "minilm"):
+                assert pool.submit(cached.model_on, "cpu", name).result(timeout=10)
+            assert not waiting.done()
+        finally:
+            go_on.set()
+        assert waiting.result().origin == "trained here"
+
+
+def test_every_run_that_can_be_opened_can_be_kept() -> None:
+    assert 2 * saved.LARGEST["model.safetensors"] <= cached.TRAINED_BYTES
+
+
 def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "_differences", LRUCache(4))
     calls: list[str] = []
 
     def difference(_: Model, text: str) -> float:

@@ -1,0 +1,99 @@
+"""How visitors share this process: what one computes is there for all, and few compute at once. No streamlit."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+import cachetools
+import torch
+from cachetools.keys import hashkey
+
+__all__ = ["PASSES_AT_ONCE", "SHORT_TOKENS", "THREADS", "alone", "looking", "shared", "threads_for", "turn"]
+
+THREADS: Final = torch.get_num_threads()  # that torch would use
+# As many as there are threads, or they only get in each other's way.
+PASSES_AT_ONCE: Final = min(4, THREADS)
+SHORT_TOKENS: Final = 32  # of a pass that is hardly slower on one thread
+TOLD_SECONDS: Final = 0.1  # between two calls of `told`
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+looking = threading.Condition()  # held while a cache is looked at, never while something is computed
+_passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
+_long = threading.Lock()
+_line: deque[object] = deque()  # who wants to be alone; the first one is
+_moved = threading.Condition()
+
+
+def shared(
+    cache: MutableMapping[Any, R], key: Callable[..., Hashable] = hashkey
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a function compute each thing once for all visitors, and keep it in a cache for as long as that has room.
+
+    Who asks for what another visitor is waiting for waits with him; nobody else does. An error is not kept, nor is what
+    is larger than the whole cache.
+
+    Args:
+        key: what a result depends on, from the function's arguments.
+    """
+    # a cast, as the decorator's own type forgets the arguments
+    return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=looking))
+
+
+def threads_for(tokens: int) -> int:
+    """How many threads a pass gets. It depends on nothing else, so that the same sentence gives the same numbers."""
+    return THREADS if tokens > SHORT_TOKENS else 1
+
+
+@contextmanager
+def turn(tokens: int = 0) -> Iterator[None]:
+    """One of the process's few places for a pass, to be held while something computes: `with turn(): …`.
+
+    Nothing that takes a place itself may be asked for in it: those who do so would wait for each other.
+
+    Args:
+        tokens: of the pass. A long one gets all threads, and there is one of them at a time: it needs 150 MiB at 511.
+    """
+    threads = threads_for(tokens)
+    with _long if threads > 1 else nullcontext(), _passes:
+        torch.set_num_threads(threads)  # this thread's alone
+        yield
+
+
+@contextmanager
+def alone(told: Callable[[], object] | None = None) -> Iterator[None]:
+    """Heavy work, of which one at a time runs in the whole process, in the order in which it came: `with alone(): …`.
+
+    It runs on one thread, beside the places of `turn`.
+
+    Args:
+        told: called again and again while it waits; an exception out of it leaves the line.
+    """
+    me = object()
+    with _moved:
+        _line.append(me)
+    try:
+        _wait(lambda: _is_first(me), told)
+        torch.set_num_threads(1)  # this thread's alone
+        yield
+    finally:
+        with _moved:
+            _line.remove(me)
+            _moved.notify_all()
+
+
+def _wait(ready: Callable[[], bool], told: Callable[[], object] | None) -> None:
+    while not ready():
+        if told is not None:
+            told()
+
+
+def _is_first(me: object) -> bool:
+    """Waits a moment for one's place at the head of the line."""
+    with _moved:
+        return _moved.wait_for(lambda: _line[0] is me, TOLD_SECONDS)

@@ -1,0 +1,237 @@
+"""What visitors share is computed once and holds up nobody else; heavy work waits in a line."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pytest
+import torch
+from cachetools import LRUCache
+
+from pages.kit.sharing import PASSES_AT_ONCE, SHORT_TOKENS, THREADS, alone, shared, threads_for, turn
+
+
+class Gone(BaseException):
+    """What ends a script while it waits."""
+
+
+def test_what_two_ask_for_at_once_is_computed_once() -> None:
+    calls: list[str] = []
+    second = threading.Event()
+    cache: LRUCache[object, str] = LRUCache(4)
+
+    @shared(cache)
+    def computed(name: str) -> str:
+        calls.append(name)
+        if len(calls) > 1:
+            second.set()
+        second.wait(0.5)  # a moment in which another one could begin
+        return name.upper()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(computed, ["a"] * 4)) == ["A"] * 4
+    assert calls == ["a"]
+
+
+def test_nobody_waits_for_something_else() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    cache: LRUCache[object, str] = LRUCache(4)
+
+    @shared(cache)
+    def computed(name: str) -> str:
+        if name == "slow":
+            begun.set()
+            go_on.wait(20)
+        return name.upper()
+
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(computed, "slow")
+        assert begun.wait(20)
+        try:
+            assert pool.submit(computed, "quick").result(timeout=10) == "QUICK"
+            assert not slow.done()
+        finally:
+            go_on.set()
+        assert slow.result() == "SLOW"
+
+
+def test_an_error_is_not_kept_and_who_waited_tries_himself() -> None:
+    calls: list[str] = []
+    asked = threading.Barrier(2)
+    cache: LRUCache[object, str] = LRUCache(4)
+
+    def key(name: str) -> str:
+        asked.wait(20)
+        return name
+
+    @shared(cache, key)
+    def computed(name: str) -> str:
+        calls.append(name)
+        if len(calls) == 1:
+            raise ValueError(name)
+        return name.upper()
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(computed, "a") for _ in range(2)]
+    assert sorted(str(one.exception()) for one in both) == ["None", "a"]
+    assert calls == ["a", "a"]
+
+
+def test_what_is_larger_than_the_cache_is_returned_and_the_oldest_goes_first() -> None:
+    calls: list[str] = []
+    cache: LRUCache[object, str] = LRUCache(4, len)
+
+    @shared(cache)
+    def computed(name: str) -> str:
+        calls.append(name)
+        return name
+
+    for name in ("ab", "cd", "efghi", "ab", "kl", "ab", "cd", "efghi"):
+        assert computed(name) == name
+        assert cache.currsize <= 4
+    assert calls == ["ab", "cd", "efghi", "kl", "cd", "efghi"]
+
+
+# ---- heavy work
+
+
+class Waiting:
+    """Somebody in the line, in a thread of its own, who notes when it is in."""
+
+    def __init__(self, name: str, entered: list[str]) -> None:
+        self.told, self.gone, self.go_on, self.inside = (threading.Event() for _ in range(4))
+        self.ended: BaseException | None = None
+        self._name, self._entered = name, entered
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _say(self) -> None:
+        self.told.set()
+        if self.gone.is_set():
+            raise Gone
+
+    def _work(self) -> None:
+        try:
+            with alone(self._say):
+                self._entered.append(self._name)
+                self.inside.set()
+                self.go_on.wait(20)
+        except BaseException as error:
+            self.ended = error
+
+    def end(self) -> None:
+        self.go_on.set()
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+
+Join = Callable[[str], Waiting]
+
+
+@pytest.fixture
+def entered() -> list[str]:
+    """Who was in, in this order."""
+    return []
+
+
+@pytest.fixture
+def join(entered: list[str]) -> Iterator[Join]:
+    """Lets somebody join the line; all are let go in the end."""
+    everybody: list[Waiting] = []
+
+    def one(name: str) -> Waiting:
+        everybody.append(Waiting(name, entered))
+        return everybody[-1]
+
+    yield one
+    for waiting in everybody:
+        waiting.end()
+
+
+def test_one_at_a_time_in_the_order_in_which_they_came(join: Join, entered: list[str]) -> None:
+    first = join("first")
+    assert first.inside.wait(20)
+    others = []
+    for name in ("second", "third", "fourth"):
+        others.append(join(name))
+        assert others[-1].told.wait(20)
+    assert entered == ["first"]
+    first.end()
+    for number, other in enumerate(others):
+        assert other.inside.wait(20)
+        assert entered == ["first", "second", "third", "fourth"][: number + 2]
+        other.end()
+
+
+def test_heavy_work_takes_no_place_of_a_pass(join: Join, entered: list[str]) -> None:
+    first = join("first")
+    assert first.inside.wait(20)
+    assert join("second").told.wait(20)
+    with ExitStack() as held:
+        for _ in range(PASSES_AT_ONCE):
+            held.enter_context(turn())
+        first.end()
+        for _ in range(200):
+            if len(entered) == 2:
+                break
+            time.sleep(0.05)
+        assert entered == ["first", "second"]
+
+
+def test_who_goes_away_while_waiting_holds_up_nobody(join: Join, entered: list[str]) -> None:
+    first = join("first")
+    assert first.inside.wait(20)
+    second = join("second")
+    assert second.told.wait(20)
+    third = join("third")
+    second.gone.set()
+    second.end()
+    assert isinstance(second.ended, Gone)
+    first.end()
+    assert third.inside.wait(20)
+    assert entered == ["first", "third"]
+
+
+def test_work_that_fails_makes_room() -> None:
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), alone():
+            raise ZeroDivisionError
+    with alone():
+        pass
+
+
+def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> None:
+    def seen(tokens: int | None) -> int:
+        with alone() if tokens is None else turn(tokens):
+            return torch.get_num_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        found = [pool.submit(seen, tokens).result() for tokens in (0, SHORT_TOKENS, SHORT_TOKENS + 1, None)]
+    torch.set_num_threads(THREADS)
+    assert found == [1, 1, THREADS, 1]
+    assert [threads_for(tokens) for tokens in (1, SHORT_TOKENS, SHORT_TOKENS + 1)] == [1, 1, THREADS]
+
+
+def test_one_long_pass_at_a_time_leaves_a_place_for_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.kit.sharing.THREADS", 2)
+    inside, most = [0], [0]
+    lock = threading.Lock()
+
+    def long() -> None:
+        with turn(SHORT_TOKENS + 1):
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            time.sleep(0.02)
+            with lock:
+                inside[0] -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(long) for _ in range(6)]:
+            done.result(20)
+    torch.set_num_threads(THREADS)
+    assert most == [1]
