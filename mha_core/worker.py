@@ -1,7 +1,8 @@
 """A process that trains: `python -m mha_core.worker`. Orders come in as lines of JSON, events go out the same way.
 
-The first line in says what to train, as `Order.to_line` writes it; "stop", or the end of the input because the parent
-is gone, ends the runs where they are. The lines out are objects with one of these keys:
+The first line in says what to train, as `Order.to_line` writes it. "stop", or the end of the input because the parent
+is gone, ends the runs where they are; "enough" ends them as their time budget would. The lines out are objects with one
+of these keys:
 
     run, line     an event of that run, counted from 0, as `events.to_line` writes it
     saved         that run lies complete in the order's folder, under its number
@@ -30,7 +31,7 @@ from .recipe import Recipe
 from .tasks import Labelled, Language
 from .timing import calls, spread
 from .training import Training
-from .workload import KINDS, Data, Order, check_maps, check_parameters, check_step
+from .workload import KINDS, Data, Order, check_maps, check_parameters, check_step, check_threads
 
 __all__ = ["main"]
 
@@ -59,16 +60,18 @@ class _Mouth:
 class _Job:
     """Trains the runs of an order in turn, so that their curves grow side by side."""
 
-    def __init__(self, order: Order, say: Callable[..., None], stop: threading.Event) -> None:
+    def __init__(self, order: Order, say: Callable[..., None], stop: threading.Event, enough: threading.Event) -> None:
         self.order = order
         self.say = say
         self.stop = stop
+        self.enough = enough
         self._tasks: dict[tuple[str, int], Labelled | Language] = {}
         self._ends = time.monotonic() + order.seconds
         self._cut = False
 
     def run(self) -> None:
         check_parameters(self.order.recipes)
+        check_threads(self.order.recipes)
         turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.order.recipes))}
         while turns:
             for number, turn in list(turns.items()):
@@ -79,7 +82,7 @@ class _Job:
         self.say(done="stopped" if self.stop.is_set() else "time" if self._cut else "steps")
 
     def _leaves(self) -> bool:
-        return self.stop.is_set() or time.monotonic() > self._ends
+        return self.stop.is_set() or self.enough.is_set() or time.monotonic() > self._ends
 
     def _task(self, recipe: Recipe) -> Labelled | Language:
         """The recipe's data, made once for all runs on it."""
@@ -100,7 +103,7 @@ class _Job:
                 check_step(recipe, event.longest)
                 check_maps(event, len(self.order.recipes))
             if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
-                event = replace(event, reason="time")  # it was the job's budget that stopped it, not a visitor
+                event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
                 training.history.take(event)
             self.say(run=number, line=to_line(event), at_once=isinstance(event, (Start, End)))
             if isinstance(event, Evaluation) or time.monotonic() - began > TURN_SECONDS:
@@ -168,10 +171,11 @@ def _from_outside(data: Data, seed: int) -> Labelled | Language:
     )
 
 
-def _listen(heard: io.RawIOBase, stop: threading.Event) -> None:
-    """Waits for "stop" or for the end of the input."""
+def _listen(heard: io.RawIOBase, stop: threading.Event, enough: threading.Event) -> None:
+    """Waits for "stop" or for the end of the input, and for "enough" on the way."""
     while (line := heard.readline(MOST_ORDER)) and line.strip() != b"stop":
-        pass
+        if line.strip() == b"enough":
+            enough.set()
     stop.set()
 
 
@@ -187,9 +191,9 @@ def main() -> None:
         # unbuffered: a thread that waits in sys.stdin would hold its lock when the process ends, which is fatal
         heard = io.FileIO(0, closefd=False)
         order = Order.from_line(heard.readline(MOST_ORDER).decode())
-        stop = threading.Event()
-        threading.Thread(target=_listen, args=(heard, stop), name="listener", daemon=True).start()
-        _Job(order, say, stop).run()
+        stop, enough = threading.Event(), threading.Event()
+        threading.Thread(target=_listen, args=(heard, stop, enough), name="listener", daemon=True).start()
+        _Job(order, say, stop, enough).run()
     except HeadlightError as error:
         say(error=str(error))
     except BrokenPipeError:

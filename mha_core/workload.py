@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ from .errors import HeadlightError, SizeError
 from .events import Start
 from .recipe import Recipe
 
-__all__ = ["KINDS", "Data", "Order", "check_maps", "check_parameters", "check_step"]
+__all__ = ["KINDS", "Data", "Order", "check_maps", "check_parameters", "check_step", "check_threads", "most_threads"]
 
 KINDS = ("csv", "news", "text", "hub")
 # Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
@@ -62,6 +63,18 @@ class Order:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise HeadlightError(f"this is no order for a training ({type(error).__name__})") from error
+
+
+def most_threads() -> int:
+    """How many threads one training may use: a core is left for those who look at pages, where there are several."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+def check_threads(recipes: tuple[Recipe, ...]) -> None:
+    """Raises a SizeError when a recipe wants more threads than one training may use on this machine."""
+    wanted, most = max((recipe.threads for recipe in recipes), default=1), most_threads()
+    if wanted > most:
+        raise SizeError(f"threads={wanted}: a training gets at most {most} on this machine")
 
 
 def check_parameters(recipes: tuple[Recipe, ...]) -> None:

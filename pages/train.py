@@ -36,30 +36,29 @@ def show() -> None:
             top = st.container()
             task, data, said = brought.data_of(name, wish.keep_duplicates)
             plan, problem = recipes.plan_of(wish, task, data)
-            job = visit.job()
-            mine = job if job is not None and job.plan.recipes[0].task == name else None
-            classroom.follow(plan, problem, mine, lambda: runs(name), task)
+            keep()
+            found = classroom.follow(plan, problem, visit.job_on(name), lambda: runs(name), task)
             takeaway.files()
-            if task is not None and data is not None and runs(name).on_other_data(task):
+            if task is not None and data is not None and found.on_other_data(task):
                 said.append("The runs below were trained on other data than what is chosen now.")
             with top:
                 canvas.sheet(
                     "told",
-                    [sheet.notices([*wish.notices, *said, *links.notices(film=classroom.film_usable(runs(name)))])],
+                    [sheet.notices([*wish.notices, *said, *links.notices(film=classroom.film_usable(found))])],
                 )
         with about:
             show_link()
 
 
+def keep() -> None:
+    """Makes what was trained here one of the models that can be asked."""
+    models.keep({run.id: models.Own.of(run.label, run.folder, run.history) for run in visit.own_runs().values()})
+
+
 def runs(name: str) -> Shown:
-    """The runs of this task: the visitor's, or those that come with Headlight."""
-    job = visit.job()
-    own = visit.own_runs()
-    models.keep({run.id: models.Own.of(run.label, run.folder, run.history) for run in own.values()})
-    if job is not None and job.plan.recipes[0].task == name:
-        found = shown.of_job(job, {run.folder: run.id for run in own.values()})
-    else:
-        found = shown.of_shipped(name)
+    """The runs of this task as far as they are now: the visitor's, or those that come with Headlight."""
+    job, own = visit.job_on(name), visit.own_runs()
+    found = shown.of_job(job, {run.folder: run.id for run in own.values()}) if job else shown.of_shipped(name)
     runs_of_files = [own[run] for run in st.session_state.get("opened_runs", []) if run in own]
     opened = [run for run in runs_of_files if run.history.recipe.task == name]
     return found + shown.of_histories([run.history for run in opened], [run.id for run in opened])

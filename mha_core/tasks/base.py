@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -46,7 +47,7 @@ class Labelled:
     notes: tuple[str, ...] = ()
     cased: bool = False
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short name for exactly these rows in these parts."""
         digest = hashlib.blake2b(digest_size=8)
@@ -55,6 +56,16 @@ class Labelled:
                 digest.update(repr((row.text, row.label, row.pair)).encode("utf-8", "surrogatepass"))
             digest.update(b"\0")
         return digest.hexdigest()
+
+    @cached_property
+    def labels(self) -> dict[str, int]:
+        """The class of every text, by its number; where both parts have a text, as the training row says."""
+        return {row.text: row.label for row in (*self.test, *self.train)}
+
+    @cached_property
+    def longest(self) -> str:
+        """The longest text of the training rows."""
+        return max((row.text for row in self.train), key=len, default="")
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,7 @@ class Language(ABC):
     def test(self) -> Batch:
         """The test rows, the same ones every time."""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short name for exactly this vocabulary and these test rows."""
         digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)

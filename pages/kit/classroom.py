@@ -1,15 +1,23 @@
-"""A training as it goes on: the bar with its buttons, curves, what each candidate knows, the film of its maps."""
+"""A training as it goes on: the bar with its buttons, curves, what each candidate knows, the film of its maps.
+
+The bar is polled while the visitor trains. What came of the training is drawn anew when there is news of it, and what
+the models answer with the page itself, which is run again when a model was saved.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from mha_core.tasks import Labelled, Language
 
-from . import canvas, figures, film, knows, learning, questions, sheet, takeaway, visit
+from . import canvas, film, knows, learning, questions, sheet, takeaway, visit
 from .lab import Job, Plan
 from .links import BOUND, DEFAULTS
 from .recipes import title_of
@@ -17,25 +25,68 @@ from .shown import Shown
 
 __all__ = ["film_usable", "follow"]
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = {"waits": 2.0, "trains": 0.5, "over": None}
+NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
 Look = Callable[[], Shown]
 Task = Labelled | Language | None
+State = tuple[str, str, int]
 
 
-def follow(plan: Plan | None, problem: str, job: Job | None, look: Look, task: Task) -> None:
-    """Draws all of it, again and again while the job is under way.
+@dataclass(frozen=True)
+class _Bar:
+    """What the bar needs of the page that it stands on.
 
-    Args:
+    Attributes:
         plan: what the button "Train" begins, None when nothing can be trained now.
         problem: why not.
-        job: the training to follow; None when there is none of this task.
+        announced: how much the plan would train.
+        job: the training of this page's task, None when there is none.
+        state: of the visitor's training when the page was drawn, as in `_state`.
+        beforehand: the runs shown come with Headlight.
+    """
+
+    plan: Plan | None
+    problem: str
+    announced: str
+    job: Job | None
+    state: State
+    beforehand: bool
+
+
+def follow(plan: Plan | None, problem: str, job: Job | None, look: Look, task: Task) -> Shown:
+    """Draws all of it; by themselves the bar while the visitor's training is under way, and curves that have grown.
+
+    Args:
+        plan, problem, job: as in `_Bar`.
         look: the runs to show, as far as they have come.
         task: their data, None when it is not at hand.
+
+    Returns:
+        the runs it shows.
     """
-    present = visit.job()
-    running = present is not None and not present.over
-    st.fragment(_follow, run_every=POLL_SECONDS if running else None)(plan, problem, job, look, task, polled=running)
+    state = _state(job)  # before the look: what comes between the two is a reason to draw the page once more
+    shown = look()
+    announced = "" if plan is None else _announced(plan, shown)
+    bar = _Bar(plan, problem, announced, job, state, shown.beforehand and bool(shown.candidates))
+    st.fragment(_bar, run_every=POLL_SECONDS[state[1]])(bar)
+    if not any(each.begun for each in shown.candidates):
+        canvas.sheet("train_empty", [sheet.text(_nothing(job, task))])
+        return shown
+    asked = questions.asked_of(shown, task)
+    charts = st.container(key="train_charts")
+    left, right = st.columns([1.15, 1])
+    with right:
+        questions.ask(asked)
+    maps = st.container(key="train_maps")
+    with charts:
+        st.fragment(_curves, key="train_curves")(job, look, left, maps)
+    questions.attention(asked, shown)
+    questions.chances(asked)
+    questions.padding(asked)
+    if asked.models:
+        takeaway.judge(shown, task)
+    return shown
 
 
 def film_usable(shown: Shown) -> bool:
@@ -45,44 +96,43 @@ def film_usable(shown: Shown) -> bool:
     return not text or not firsts or film.parse_choice(text, firsts) is not None
 
 
-def _follow(plan: Plan | None, problem: str, job: Job | None, look: Look, task: Task, *, polled: bool) -> None:
+def _state(job: Job | None) -> State:
+    """What the page depends on beside the curves: which training, its stage, how many models `job` has to be asked."""
+    present = visit.job()
+    if present is None:
+        return "", "over", 0
+    stage = "over" if present.over else "trains" if present.looked else "waits"
+    saved = sum(folder is not None for folder in job.saved) if job is not None else 0
+    return present.folder.name, stage, saved
+
+
+def _bar(bar: _Bar) -> None:
+    """Train, Stop, progress, and what must be said of them."""
     present = visit.job()
     if present is not None:
         present.heard()
-    if polled != (present is not None and not present.over):
-        st.rerun()  # the whole page, and from then on with polling, or without
-    shown = look()
-    _bar(plan, problem, present if polled else job, shown)
-    told = _notices(job, problem, shown)
-    if polled and job is None and present is not None:
-        told.append(f"Your training of {title_of(present.plan.recipes[0].task)} goes on; choose that task to watch it.")
-    canvas.sheet("train_told", [sheet.notices(told)])
-    if not any(each.begun for each in shown.candidates):
-        canvas.sheet("train_empty", [sheet.text(_nothing(job, task))])
-        return
-    _charts(shown)
-    asked = questions.asked_of(shown, task)
-    left, right = st.columns([1.15, 1])
-    with left:
-        _known(shown)
-    with right:
-        questions.ask(asked)
-    _film(shown)
-    questions.attention(asked, shown)
-    questions.chances(asked)
-    questions.padding(asked)
-    if asked.models:
-        takeaway.judge(shown, task)
-
-
-def _bar(plan: Plan | None, problem: str, job: Job | None, shown: Shown) -> None:
-    """Train, Stop, progress."""
-    running = job is not None and not job.over
+    if _state(bar.job) != bar.state:
+        st.rerun()  # the whole page: it begins or ends, or a model can be asked
+    running = present if present is not None and not present.over else None
+    job = running or bar.job
     with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
-        off = running or plan is None or bool(problem)
-        st.button("Train", key="train_start", type="primary", disabled=off, on_click=_start, args=(plan,))
-        st.button("Stop", key="train_stop", disabled=not running, on_click=job.stop if job else None)
-        st.progress(job.share if job else 0.0, _progress(plan, job, shown))
+        off = running is not None or bar.plan is None or bool(bar.problem)
+        st.button("Train", key="train_start", type="primary", disabled=off, on_click=_start, args=(bar.plan,))
+        st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
+        st.progress(job.share if job else 0.0, _progress(job) if job else bar.announced)
+    told = _notices(bar)
+    if running is not None and bar.job is None:
+        told.append(f"Your training of {title_of(running.plan.recipes[0].task)} goes on; choose that task to watch it.")
+    canvas.sheet("train_told", [sheet.notices(told)])
+    canvas.news(_news(bar.job), lambda: st.rerun("train_curves"))
+
+
+def _news(job: Job | None) -> str:
+    """The number of the news that the curves do not show yet; empty while there are none, or while it is too early."""
+    drawn, at = st.session_state.get("curves_drawn", (0, 0.0))
+    if job is None or not job.looked or job.news == drawn or time.monotonic() < at + NEWS_SECONDS:
+        return ""
+    return f"{job.folder.name} {job.news}"
 
 
 def _start(plan: Plan) -> None:
@@ -92,15 +142,15 @@ def _start(plan: Plan) -> None:
         st.session_state["training_refused"] = f"This cannot be trained now: {error}."
 
 
-def _progress(plan: Plan | None, job: Job | None, shown: Shown) -> str:
-    """What the job is at, or how much would be trained."""
-    if job is None:
-        return "" if plan is None else _announced(plan, shown)
+def _progress(job: Job) -> str:
+    """What the job is at."""
     if job.place:
-        return f"Waiting: {job.place} {'training comes' if job.place == 1 else 'trainings come'} first"
-    if not job.over and not any(history.start for history in job.histories):
+        first = "1 training comes" if job.place == 1 else f"{job.place} trainings come"
+        return f"Waiting: {first} first, at most {math.ceil(max(1.0, job.begins_within) / 60)} min"
+    if not job.over and not job.started:
         return "Starting"
-    return learning.progress(job.histories)
+    recipes = job.plan.recipes
+    return learning.progress(len(recipes), job.step, sum(recipe.steps for recipe in recipes), job.seconds)
 
 
 def _announced(plan: Plan, shown: Shown) -> str:
@@ -115,13 +165,17 @@ def _announced(plan: Plan, shown: Shown) -> str:
     return said
 
 
-def _notices(job: Job | None, problem: str, shown: Shown) -> list[str]:
-    found = [problem, st.session_state.pop("training_refused", "")]
+def _notices(bar: _Bar) -> list[str]:
+    found, job = [bar.problem, st.session_state.pop("training_refused", "")], bar.job
     if job is not None and job.error:
         found.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
     elif job is not None and job.stopped:
         found.append("Stopped: what was learnt up to there is kept.")
-    elif shown.beforehand and shown.candidates:
+    elif job is not None and job.shortened:
+        found.append(
+            f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt until then is kept."
+        )
+    elif bar.beforehand:
         found.append("These runs were trained beforehand (make checkpoints). Train makes your own.")
     return [sentence for sentence in found if sentence]
 
@@ -132,6 +186,17 @@ def _nothing(job: Job | None, task: Task) -> str:
     if task is None:
         return "There is no data yet that can be trained on: bring it above, then press Train."
     return "Nothing has been trained on this yet: press Train."
+
+
+def _curves(job: Job | None, look: Look, left: DeltaGenerator, below: DeltaGenerator) -> None:
+    """What came of the training so far: curves, on the left what each candidate knows, below the film."""
+    st.session_state["curves_drawn"] = (job.news if job else 0, time.monotonic())
+    shown = look()
+    _charts(shown)
+    with left:
+        _known(shown)
+    with below:
+        _film(shown)
 
 
 def _charts(shown: Shown) -> None:
@@ -146,9 +211,7 @@ def _charts(shown: Shown) -> None:
         for column, chart in zip(columns, charts[first : first + across], strict=False):
             with column, st.container(border=True, height="stretch", key=f"chart_panel_{chart.key}"):
                 canvas.sheet(f"title_{chart.key}", [sheet.title(chart.title, chart.note)])
-                st.plotly_chart(
-                    chart.figure, theme=None, key=f"chart_{chart.key}", config=figures.CONFIG, alt=chart.alt
-                )
+                canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt)
     canvas.sheet("curves_told", [sheet.text(" · ".join(learning.told(shown.candidates)), muted=True)])
 
 

@@ -92,15 +92,13 @@ def told(candidates: Sequence[Candidate]) -> list[str]:
     return [f"{candidate.name}: {_standing(candidate)}" for candidate in map(_as_now, candidates)]
 
 
-def progress(histories: Sequence[History]) -> str:
-    """How far the runs are together: steps, seconds of training, steps per second or seconds a step."""
-    step, steps = sum(history.step for history in histories), sum(history.recipe.steps for history in histories)
-    seconds = sum(history.seconds for history in histories)
-    runs = f"{len(histories)} runs: " if len(histories) > 1 else ""
+def progress(runs: int, step: int, steps: int, seconds: float) -> str:
+    """How far so many runs are together: steps, seconds of training, steps per second or seconds a step."""
+    many = f"{runs} runs: " if runs > 1 else ""
     speed = ""
     if step and seconds > 0:
         speed = f" · {step / seconds:,.0f} steps/s" if step >= seconds else f" · {seconds / step:.1f} s a step"
-    return f"{runs}step {step:,} of {steps:,} · {seconds:.1f} s{speed}"
+    return f"{many}step {step:,} of {steps:,} · {seconds:.1f} s{speed}"
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.tasks import Labelled, Language
 
 from . import asks, cached, canvas, controls, knows, sheet, text
+from .asks import Trained
 from .limits import LONGEST_CONTINUATION, LONGEST_TEXT
 from .links import BOUND, DEFAULTS, bound_if_short
 from .models import presets
@@ -37,7 +37,7 @@ class Asked:
         joined_by: what stands between two of their tokens.
     """
 
-    models: dict[str, Model]
+    models: dict[str, Trained]
     task: Labelled | None
     texts: tuple[str, ...]
     probe: str
@@ -50,7 +50,7 @@ def asked_of(shown: Shown, task: Labelled | Language | None) -> Asked:
     found = {}
     for name, model in shown.ready.items():
         try:
-            found[name] = cached.model_on("cpu", model)
+            found[name] = Trained(model, cached.model_on("cpu", model))
         except HeadlightError:
             continue
     recipes = [shown.first(name).recipe for name in found]
@@ -98,8 +98,7 @@ def padding(asked: Asked) -> None:
     """The same sentence alone, and beside a long one, with the padding masked and not."""
     if not asked.models or asked.language:
         return
-    longest = max((row.text for row in asked.task.train), key=len) if asked.task else ""
-    longest = asks.beginning(asked.models, longest)
+    longest = asks.beginning(asked.models, asked.task.longest if asked.task else "")
     short = _typed(asked, 0)
     with st.container(border=True, key="padding_panel"):
         canvas.sheet("padding_title", [sheet.title("Alone, or beside a long text", "what a missing padding mask does")])
@@ -172,7 +171,7 @@ def _usual(asked: Asked, number: int) -> str:
 def _answered(asked: Asked, first: str, second: str) -> list[Block]:
     for sentence in (first, second):
         controls.check_length(sentence)
-    known = next(iter(asked.models.values()))
+    known = next(iter(asked.models.values())).model
     more = [question for question in asked.texts if question not in (first, second)]
     return [
         sheet.notices(unknown_words(known, f"{first} {second}")),
@@ -199,7 +198,7 @@ def _continued(asked: Asked, beginning: str) -> list[Block]:
         int(seed or 0),
         asked.joined_by,
     )
-    return [sheet.notices(unknown_words(next(iter(asked.models.values())), beginning)), *said]
+    return [sheet.notices(unknown_words(next(iter(asked.models.values())).model, beginning)), *said]
 
 
 def _short(sentence: str) -> str:

@@ -17,6 +17,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.recipe import Recipe, defaults
 from mha_core.tasks import Labelled, Language
+from mha_core.workload import most_threads
 
 from . import controls, layout
 from .candidates import POST, POST_CHOICES, combined, with_seeds
@@ -192,6 +193,8 @@ def _number(key: str, base: Recipe) -> int | None:
     """One size, None = what suits the task."""
     field, label = _NUMBERS[key]
     least, most = SIZES[field]
+    if field == "threads":
+        most = min(most, most_threads())
     value = st.number_input(
         label, least, most, None, key=key, bind=BOUND, placeholder=f"{getattr(base, field):,}", step=1
     )

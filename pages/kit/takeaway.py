@@ -11,7 +11,7 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.tasks import Labelled, Language
 
 from . import canvas, links, models, sheet, verdicts, visit
-from .lab import MOST_BYTES
+from .lab import MOST_BYTES, writing
 from .layout import PAGES
 from .links import BOUND
 from .recipes import TASKS, title_of
@@ -88,9 +88,10 @@ def _open() -> None:
     if found is None:
         st.session_state["opened_told"] = ""
         return
-    folder = visit.new_folder() / "run"
     try:
-        task = saved.unpack(found.getvalue(), folder).recipe.task
+        folder = visit.new_folder() / "run"
+        with writing():
+            task = saved.unpack(found.getvalue(), folder).recipe.task
         if task not in TASKS.values():
             raise WeightsFileError(f"there is no task {task!r:.40} here")
         run = visit.add_run(folder)

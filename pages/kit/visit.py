@@ -22,9 +22,20 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from mha_core import saved
 from mha_core.events import History
 
-from .lab import Job, Plan
+from .lab import Job, Plan, Visitor, writing
 
-__all__ = ["KEPT_SECONDS", "MOST_OWN", "OwnRun", "add_run", "end_all", "job", "new_folder", "own_runs", "start"]
+__all__ = [
+    "KEPT_SECONDS",
+    "MOST_OWN",
+    "OwnRun",
+    "add_run",
+    "end_all",
+    "job",
+    "job_on",
+    "new_folder",
+    "own_runs",
+    "start",
+]
 
 KEPT_SECONDS = 2 * 3600.0
 MOST_OWN = 120  # runs, and
@@ -57,7 +68,8 @@ class _Things:
     """The visitor's folder and all that needs it. Nothing but the session holds it, so that it goes with that."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
+        with writing():
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
         self.jobs: list[Job] = []  # the present one is the last
         self.runs: dict[str, OwnRun] = {}
         self.collected: set[Path] = set()
@@ -71,9 +83,9 @@ class _Things:
         """Takes in what the jobs have saved by now."""
         with self.lock:
             for training in self.jobs:
-                for folder, history in zip(training.saved, training.histories, strict=True):
+                for number, folder in enumerate(training.saved):
                     if folder is not None and folder not in self.collected:
-                        self._add(folder, history)
+                        self._add(folder, training.history(number))
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
 
     def add(self, folder: Path, history: History) -> OwnRun:
@@ -122,9 +134,10 @@ def add_run(folder: Path) -> OwnRun:
 
 
 def new_folder() -> Path:
-    """An empty folder of this visitor, which goes with the visit."""
+    """An empty folder of this visitor, which goes with the visit. Raises a HeadlightError when it cannot be made."""
     folder = _things_or_new().folder / secrets.token_hex(8)
-    folder.mkdir()
+    with writing():
+        folder.mkdir()
     return folder
 
 
@@ -134,15 +147,22 @@ def job() -> Job | None:
     return things.jobs[-1] if things is not None and things.jobs else None
 
 
+def job_on(task: str) -> Job | None:
+    """The present training if it is on this task."""
+    present = job()
+    return present if present is not None and present.plan.recipes[0].task == task else None
+
+
 def start(plan: Plan) -> Job:
     """Begins to train, and stops what this visitor trained before.
 
     Raises:
-        HeadlightError: as in `Job.start`; then the earlier training goes on.
+        HeadlightError: as in `Job.start` and `new_folder`; then the earlier training goes on.
     """
     things = _things_or_new()
     things.collect()
-    made = Job(plan, new_folder(), partial(_is_here, _session())).start()
+    session = _session()
+    made = Job(plan, new_folder(), partial(_is_here, session), Visitor(_address(), session)).start()
     if things.jobs:
         things.jobs[-1].stop()
     things.jobs.append(made)
@@ -179,6 +199,11 @@ def _label(history: History) -> str:
 def _session() -> str:
     context = get_script_run_ctx()
     return context.session_id if context else ""
+
+
+def _address() -> str:
+    """Of the visitor's machine; empty when it is this one."""
+    return (st.context.ip_address or "") if runtime.exists() else ""
 
 
 def _is_here(session: str) -> bool:

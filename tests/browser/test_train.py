@@ -90,6 +90,33 @@ def test_a_killed_worker_is_told_and_the_page_lives_on(tab: Train, server: Serve
     tab.over()
 
 
+def test_the_curves_are_drawn_anew_only_when_there_is_news(tab: Train, server: Server) -> None:
+    """A worker that is frozen says nothing: the bar goes on, the curves rest. They go on with it, and at once."""
+    drawn: list[str] = []
+
+    def arrived(frame: str | bytes) -> None:
+        told = frame if isinstance(frame, bytes) else frame.encode()
+        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in told)
+
+    tab.page.on("websocket", lambda socket: socket.on("framereceived", arrived))
+    tab.open(**LONG).start()
+    expect(tab.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=WAIT_MS)
+    (worker,) = workers(server)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        tab.page.wait_for_timeout(4000)  # what it had said before has been drawn
+        drawn.clear()
+        while drawn.count("train_start") < 5:
+            tab.page.wait_for_timeout(100)
+        assert set(drawn) == {"train_start"}
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    while "curves_told" not in drawn or "knows" not in drawn:
+        tab.page.wait_for_timeout(100)
+    tab.button("Stop").click()
+    tab.over()
+
+
 def test_a_training_goes_on_while_its_visitor_is_on_another_page(tab: Train) -> None:
     tab.open(**SHORT).start()
     tab.page.get_by_role("link", name="Explore", exact=True).click()

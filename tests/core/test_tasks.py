@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -258,3 +259,18 @@ def test_rare_and_unseen_characters_become_one_and_are_counted() -> None:
     known = set(task.vocabulary)
     assert task.notes[1].startswith(f"{sum(symbol not in known for symbol in text):,} characters became")
     assert "ж" not in known
+
+
+def test_what_is_known_of_the_rows_is_worked_out_once() -> None:
+    task = tasks.build("who")
+    assert isinstance(task, Labelled)
+    assert task.labels == {row.text: row.label for row in (*task.test, *task.train)}
+    assert task.longest in {row.text for row in task.train}
+    assert max(len(row.text) for row in task.train) == len(task.longest)
+    assert task.labels is task.labels
+    assert task.longest is task.longest
+    assert task.fingerprint is task.fingerprint
+    assert replace(task, train=()).longest == ""
+    assert replace(task, train=task.train[1:]).fingerprint != task.fingerprint
+    words = tasks.build("words")
+    assert words.fingerprint is words.fingerprint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -46,7 +47,9 @@ def process() -> Iterator[subprocess.Popen[str]]:
 def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
     """All that a job says, in this process."""
     lines: list[dict[str, Any]] = []
-    worker._Job(given, lambda at_once=True, **line: lines.append(line), stop or threading.Event()).run()
+    worker._Job(
+        given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()
+    ).run()
     return lines
 
 
@@ -110,7 +113,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
             stop.set()
 
-    worker._Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop).run()
+    worker._Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop, threading.Event()).run()
     first, second = (events(lines, number)[-1] for number in (0, 1))
     assert isinstance(first, End)
     assert isinstance(second, End)
@@ -119,6 +122,42 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "stopped"}]
     assert saved.read(tmp_path / "0").end == first
     assert not (tmp_path / "1").exists()  # it has learnt nothing
+
+
+def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
+    enough, lines = threading.Event(), []
+
+    def say(*, at_once: bool = True, **line: Any) -> None:
+        lines.append(line)
+        if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
+            enough.set()
+
+    worker._Job(order(tmp_path, ENDLESS), say, threading.Event(), enough).run()
+    end = events(lines, 0)[-1]
+    assert isinstance(end, End)
+    assert (end.reason, end.step) == ("time", 4)
+    assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "time"}]
+
+
+def test_enough_is_heard(tmp_path: Path) -> None:
+    with process() as running:
+        assert running.stdin
+        assert running.stdout
+        running.stdin.write(order(tmp_path, ENDLESS).to_line() + "\n")
+        running.stdin.flush()
+        told = (json.loads(line) for line in running.stdout)
+        next(line for line in told if "run" in line and isinstance(from_line(line["line"]), Step))
+        running.stdin.write("enough\n")
+        running.stdin.flush()
+        *_, last = told
+        assert running.wait(PATIENCE) == 0
+    assert last == {"done": "time"}
+
+
+def test_more_threads_than_a_training_may_use_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with pytest.raises(SizeError, match="threads=2: a training gets at most 1 on this machine"):
+        here(order(tmp_path, replace(TINY, threads=2)))
 
 
 def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:

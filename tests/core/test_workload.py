@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.recipe import Recipe
-from mha_core.workload import Data, Order, check_parameters, check_step
+from mha_core.workload import Data, Order, check_parameters, check_step, check_threads, most_threads
 
 TINY = Recipe(d_model=16, n_heads=2, vocabulary=60)
 
@@ -25,6 +26,15 @@ def test_an_order_is_one_line() -> None:
 def test_what_is_no_order_is_refused(line: str) -> None:
     with pytest.raises(HeadlightError, match=r"no order|no recipe"):
         Order.from_line(line)
+
+
+@pytest.mark.parametrize(("cores", "most"), [(None, 1), (1, 1), (2, 1), (8, 7)])
+def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch, cores: int | None, most: int) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert most_threads() == most
+    check_threads((replace(TINY, threads=most),))
+    with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
+        check_threads((TINY, replace(TINY, threads=most + 1)))
 
 
 def test_what_is_too_much_is_refused() -> None:

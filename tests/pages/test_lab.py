@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,10 +18,11 @@ import pytest
 
 from mha_core import saved
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.events import End, Step, to_line
+from mha_core.events import End, Evaluation, Step, to_line
 from mha_core.recipe import Recipe
-from pages.kit import child, lab
-from pages.kit.lab import Data, Job, Plan
+from pages.kit import child, lab, record
+from pages.kit.lab import Data, Job, Plan, Visitor
+from pages.kit.places import Places
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
@@ -42,15 +44,20 @@ def wait(until: Callable[[], object]) -> None:
 def new_job(tmp_path: Path) -> Iterator[NewJob]:
     """Starts jobs of tiny recipes; every one is over in the end."""
 
-    def start(*recipes: Recipe, alive: Callable[[], bool] = lambda: True, data: Data | None = None) -> Job:
+    def start(
+        *recipes: Recipe,
+        alive: Callable[[], bool] = lambda: True,
+        data: Data | None = None,
+        visitor: Visitor | None = None,
+    ) -> Job:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
-        return Job(Plan(recipes or (TINY,), data), folder, alive).start()
+        return Job(Plan(recipes or (TINY,), data), folder, alive, visitor).start()
 
     yield start
-    for job in list(lab._queue):
+    for job in lab.under_way():
         job.kill()
-    wait(lambda: not lab._queue)
+    wait(lambda: not lab.under_way())
 
 
 @pytest.fixture
@@ -123,12 +130,79 @@ def test_stopping_keeps_what_was_learnt_and_killing_frees_the_place(new_job: New
 def test_histories_do_not_grow_while_they_are_drawn() -> None:
     job = Job(Plan((TINY,)), Path())
     before = job.histories
-    job._take({"run": 0, "line": to_line(Step(1, 2.5, 0.1))})
+    job.take({"run": 0, "line": to_line(Step(1, 2.5, 0.1))})
     assert not before[0].steps
     assert job.histories[0].steps == [Step(1, 2.5, 0.1)]
     assert job.share == pytest.approx(1 / 6)
-    job._take({"run": 0, "line": to_line(End("target", 1, 0.1))})
+    job.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
     assert job.share == 1
+
+
+def test_news_grow_with_everything_but_single_steps() -> None:
+    job = Job(Plan((TINY,)), Path())
+    job.take({"run": 0, "line": to_line(Step(1, 2.5, 0.1))})
+    assert (job.news, job.step, job.seconds, job.looked) == (0, 1, 0.1, False)
+    job.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
+    job.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
+    job.take({"saved": 0})
+    job.take({"timing": {}})
+    assert (job.news, job.looked) == (4, True)
+
+
+def test_a_share_of_the_time_while_others_wait(
+    new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "SHARED_SECONDS", 0.3)
+    monkeypatch.setattr(lab, "places", Places(1, 9))
+    ends = (
+        LISTENS
+        + """line = sys.stdin.readline().strip(); print('{"done": "%s"}' % {"enough": "time"}.get(line, line))"""
+    )
+    stand_in(ends)
+    one, other = Visitor("", "one"), Visitor("", "other")
+    first = new_job(visitor=one)
+    wait(lambda: first.elapsed > 0.4)
+    second = new_job(visitor=one)
+    assert second.place == 1
+    time.sleep(0.2)
+    assert not first.over  # nobody else waits
+    third = new_job(visitor=other)
+    wait(lambda: first.over)
+    assert first.shortened >= 0.3
+    assert not first.error
+    assert not first.stopped
+    third.stop()
+    second.stop()
+    wait(lambda: third.over and second.over)
+    assert not second.shortened
+    assert not third.shortened
+
+
+def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "SHARED_SECONDS", 0.0)
+    monkeypatch.setattr(lab, "places", Places(1, 9))
+    first = new_job(ENDLESS, visitor=Visitor("", "one"))
+    wait(lambda: first.step)
+    waits = new_job(visitor=Visitor("", "other"))
+    wait(lambda: first.over)
+    assert first.shortened
+    assert first.saved[0]
+    end = saved.read(first.saved[0]).end
+    assert end
+    assert end.reason == "time"
+    waits.stop()
+
+
+def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    job = new_job(replace(TINY, task="text"), data=Data("text", b"to be or not to be. " * 40))
+    wait(lambda: job.over)
+    assert job.error == (
+        "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
+    )
 
 
 def test_data_from_outside_is_handed_over_and_not_kept(new_job: NewJob) -> None:
@@ -205,7 +279,7 @@ def test_a_visitor_who_is_gone_frees_the_place(
 def test_ends_that_nobody_wanted(
     new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str, told: str
 ) -> None:
-    monkeypatch.setattr(lab, "MOST_HEARD", 4000)
+    monkeypatch.setattr(record, "MOST_HEARD", 4000)
     stand_in(script)
     job = new_job()
     wait(lambda: job.over)
@@ -259,6 +333,7 @@ def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.M
         (Plan((TINY,) * 41), "41 runs"),
         (Plan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
         (Plan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
+        (Plan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
         (Plan((TINY,), seconds=1e9), "a time budget of 1e.09 s; choose up to 1,800 s"),
         (Plan((TINY,), seconds=float("nan")), "a time budget of nan s"),
         (Plan((TINY,), Data("csv", bytes(5 * 2**20 + 1))), "a file of 5,242,881 bytes; at most 5,242,880"),
@@ -267,4 +342,4 @@ def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.M
 def test_what_cannot_be_trained_is_refused(plan: Plan, match: str) -> None:
     with pytest.raises(SizeError, match=match):
         Job(plan, Path()).start()
-    assert not lab._queue
+    assert not lab.under_way()

@@ -212,9 +212,10 @@ def test_one_is_said_only_of_one(value: float, text: str) -> None:
 
 
 def test_progress_in_words() -> None:
-    assert progress([learned([0.1, 0.2, 0.3])]) == "step 20 of 40 · 0.2 s · 100 steps/s"
-    assert progress([History(Recipe(steps=40)), learned([0.1, 0.2])]) == "2 runs: step 10 of 80 · 0.1 s · 100 steps/s"
-    assert progress([History(Recipe(steps=1000))]) == "step 0 of 1,000 · 0.0 s"
+    assert progress(1, 20, 40, 0.2) == "step 20 of 40 · 0.2 s · 100 steps/s"
+    assert progress(2, 10, 80, 0.1) == "2 runs: step 10 of 80 · 0.1 s · 100 steps/s"
+    assert progress(1, 2, 40, 6) == "step 2 of 40 · 6.0 s · 3.0 s a step"
+    assert progress(1, 0, 1000, 0) == "step 0 of 1,000 · 0.0 s"
 
 
 def test_colours_follow_the_order_of_the_encodings() -> None:

@@ -18,6 +18,7 @@ from mha_core.tasks import Labelled
 from pages.kit import lab, visit
 from pages.kit.candidates import POST_CHOICES
 from pages.kit.lab import Data, Plan
+from pages.kit.places import Places
 from pages.kit.recipes import LANGUAGE, TASKS
 
 from .test_lab import wait
@@ -74,7 +75,8 @@ def test_every_task_has_its_own_recipe(shipped: Path, planned: list[Plan], title
     assert page.notices() == ([] if name in ("brackets", "names") else page.notices()[:1])
 
 
-def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan]) -> None:
+def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
     page = Train(
         task="food review",
         pe=["learned", "t5"],
@@ -254,13 +256,13 @@ def test_a_killed_worker_is_told_and_its_place_is_free(shipped: Path) -> None:
     wait(lambda: job.over)
     page.app.run()
     assert page.notices()[0].startswith("The training ended early: the training process ended unexpectedly (SIGKILL)")
-    assert not lab._queue
+    assert not lab.under_way()
     assert not page.off("train_start")
     assert page.start() is not job
 
 
 def test_a_full_queue_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "LONGEST_QUEUE", -lab.WORKERS_AT_ONCE)
+    monkeypatch.setattr(lab, "places", Places(0, 0))
     page = Train(**TINY)
     page.app.button(key="train_start").click().run()
     assert any("try again in a minute" in sentence for sentence in page.notices())

@@ -63,9 +63,9 @@ class Visitor:
 @pytest.fixture(autouse=True)
 def _nobody_trains() -> Iterator[None]:
     yield
-    for job in list(lab._queue):
+    for job in lab.under_way():
         job.kill()
-    wait(lambda: not lab._queue)
+    wait(lambda: not lab.under_way())
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,6 @@ class Train:
 def no_job_stays() -> Iterator[None]:
     """No training outlives its test."""
     yield
-    for job in list(lab._queue):
+    for job in lab.under_way():
         job.kill()
-    wait(lambda: not lab._queue)
+    wait(lambda: not lab.under_way())

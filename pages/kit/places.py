@@ -1,0 +1,165 @@
+"""Places to train in, and a fair queue for them. Knows no process and no streamlit.
+
+A free place goes to the address with the fewest at work, among those to the address and then to the session that used
+the fewest seconds of the last half hour, and then to who came first.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from mha_core.errors import HeadlightError
+
+__all__ = ["Places", "Turn", "Visitor"]
+
+REMEMBERED_SECONDS = 1800.0
+POLL_SECONDS = 1.0  # who waits looks so often whether to go on waiting
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks. address: of the machine, "" for this one; session: the tab."""
+
+    address: str = ""
+    session: str = ""
+
+
+@dataclass(eq=False)
+class Turn:
+    """A wish for a place.
+
+    Attributes:
+        visitor: who wishes.
+        seconds: how long it works at most while others wait.
+        began: when it got its place, None before.
+    """
+
+    visitor: Visitor
+    seconds: float
+    began: float | None = None
+
+
+class Places:
+    """A few places, who works there, and who waits.
+
+    Args:
+        at_once: the number of places.
+        longest: how many may wait.
+        clock: the time in seconds.
+    """
+
+    def __init__(self, at_once: int, longest: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.at_once = at_once
+        self.longest = longest
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._waiting: list[Turn] = []  # in the order in which they came
+        self._working: list[Turn] = []
+        self._past: list[tuple[Visitor, float, float]] = []
+        self._ahead: dict[Turn, tuple[int, float]] = {}
+
+    def ask(self, turn: Turn) -> None:
+        """Takes a place, or a place in the queue. Raises a HeadlightError when too many wait."""
+        with self._changed:
+            if len(self._working) >= self.at_once and len(self._waiting) >= self.longest:
+                raise HeadlightError(f"{self.longest} trainings are waiting already; try again in a minute")
+            self._waiting.append(turn)
+            self._fill()
+
+    def wait(self, turn: Turn, leaves: Callable[[], bool]) -> None:
+        """Returns when the turn has its place, or soon after `leaves` says that it is given up."""
+        with self._changed:
+            while turn.began is None and not leaves():
+                self._changed.wait(POLL_SECONDS)
+
+    def wake(self) -> None:
+        """Makes all that wait look again whether they leave."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def leave(self, turn: Turn) -> None:
+        """Gives the place back, or the place in the queue."""
+        with self._changed:
+            if turn in self._working:
+                self._working.remove(turn)
+                self._past.append((turn.visitor, turn.began or 0.0, self._clock()))
+            else:
+                self._waiting.remove(turn)
+            self._fill()
+            self._changed.notify_all()
+
+    def ahead(self, turn: Turn) -> tuple[int, float]:
+        """How many turns end before this one begins, and in how many seconds at most that is, if all goes on as now."""
+        with self._changed:
+            ends, begins = self._ahead.get(turn, (0, 0.0))
+            return ends, max(0.0, begins - self._clock())
+
+    def others_wait(self, turn: Turn) -> bool:
+        """Whether another visitor waits than the one whose turn this is."""
+        with self._changed:
+            return any(other.visitor != turn.visitor for other in self._waiting)
+
+    def _fill(self) -> None:
+        """Gives away what is free, and foresees the rest."""
+        now = self._clock()
+        self._past = [stint for stint in self._past if stint[2] > now - REMEMBERED_SECONDS]
+        use = self._used(now)
+        while self._waiting and len(self._working) < self.at_once:
+            chosen = _next(self._waiting, self._working, use)
+            chosen.began = now
+            self._waiting.remove(chosen)
+            self._working.append(chosen)
+            self._changed.notify_all()
+        self._foresee(now, use)
+
+    def _foresee(self, now: float, use: _Use) -> None:
+        """Plays what comes: everyone works as long as possible, and then the next one is chosen as it will be."""
+        waiting, working = list(self._waiting), {turn: (turn.began or now) + turn.seconds for turn in self._working}
+        self._ahead = {}
+        while waiting and working:
+            first = min(working, key=lambda turn: working[turn])
+            then = max(now, working[first])
+            use.add(working, then - now)
+            now = then
+            del working[first]
+            chosen = _next(waiting, working, use)
+            self._ahead[chosen] = (len(self._ahead) + 1, now)
+            waiting.remove(chosen)
+            working[chosen] = now + chosen.seconds
+
+    def _used(self, now: float) -> _Use:
+        use, since = _Use(), now - REMEMBERED_SECONDS
+        for visitor, began, ended in (*self._past, *((turn.visitor, turn.began or now, now) for turn in self._working)):
+            use.add_one(visitor, ended - max(began, since))
+        return use
+
+
+class _Use:
+    """The seconds that each address and each visitor has used of late."""
+
+    def __init__(self) -> None:
+        self.of_address: defaultdict[str, float] = defaultdict(float)
+        self.of_visitor: defaultdict[Visitor, float] = defaultdict(float)
+
+    def add_one(self, visitor: Visitor, seconds: float) -> None:
+        self.of_address[visitor.address] += seconds
+        self.of_visitor[visitor] += seconds
+
+    def add(self, turns: Collection[Turn], seconds: float) -> None:
+        for turn in turns:
+            self.add_one(turn.visitor, seconds)
+
+
+def _next(waiting: Sequence[Turn], working: Collection[Turn], use: _Use) -> Turn:
+    """Whose turn it is; of equals the first one that came."""
+    busy = Counter(turn.visitor.address for turn in working)
+
+    def rank(turn: Turn) -> tuple[int, float, float]:
+        address = turn.visitor.address
+        return busy[address], use.of_address[address], use.of_visitor[turn.visitor]
+
+    return min(waiting, key=rank)

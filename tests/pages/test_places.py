@@ -1,0 +1,138 @@
+"""The queue is fair: whose turn it is, how many come first, how long that takes at most. The clock is the test’s."""
+
+from __future__ import annotations
+
+import pytest
+
+from mha_core.errors import HeadlightError
+from pages.kit.places import Places, Turn, Visitor
+
+
+class Clock:
+    """A time that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def asked(places: Places, address: str, session: str = "", seconds: float = 180) -> Turn:
+    turn = Turn(Visitor(address, session or address), seconds)
+    places.ask(turn)
+    return turn
+
+
+def began(places: Places, turns: dict[str, Turn], clock: Clock) -> list[str]:
+    """The order in which these turns begin, each ending when the forecast says, which is checked on the way."""
+    order = [name for name, turn in turns.items() if turn.began is not None]
+    working = [turns[name] for name in order]
+    while len(order) < len(turns):
+        waiting = {name: turn for name, turn in turns.items() if turn.began is None}
+        places_told = {name: places.ahead(turn)[0] for name, turn in waiting.items()}
+        assert sorted(places_told.values()) == list(range(1, len(waiting) + 1))
+        clock.now += min(places.ahead(turn)[1] for turn in waiting.values())
+        first = min(working, key=lambda turn: (turn.began or 0) + turn.seconds)
+        working.remove(first)
+        places.leave(first)
+        (new,) = [name for name, turn in waiting.items() if turn.began is not None]
+        assert places_told[new] == 1
+        order.append(new)
+        working.append(turns[new])
+    return order
+
+
+def test_places_are_taken_in_order_by_visitors_who_are_alike(clock: Clock) -> None:
+    places = Places(2, 9, clock)
+    turns = {name: asked(places, name) for name in "abcd"}
+    assert began(places, turns, clock) == list("abcd")
+
+
+def test_ten_tabs_of_one_address_are_one_visitor(clock: Clock) -> None:
+    places = Places(2, 40, clock)
+    tabs = {f"tab{number}": asked(places, "school", f"tab{number}") for number in range(10)}
+    late = {"late": asked(places, "home"), "later": asked(places, "office")}
+    order = began(places, {**tabs, **late}, clock)
+    assert order[:4] == ["tab0", "tab1", "late", "later"]
+    assert order[4:] == [f"tab{number}" for number in range(2, 10)]
+
+
+def test_who_has_trained_least_comes_first(clock: Clock) -> None:
+    places = Places(1, 9, clock)
+    first = asked(places, "", "much")
+    clock.now += 100
+    second = asked(places, "", "little")
+    places.leave(first)
+    clock.now += 10
+    again = {
+        "much": asked(places, "", "much"),
+        "little": asked(places, "", "little"),
+        "none": asked(places, "", "none"),
+    }
+    places.leave(second)
+    assert again["none"].began == clock.now
+    assert [places.ahead(again[name])[0] for name in ("none", "little", "much")] == [0, 1, 2]
+
+
+def test_what_was_used_long_ago_does_not_count(clock: Clock) -> None:
+    places = Places(1, 9, clock)
+    places.leave(asked(places, "", "early"))
+    clock.now += 10
+    first = asked(places, "", "early")
+    clock.now += 1000
+    places.leave(first)
+    clock.now += 1801
+    working = asked(places, "", "another")
+    early, new = asked(places, "", "early"), asked(places, "", "new")
+    places.leave(working)
+    assert early.began is not None
+    assert new.began is None
+
+
+def test_how_long_it_takes_at_most(clock: Clock) -> None:
+    places = Places(2, 9, clock)
+    asked(places, "a", seconds=100)
+    asked(places, "b", seconds=60)
+    waiting = [asked(places, name, seconds=180) for name in "cde"]
+    assert [places.ahead(turn) for turn in waiting] == [(1, 60), (2, 100), (3, 240)]
+    clock.now += 30
+    assert places.ahead(waiting[0]) == (1, 30)
+    clock.now += 500  # the one before takes longer than it may
+    assert places.ahead(waiting[0]) == (1, 0)
+
+
+def test_others_wait(clock: Clock) -> None:
+    places = Places(1, 9, clock)
+    mine = asked(places, "", "me")
+    asked(places, "", "me")
+    assert not places.others_wait(mine)
+    other = asked(places, "", "somebody")
+    assert places.others_wait(mine)
+    places.leave(other)
+    assert not places.others_wait(mine)
+
+
+def test_too_many_wait(clock: Clock) -> None:
+    places = Places(1, 2, clock)
+    turns = [asked(places, name) for name in "abc"]
+    with pytest.raises(HeadlightError, match="2 trainings are waiting already; try again in a minute"):
+        asked(places, "d")
+    places.leave(turns[1])
+    assert asked(places, "d").began is None
+
+
+def test_waiting_ends_with_a_place_or_when_it_is_given_up(clock: Clock) -> None:
+    places = Places(1, 9, clock)
+    first, second = asked(places, "a"), asked(places, "b")
+    places.wait(first, lambda: False)
+    places.wait(second, lambda: True)
+    assert second.began is None
+    places.leave(first)
+    places.wait(second, lambda: False)
+    assert second.began == clock.now
