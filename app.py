@@ -8,6 +8,7 @@ import gc
 gc.disable()
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,10 +19,22 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit import net_util
 
-from pages.kit import web
-from pages.kit.headers import SecurityHeaders, UploadGate
+from pages.kit import logs, memory, web
+from pages.kit.gates import HostGate, RouteGate, UploadGate
+from pages.kit.headers import SecurityHeaders
+from pages.kit.sockets import SocketGate
 
 HERE = Path(__file__).parent
+SWITCH_SECONDS = 0.0005
+GATES = (SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
+
+memory.use_few_arenas()
+# A pass is hundreds of calls into torch, and after each it may have to wait so long until it may go on in Python.
+sys.setswitchinterval(SWITCH_SECONDS)
+
+# `--logger.level=debug` shows everything
+if st.get_option("logger.level") != "debug":
+    logs.keep_short()
 
 # On an unknown Origin Streamlit asks a host outside for this machine's address. Nothing leaves this machine.
 net_util.get_external_ip = lambda: None
@@ -29,10 +42,7 @@ net_util.get_external_ip = lambda: None
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
-    """Loads the model and runs it once, then takes all of it out of the garbage collector's sight.
-
-    Streamlit runs a full collection after every script run; over torch's modules that costs about 250 ms each time.
-    """
+    """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
     try:
         from pages.kit.cached import warm_up
 
@@ -41,6 +51,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()
     gc.enable()
+    memory.Sweeper().start()
     yield
     # a server that is told to end leaves by a signal, so that nothing is called at exit
     with suppress(ImportError):
@@ -53,5 +64,5 @@ app = st.App(
     str(HERE / "pages" / "kit" / "shell.py"),
     lifespan=lifespan,
     routes=[Mount(web.PREFIX, StaticFiles(directory=web.FOLDER))],
-    middleware=[Middleware(SecurityHeaders), Middleware(UploadGate)],
+    middleware=[Middleware(gate) for gate in GATES],
 )

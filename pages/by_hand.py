@@ -12,7 +12,7 @@ from pages.kit.about import show_about, show_link
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.given import Given
-from pages.kit.limits import MOST_WORDS
+from pages.kit.limits import LONGEST_TEXT, MOST_WORDS
 from pages.kit.links import BOUND, DEFAULTS
 from pages.kit.sheet import Block
 from pages.kit.worked import EXAMPLES
@@ -90,8 +90,9 @@ def real_settings(controls_place: DeltaGenerator, sentence_place: DeltaGenerator
 
 
 def words(key: str) -> list[str]:
-    """The first words of a sentence; `worked_blocks` says when there are more."""
-    return str(st.session_state.get(key, DEFAULTS[key])).split()[:MOST_WORDS]
+    """The first words of a sentence, those as given in place of too long a one; `worked_blocks` says either."""
+    text = str(links.value(key))
+    return (text if len(text) <= LONGEST_TEXT else str(DEFAULTS[key])).split()[:MOST_WORDS]
 
 
 def now_given() -> tuple[Given, bool]:
@@ -110,8 +111,13 @@ def worked_blocks(example: str) -> list[Block]:
     st.session_state["words"] = now.queries, now.keys
     notices = tell(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")):
-        count = len(st.session_state[key].split())
-        if example == "two sentences" and count > MOST_WORDS:
+        text, count = st.session_state[key], len(st.session_state[key].split())
+        if example == "two sentences" and len(text) > LONGEST_TEXT:
+            notices.append(
+                f"The {name} have {len(text):,} characters, at most {LONGEST_TEXT:,} are used here: "
+                "the words as given are shown."
+            )
+        elif example == "two sentences" and count > MOST_WORDS:
             notices.append(f"The {name} have {count} words, at most {MOST_WORDS} are used here: the first ones.")
     shown = EXAMPLES[example]
     reset = sheet.buttons("Reset", [("numbers as given", {"reset": list(shown.matrices)}, None)])
@@ -148,8 +154,9 @@ def tell(**usable: bool) -> list[str]:
 def on_act(event: dict[str, Any]) -> None:
     """Takes what the visitor did in the sheet over into the link."""
     if "part" in event:
-        at = apart.moved(st.session_state["shown_at"], event, *st.session_state["sizes"])
-        st.session_state["shown_at"], st.session_state["at"] = at, str(at)
+        if "shown_at" in st.session_state:
+            at = apart.moved(st.session_state["shown_at"], event, *controls.sizes())
+            st.session_state["shown_at"], st.session_state["at"] = at, str(at)
         return
     write(given.changed(now_given()[0], event))
 

@@ -15,6 +15,7 @@ from pages.kit import (
     canvas,
     chosen,
     controls,
+    events,
     layout,
     links,
     models,
@@ -143,8 +144,8 @@ def show_shuffle(left: Settings, right: Settings, seed: int) -> None:
 
 def shuffle_again(event: dict[str, Any]) -> None:
     """Another random order was asked for."""
-    seed = event.get("shuffle")
-    if isinstance(seed, int) and 1 <= seed <= MOST_SHUFFLES:
+    seed = events.whole(event, "shuffle")
+    if seed is not None and 1 <= seed <= MOST_SHUFFLES:
         st.session_state["shuffle"], st.session_state["order"] = seed, DEFAULTS["order"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from mha_core.positions import NAMES
-from pages.kit import cached, canvas, controls, encodings, figures, layout, links, portraits, sheet, view
+from pages.kit import cached, canvas, controls, encodings, events, layout, links, portraits, sheet, view
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
 from pages.kit.encodings import Sizes
@@ -105,7 +105,7 @@ def presets() -> sheet.Block:
 
 def on_act(event: dict[str, Any]) -> None:
     """A preset was pressed."""
-    st.session_state.update(PRESETS.get(str(event.get("preset")), {}))
+    st.session_state.update(PRESETS.get(events.text(event, "preset") or "", {}))
 
 
 def show_portraits(drawn: list[list[Part]]) -> None:
@@ -142,7 +142,7 @@ def show_part(side: str, part: Part | None, *, wide: bool = False) -> None:
             canvas.sheet(f"words_{name}", part.blocks)
         if part.figure is not None:
             with right:
-                st.plotly_chart(part.figure, theme=None, key=f"chart_{name}", config=figures.CONFIG, alt=part.alt)
+                canvas.chart(f"chart_{name}", part.figure, part.alt)
 
 
 def show_model(settings: Settings, n: int) -> None:

@@ -7,7 +7,21 @@ from typing import Any
 import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit import cached, canvas, chosen, controls, layout, lessons, links, models, sheet, steps, traces, view
+from pages.kit import (
+    cached,
+    canvas,
+    chosen,
+    controls,
+    events,
+    layout,
+    lessons,
+    links,
+    models,
+    sheet,
+    steps,
+    traces,
+    view,
+)
 from pages.kit.about import show_about
 from pages.kit.asked import or_last
 from pages.kit.cached import Settings
@@ -112,5 +126,6 @@ def show_lesson(name: str, settings: Settings, at: view.At) -> None:
 
 def choose_lesson(event: dict[str, Any]) -> None:
     """A lesson was chosen on the sheet."""
-    if event.get("lesson") in lessons.LESSONS:
-        st.session_state["lesson"] = event["lesson"]
+    lesson = events.text(event, "lesson")
+    if lesson in lessons.LESSONS:
+        st.session_state["lesson"] = lesson

@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.by_hand import Cell, entropy, entropy_of_random, take_apart
 
-from . import sheet, traces
+from . import events, sheet, traces
 from .cached import Settings
 from .limits import LONGEST_TEXT
 from .sheet import Block, number
@@ -83,10 +83,10 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
 
 def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
     """Where a button of `chooser` leads; nowhere when the event makes no sense."""
-    part, value = event.get("part"), event.get("value")
-    if value is None and part == "key":
+    part, value = events.text(event, "part") or "", events.whole(event, "value")
+    if event.get("value") is None and part == "key":
         return replace(at, key=None)
-    if not isinstance(value, int) or not 0 <= value < {"layer": layers, "head": heads}.get(str(part), LONGEST_TEXT):
+    if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, LONGEST_TEXT):
         return at
     match part:
         case "layer":

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
+from . import events
+from .figures import CONFIG, Figure
 from .sheet import Block
 from .web import PREFIX, one_line
 
@@ -18,12 +21,14 @@ __all__ = [
     "MASKS_KEY",
     "PAIR_KEY",
     "STEPS_KEY",
+    "chart",
     "film",
     "head_bars",
     "house",
     "manners",
     "map_view",
     "mask_view",
+    "news",
     "pair_view",
     "sheet",
     "step_view",
@@ -40,6 +45,7 @@ STEPS_KEY = "step_view"
 
 _house = st.components.v2.component("headlight_house", js=one_line("house.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("house.js", "manners"))
+_news = st.components.v2.component("headlight_news", js=one_line("news.js"))
 _maps = st.components.v2.component("headlight_maps", js=one_line("view.js", "maps"))
 _focus = st.components.v2.component("headlight_focus", js=one_line("view.js", "focus"))
 _steps = st.components.v2.component("headlight_steps", js=one_line("steps.js", "steps"))
@@ -62,6 +68,15 @@ def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
     with st.container(key="manners_carrier"):
         # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
         _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
+
+
+def news(number: str, on_asked: Callable[[], None]) -> None:
+    """Has the browser ask for what is new: `on_asked` is called once for each number that is not empty.
+
+    A fragment that is drawn often tells the number, and the callback draws another one, which only a callback may.
+    """
+    with st.container(key="news_carrier"):
+        _news(key="news", data={"number": number}, on_asked_change=on_asked)
 
 
 def map_view(maps: bytes, focus: bytes, on_act: Callable[[], None]) -> None:
@@ -107,9 +122,8 @@ def film(packed: bytes, choice: str, on_choice: Callable[[str], None]) -> None:
 
     def hear() -> None:
         event = take_event(FILM_KEY)
-        turn = event.get("turn")
-        st.session_state["film_heard"] = turn if isinstance(turn, int) else 0
-        on_choice(str(event.get("choice", "")))
+        st.session_state["film_heard"] = events.whole(event, "turn") or 0
+        on_choice(events.text(event, "choice") or "")
 
     state = {
         # a new session counts its turns anew
@@ -123,9 +137,32 @@ def film(packed: bytes, choice: str, on_choice: Callable[[str], None]) -> None:
 
 
 def take_event(view: str) -> dict[str, Any]:
-    """The event that a view sent, checked to be a dictionary; its values are the visitor's and unchecked."""
+    """The event that a view sent; its values are the visitor's and unchecked, so read them with `events`."""
     event = st.session_state.get(view, {}).get("act")
     return event if isinstance(event, dict) else {}
+
+
+def chart(key: str, figure: Figure, alt: str) -> None:
+    """Draws a Plotly figure of `kit.figures`; `alt` says the same to who cannot see it."""
+    st.plotly_chart(_checked_before()(figure), theme=None, key=key, config=CONFIG, alt=alt)
+
+
+@cache
+def _checked_before() -> type[Any]:
+    """A kind of figure that Streamlit sends as it is: plotly's check of every value takes longer than all the rest.
+
+    The tests have every figure checked.
+    """
+    from plotly.basedatatypes import BaseFigure
+
+    class Checked(BaseFigure):  # type: ignore[misc]
+        def __init__(self, figure: Figure) -> None:
+            self._figure = figure
+
+        def to_dict(self) -> Figure:
+            return self._figure
+
+    return Checked
 
 
 def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], None] | None = None) -> None:
@@ -135,7 +172,7 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
         key: the sheet's name; its place on the page must not change from one run to the next.
         on_act: called before the next run, once with every event in the order in which the visitor made them: an edit
             {"edit": …, "row": …, "col": …, "text": …} or what a button was given. The values are the visitor's and
-            unchecked.
+            unchecked, so read them with `events`.
     """
     heard = f"{key}_heard"
 
@@ -143,9 +180,9 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
         told = st.session_state.get(key, {}).get("act")
         wishes = told.get("wishes") if isinstance(told, dict) else None
         for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:
-            turn, event = (wish.get("turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
+            turn, event = (events.whole(wish, "turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
             # an event is sent again with the next one until its answer has come; it happens once
-            if isinstance(turn, int) and turn > st.session_state.get(heard, 0):
+            if turn is not None and turn > st.session_state.get(heard, 0):
                 st.session_state[heard] = turn
                 if on_act is not None and isinstance(event, dict):
                     on_act(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.positions import Learned, is_altered
 
-from . import models, rules
+from . import events, models, rules
 from . import painted as painting
 from .limits import LONGEST_RULE, LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
 from .links import BOUND, DEFAULTS, bound_if_short
@@ -34,6 +35,9 @@ __all__ = [
     "position",
     "say",
     "sentence",
+    "sizes",
+    "take_at",
+    "take_look",
     "take_over",
     "temperature",
 ]
@@ -231,14 +235,31 @@ def check_length(text: str) -> None:
         raise HeadlightError(f"a sentence may have {LONGEST_TEXT:,} characters, this one has {len(text):,}; shorten it")
 
 
-def take_over(event: dict[str, Any]) -> None:
-    """Writes `at`, `look` and the heads off of a map view's event into their controls, as far as they can be used."""
-    layers, heads = st.session_state["sizes"]
-    at, look = str(event.get("at", "")), str(event.get("look", ""))
-    if parse_at(at, layers, heads) is not None:
+def sizes() -> tuple[int, int]:
+    """Layers and heads of the model in sight, which events name; none before there is one."""
+    found: tuple[int, int] = st.session_state.get("sizes", (0, 0))
+    return found
+
+
+def take_at(event: Mapping[str, Any]) -> None:
+    """Writes `at` of a view's event into its control, as far as it can be used."""
+    at = events.text(event, "at")
+    if at is not None and parse_at(at, *sizes()) is not None:
         st.session_state["at"] = at
-    if parse_look(look, layers, heads) is not None:
+
+
+def take_look(event: Mapping[str, Any]) -> None:
+    """Writes `look` of a view's event into its control, as far as it can be used."""
+    look = events.text(event, "look")
+    if look is not None and parse_look(look, *sizes()) is not None:
         st.session_state["look"] = look
-    off = parse_heads(str(event.get("off", "")), layers, heads)
+
+
+def take_over(event: Mapping[str, Any]) -> None:
+    """Writes `at`, `look` and the heads off of a map view's event into their controls, as far as they can be used."""
+    take_at(event)
+    take_look(event)
+    written = events.text(event, "off")
+    off = None if written is None else parse_heads(written, *sizes())
     if off is not None:
         st.session_state["off"] = [head_name(layer, head) for layer, head in off]

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from .limits import LONGEST_MATRICES as LONGEST
 from .sheet import plain
 
 __all__ = ["LARGEST", "LONGEST", "Matrix", "parse", "parse_number", "parse_switch", "with_cell", "write"]
@@ -17,7 +18,6 @@ __all__ = ["LARGEST", "LONGEST", "Matrix", "parse", "parse_number", "parse_switc
 Matrix = tuple[tuple[float, ...], ...]
 
 LARGEST = 1e6  # of a number; its exponents, products and sums stay far inside float64
-LONGEST = 2000  # characters of the whole text
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import edits, sheet
+from . import edits, events, sheet
 from .edits import Matrix
 from .sheet import Block
 
@@ -37,7 +37,7 @@ __all__ = [
 TOKENS = ("how", "are", "you")
 SWITCHES = frozenset({"a", "a2", "a4"})
 MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
-LONGEST_CELL = 40  # characters of a text that is shown though it is no number
+LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
 SIZES = {"as in the post": "post", "÷ 1,000": "small"}
 
 # the post's inputs
@@ -124,16 +124,16 @@ def changed(now: Given, event: Mapping[str, Any]) -> Given:
         names = [name for name in event["reset"] if isinstance(name, str) and name in now.matrices]
         unchanged = defaults(now.queries, now.keys)
         return _with(now, {name: unchanged[name] for name in names})
-    name = event.get("edit", event.get("fill"))
-    if not isinstance(name, str) or name not in now.matrices:
+    name = events.text(event, "edit" if "edit" in event else "fill") or ""
+    if name not in now.matrices:
         return now
     if "fill" in event:
-        made = preset(now.matrices[name], name, str(event.get("preset")))
+        made = preset(now.matrices[name], name, events.text(event, "preset") or "")
         filled = now if made is None else _with(now, {name: made})
         return filled if len(to_link(filled)) <= edits.LONGEST else now
-    row, col, text = event.get("row"), event.get("col"), event.get("text")
+    row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
     matrix = now.matrices[name]
-    if not (isinstance(row, int) and isinstance(col, int) and isinstance(text, str)):
+    if row is None or col is None or text is None or len(text) > LONGEST_CELL:
         return now
     if row not in range(len(matrix)) or col not in range(len(matrix[0])):
         return now
@@ -146,7 +146,7 @@ def changed(now: Given, event: Mapping[str, Any]) -> Given:
             raise ValueError(f"the link has room for {edits.LONGEST:,} characters; reset something or shorten numbers")
     except ValueError as error:
         why = f"{error}; {sheet.plain(matrix[row][col])} is still used"
-        return replace(now, wrong={**now.wrong, name: {**others, (row, col): (text[:LONGEST_CELL], why)}})
+        return replace(now, wrong={**now.wrong, name: {**others, (row, col): (text, why)}})
     return edited
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 __all__ = [
     "AMPLITUDES",
     "FARTHEST",
+    "LONGEST",
+    "LONGEST_CHOICE",
     "LONGEST_CONTINUATION",
+    "LONGEST_LOOK",
+    "LONGEST_MATRICES",
     "LONGEST_PAINTED",
+    "LONGEST_PIN",
     "LONGEST_RULE",
     "LONGEST_TEXT",
     "MOST_BUDGET",
     "MOST_CHANNELS",
+    "MOST_CHOSEN",
     "MOST_FEATURES",
     "MOST_HEADS",
     "MOST_LAYERS",
@@ -59,6 +65,24 @@ MOST_LAYERS = 4  # of a model that a visitor trains
 MOST_SEEDS = 10
 MOST_BUDGET = 1800  # seconds of training, all runs together
 LONGEST_CONTINUATION = 200  # tokens
+LONGEST_MATRICES = 2000  # characters of the edited matrices in a link
+LONGEST_LOOK = 1000  # characters of how the maps are drawn
+LONGEST_PIN = 6000  # characters of a pinned picture: its sentence, mask and the rest of it
+MOST_CHOSEN = 1024  # options of a list at once
+# Most characters of a text that is looked at, by its key in the link: more than its own check takes, so that a text
+# that was cut is refused by that check instead of meaning something else. What is typed may grow to twice the length
+# that can be used, so that it can be shortened in its field.
+LONGEST = {
+    **dict.fromkeys(("s", "s2", "order", "pad", "ask", "ask2", "longer", "qw", "kw"), 2 * LONGEST_TEXT),
+    **dict.fromkeys(("rule", "rule2", "on", "on2"), 2 * LONGEST_RULE),
+    **dict.fromkeys(("p", "p2"), LONGEST_PAINTED + 1),
+    "m": LONGEST_MATRICES + 1,
+    "pin": LONGEST_PIN + 1,
+    "look": LONGEST_LOOK + 1,
+    **dict.fromkeys(("tc", "lc"), 1000),
+    **dict.fromkeys(("at", "step", "lesson", "film", "model"), 100),
+}
+LONGEST_CHOICE = 1000  # characters of an option of any other control
 SIZES = {  # of a model that a visitor trains, and of its training: field of the recipe -> least and most
     "d_model": (4, 256),
     "n_heads": (1, 16),

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from types import NoneType
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mha_core import device as devices
 
-from .presets import PRESETS
-from .view import DEFAULT_AT
+from .defaults import DEFAULTS
+from .limits import LONGEST, LONGEST_CHOICE, MOST_CHOSEN
 
 __all__ = [
     "BOUND",
     "DEFAULTS",
     "LONGEST_LINK",
     "bound_if_short",
+    "cut_texts",
     "kept",
     "notices",
     "query",
     "remember",
     "too_long",
+    "value",
 ]
 
 LONGEST_LINK = 6000
@@ -37,111 +42,62 @@ LEFT_OUT = {
     "s": "the sentence",
 }
 BOUND: Final = "query-params"
-DEFAULTS: dict[str, Any] = {
-    "s": PRESETS[0],
-    "mask": "none",
-    "w": 3,
-    "first": 1,
-    "gap": 2,
-    "rule": "causal & window:4",
-    "on": "none",
-    "p": "",
-    "pos": "as trained",
-    "t": 1.0,
-    "off": [],
-    "dev": None,  # the best device present
-    "model": "minilm",
-    "at": DEFAULT_AT,
-    "look": "",
-    "pin": "",
-    "big": False,
-    "ex": "one head",
-    "src": "as given",
-    "sqrt": False,
-    "qw": "how are you",
-    "kw": "you can",
-    "m": "",
-    # compare: the right side
-    "s2": "",  # the same sentence
-    "mask2": "none",
-    "w2": 3,
-    "first2": 1,
-    "gap2": 2,
-    "rule2": "causal & window:4",
-    "on2": "none",
-    "p2": "",
-    "pos2": "none",
-    "t2": 1.0,
-    "off2": [],
-    "order": "",  # of the shuffle test: a random one
-    "shuffle": 1,
-    # masks
-    "pad": "how are you",
-    # shapes
-    "step": "q.transpose",
-    "f": 0,
-    "vs": "none",
-    "lesson": "no transpose",
-    # positions
-    "enc": "sinusoidal",
-    "enc2": "learned",
-    "ch": ["0", "1", "30", "31"],
-    "pair": 0,
-    "at_pos": 1,
-    "hd": 0,
-    "far": 600,
-    "amp": 1.0,
-    # implementations
-    "diff": "relative",
-    "b": 1,
-    "n": 128,
-    "d": 384,
-    "h": 12,
-    "what": "forward with maps",
-    "race": ["naive", "efficient", "fused", "einsum", "sequence_first", "sdpa", "torch"],
-    "secs": 3,
-    "sweep": True,
-    "impl": "efficient",
-    "beside": "einsum",
-    # train; None is what suits the task
-    "task": "who did what",
-    "post": "my own",
-    "pe": ["none", "sinusoidal", "rotary"],
-    "by": ["fused"],
-    "nl": [],
-    "keep": ["on"],
-    "ampl": 1.0,
-    "seeds": 3,
-    "dm": None,
-    "nh": None,
-    "ff": None,
-    "res": None,
-    "nrm": None,
-    "pool": None,
-    "init": None,
-    "vocab": None,
-    "steps": None,
-    "batch": None,
-    "thr": None,
-    "cut": None,
-    "lr": None,
-    "sched": None,
-    "budget": None,
-    "ratio": True,
-    "tc": "text",
-    "lc": "label",
-    "dups": False,
-    "apart": False,
-    "ask": "",
-    "ask2": "",
-    "longer": "",
-    "more": 12,
-    "temp": 0.0,
-    "dice": 0,
-    "cand": None,  # the first one
-    "head": "mean of layer 0",
-    "film": "",
+# The other texts that a visitor types, by what a sentence calls them.
+TYPED = LEFT_OUT | {
+    "pad": "the other sentence in the batch",
+    "qw": "the words of the queries",
+    "kw": "the words of the keys",
+    "rule": "the rule",
+    "rule2": "the rule of the right side",
+    "on": "the rule that is painted on",
+    "on2": "the rule that is painted on, right,",
+    "tc": "the column of the texts",
+    "lc": "the column of the labels",
 }
+_KINDS: dict[type, tuple[type, ...]] = {  # of a default -> of what its control may say; None is an empty control
+    NoneType: (str, int, float),
+    str: (str,),
+    bool: (bool,),
+    int: (int, float),
+    float: (int, float),
+    list: (list, tuple),
+}
+
+
+def cut_texts(keys: Iterable[str] = DEFAULTS) -> None:
+    """Cuts what the browser sent to its bounds: what controls say, and what the link says, which new ones take over.
+
+    Call it before anything looks at them. `notices` tells what was cut.
+    """
+    told = st.session_state.setdefault("cut_texts", {})
+    present, linked, long = set(st.session_state), set(st.query_params), {}
+    for key in keys:
+        values = st.query_params.get_all(key) if key in linked else []
+        if len(values) > MOST_CHOSEN or any(len(text) > _longest(key) for text in values):
+            long[key] = [text[: _longest(key)] for text in values[:MOST_CHOSEN]]
+            if key not in present:
+                told[key] = max(map(len, values))
+        sent = st.session_state[key] if key in present else None
+        cut = _within(key, sent)
+        if cut is sent or (type(cut) is type(sent) and cut == sent):
+            continue
+        if key in LONGEST and isinstance(sent, str):
+            st.session_state[key], told[key] = cut, len(sent)
+        else:  # an option that there is not would be refused if code set it; without a value the default comes back
+            del st.session_state[key]
+            told[key] = 0
+    context = get_script_run_ctx()
+    if long and context is not None:
+        # not st.query_params[key] = …: a control would still take its first value from what the browser sent
+        with context.session_state.query_params() as link:
+            for key, texts in long.items():
+                link.set_corrected_value(key, texts if len(texts) > 1 else texts[0], "string_array_value")
+            link.set_initial_query_params_from_current()
+
+
+def value(key: str) -> Any:
+    """What a control says, within its bounds, also before `cut_texts`: callbacks come first."""
+    return _within(key, st.session_state.get(key, DEFAULTS[key]))
 
 
 def remember(own_defaults: Mapping[str, Any]) -> None:
@@ -173,6 +129,7 @@ def notices(**usable: bool) -> list[str]:
     """
     asked: dict[str, list[str]] = st.session_state["asked"]
     st.session_state["asked"] = {}
+    cut: dict[str, int] = st.session_state.pop("cut_texts", {})
     found = []
     for key, values in asked.items():
         if key not in st.session_state:  # its control is not on the page, as the width without a window
@@ -180,10 +137,11 @@ def notices(**usable: bool) -> list[str]:
         got = st.session_state[key]
         if usable.get(key, set(_written(got)) == set(_normal(got, values))):
             continue
-        said = ", ".join(values)
-        said = said if len(said) <= 40 else said[:39] + "…"
-        instead = "the default" if key in usable else ", ".join(_written(got)) or "nothing"
-        found.append(f"The link says {key}={said}, which cannot be used here; {instead} is used instead.")
+        instead = "the default" if key in usable else _short(", ".join(_written(got))) or "nothing"
+        sent = cut.pop(key, 0)
+        why = f"{sent:,} characters, too long to be" if sent else "which cannot be"
+        found.append(f"The link says {key}={_short(', '.join(values))}, {why} used here; {instead} is used instead.")
+    found += [_told(key, sent) for key, sent in cut.items()]
     told = st.session_state.pop("told", [])
     # the view answers by writing their defaults into the link, and that run says the same once more
     st.session_state["unusable"] = [key for key, used in usable.items() if key in asked and not used]
@@ -216,14 +174,21 @@ def kept() -> list[tuple[str, str]]:
 
 def too_long() -> tuple[str, ...]:
     """What the link must leave out to stay within `LONGEST_LINK` bytes: as much of `LEFT_OUT` as it takes."""
-    every = tuple(LEFT_OUT)
-    if len(st.session_state.get("s", "")) > LONGEST_LINK:  # no need to write it out to know
-        return every
-    return next((every[:count] for count in range(len(every)) if len(query(every[:count])) <= LONGEST_LINK), every)
+    lengths: dict[str, int] = {}
+    for key, text in _parts(_present(), (), st.session_state["own_defaults"]):
+        lengths[key] = lengths.get(key, 0) + _length(key, text)
+    total = sum(lengths.values()) - 1  # nothing stands before the first key
+    left_out: list[str] = []
+    for key in LEFT_OUT:
+        if total > LONGEST_LINK:
+            left_out.append(key)
+            total -= lengths.get(key, 0)
+    return tuple(left_out)
 
 
 def bound_if_short(key: str) -> Literal["query-params"] | None:
     """Binds a text to the link unless the link would grow too long; a text that is short again goes back into it."""
+    cut_texts([key])  # a fragment begins here
     long = key in too_long()
     was_long = st.session_state.get(f"long_{key}", False)
     st.session_state[f"long_{key}"] = long
@@ -234,7 +199,41 @@ def bound_if_short(key: str) -> Literal["query-params"] | None:
 
 def _present() -> dict[str, Any]:
     """The values of the controls that this page has."""
-    return {key: st.session_state[key] for key in DEFAULTS if key in st.session_state}
+    present = set(st.session_state)  # once: to ask for each key takes ten times as long
+    return {key: value(key) for key in DEFAULTS if key in present}
+
+
+@lru_cache(maxsize=512)
+def _length(key: str, text: str) -> int:
+    """How many bytes a value takes in a link, with its key and the & before it."""
+    return len(urlencode([(key, text)], quote_via=quote, errors="replace")) + 1
+
+
+def _longest(key: str) -> int:
+    return LONGEST.get(key, LONGEST_CHOICE)
+
+
+def _within(key: str, sent: Any) -> Any:
+    """What a control says, a text cut to its bound; the default in place of what no control says."""
+    if key in LONGEST and isinstance(sent, str):
+        return sent[: _longest(key)]
+    default = DEFAULTS[key]
+    texts = sent if isinstance(sent, (list, tuple)) else [sent] if isinstance(sent, str) else []
+    is_of_kind = isinstance(sent, _KINDS[type(default)]) and isinstance(sent, bool) == isinstance(default, bool)
+    short = len(texts) <= MOST_CHOSEN and all(isinstance(text, str) and len(text) <= LONGEST_CHOICE for text in texts)
+    return sent if sent is None or (is_of_kind and short) else default
+
+
+def _told(key: str, sent: int) -> str:
+    """That a text was cut, or, with `sent` 0, that a control said what it cannot say."""
+    if not sent:
+        return f"What came for “{key}” cannot be used; its default is used instead."
+    name = TYPED.get(key, f"the text “{key}” of the link")
+    return f"{name[0].upper()}{name[1:]} had {sent:,} characters; the first {_longest(key):,} are kept."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _parts(

@@ -7,7 +7,7 @@ import streamlit as st
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 
-from . import canvas, figures, results, sheet
+from . import canvas, results, sheet
 from .links import BOUND, DEFAULTS
 from .parity import Sizes
 from .race import MOST_PRODUCTS, MOST_SCORES, TASKS, YARDSTICK, Plan, Race
@@ -108,5 +108,5 @@ def _follow(race: Race, *, polled: bool) -> None:
     shown = {key: figure for key, figure in charts.items() if figure is not None}
     for column, (key, figure) in zip(st.columns(len(shown)), shown.items(), strict=True):
         with column:
-            st.plotly_chart(figure, theme=None, key=f"race_{key}", config=figures.CONFIG, alt=results.ALT[key])
+            canvas.chart(f"race_{key}", figure, results.ALT[key])
     canvas.sheet("race_table", [sheet.panel("What came out", [results.table(race)], results.summary(race))])

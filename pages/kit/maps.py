@@ -9,12 +9,12 @@ import streamlit as st
 
 from mha_core import Model
 
-from . import cached, canvas, controls, models, painted, text
+from . import cached, canvas, controls, events, models, painted, text
 from .cached import Picture, Pinned, Settings
 from .models import MINILM
 from .packing import pack_focus
 from .pins import pin_text
-from .view import At, Look, write_heads
+from .view import At, Look, parse_at, write_heads
 
 __all__ = ["show"]
 
@@ -89,15 +89,14 @@ def _whose(pinned: Settings, shown: Settings) -> str:
 
 def _on_act() -> None:
     """Takes what the visitor did in the map view over into the bound controls: picture, controls and link agree."""
-    event = canvas.take_event(canvas.MAPS_KEY)
+    event, state = canvas.take_event(canvas.MAPS_KEY), st.session_state
     controls.take_over(event)
-    presets = st.session_state["presets"]
-    if isinstance(event.get("preset"), int) and 0 <= event["preset"] < len(presets):
-        st.session_state["s"] = presets[event["preset"]]
-    if "pin" in event:
+    preset, presets = events.whole(event, "preset"), state.get("presets", ())
+    if preset is not None and 0 <= preset < len(presets):
+        state["s"] = presets[preset]
+    if "pin" in event and "shown" in state:
         # what the visitor saw: the last picture sent, and the head and row that the view says
-        seen = pin_text(st.session_state["shown"], str(event["pin"]))
-        st.session_state["pin"] = seen if event["pin"] else ""
-    st.session_state["compare"] = event.get("compare") is True
-    turn = event.get("turn")
-    st.session_state["heard"] = turn if isinstance(turn, int) else 0
+        at = events.text(event, "pin") or ""
+        state["pin"] = pin_text(state["shown"], at) if parse_at(at, *controls.sizes()) else ""
+    state["compare"] = event.get("compare") is True
+    state["heard"] = events.whole(event, "turn") or 0

@@ -11,13 +11,13 @@ import streamlit as st
 
 from mha_core import Model
 
-from . import cached, canvas, controls, painted, rules
+from . import cached, canvas, controls, events, painted, rules
 from .cached import Picture, Settings
 from .limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
 from .outcomes import sums_in_words
 from .packing import pack_focus
 from .text import label
-from .view import At, parse_at
+from .view import At
 
 __all__ = ["before", "show"]
 
@@ -73,28 +73,26 @@ def _kept(n: int, heads: int) -> tuple[str, str]:
 def _on_act() -> None:
     """Takes the mask and the place that the visitor looks at over into the link."""
     event = canvas.take_event(canvas.MASKS_KEY)
-    layers, heads = st.session_state["sizes"]
-    if parse_at(str(event.get("at", "")), layers, heads) is not None:
-        st.session_state["at"] = event["at"]
-    _take_mask(event, heads)
-    turn = event.get("turn")
-    st.session_state["masks_heard"] = turn if isinstance(turn, int) else 0
+    controls.take_at(event)
+    _take_mask(event, controls.sizes()[1])
+    st.session_state["masks_heard"] = events.whole(event, "turn") or 0
 
 
 def _take_mask(event: Mapping[str, Any], heads: int) -> None:
     """Sets the controls of the mask to what the event says, as far as it can be used."""
-    rule, on = str(event.get("rule", "")), str(event.get("on", ""))
-    if "p" in event and rules.usable(on):
-        cells = painted.usable(str(event["p"]), heads)
+    rule, on, join = (events.text(event, name) or "" for name in ("rule", "on", "join"))
+    cells = events.text(event, "p")
+    if cells is not None and rules.usable(on):
+        cells = painted.usable(cells, heads)
         if cells is not None:
             st.session_state.update({"mask": "painted", "on": on, "p": cells})
     elif event.get("kind") == "painted":
         st.session_state["mask"] = "painted"
-    elif event.get("join") in rules.JOINS and rules.usable(rule):
+    elif join in rules.JOINS and rules.usable(rule):
         now = st.session_state.get("rule_shown", "none")
-        made = rules.joined(now, event["join"], rule)
+        made = rules.joined(now, join, rule)
         if made is None:
-            controls.say(f"{now} {event['join']} {rule} takes more than {LONGEST_RULE} characters as a rule.")
+            controls.say(f"{now} {join} {rule} takes more than {LONGEST_RULE} characters as a rule.")
         else:
             _set_rule(made)
     elif rules.usable(rule):

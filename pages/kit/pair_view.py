@@ -9,14 +9,14 @@ import streamlit as st
 
 from mha_core import Model, compare
 
-from . import canvas, models, pairs, text
+from . import canvas, controls, events, models, pairs, text
 from .links import DEFAULTS
 from .models import MINILM
 from .packing import pack_focus
 from .painted import forbidden
 from .pairs import Pair
 from .presets import PRESETS
-from .view import At, Look, parse_at, parse_look, write_heads
+from .view import At, Look, write_heads
 
 __all__ = ["FIRST_AT", "show", "show_heads"]
 
@@ -127,21 +127,14 @@ def _is_tried(values: dict[str, Any]) -> bool:
 def _on_act() -> None:
     """Takes what the visitor looks at, or what to try, over into the bound controls."""
     event = canvas.take_event(canvas.PAIR_KEY)
-    layers, heads = st.session_state["sizes"]
-    if parse_at(str(event.get("at", "")), layers, heads) is not None:
-        st.session_state["at"] = event["at"]
-    if parse_look(str(event.get("look", "")), layers, heads) is not None:
-        st.session_state["look"] = event["look"]
-    tries = st.session_state["tries"]
-    if isinstance(event.get("try"), str) and event["try"] in tries:
-        for key, value in tries[event["try"]].items():
-            st.session_state[key] = value
-    turn = event.get("turn")
-    st.session_state["pair_heard"] = turn if isinstance(turn, int) else 0
+    controls.take_at(event)
+    controls.take_look(event)
+    tries: dict[str, dict[str, Any]] = st.session_state.get("tries", {})
+    for key, value in tries.get(events.text(event, "try") or "", {}).items():
+        st.session_state[key] = value
+    st.session_state["pair_heard"] = events.whole(event, "turn") or 0
 
 
 def _on_head() -> None:
     """Opens the head whose bar was chosen."""
-    at = str(canvas.take_event(canvas.HEADS_KEY).get("at", ""))
-    if parse_at(at, *st.session_state["sizes"]) is not None:
-        st.session_state["at"] = at
+    controls.take_at(canvas.take_event(canvas.HEADS_KEY))

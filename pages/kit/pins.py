@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from . import painted, rules
 from .cached import Settings
-from .limits import LONGEST_TEXT, POSITIONS, TEMPERATURES
+from .limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from .models import MINILM
 from .view import At, parse_at, parse_heads
 
@@ -31,7 +31,7 @@ def parse_pin(text: str, device: str, sizes_of: Callable[[str], tuple[int, int] 
         sizes_of: layers and heads of a model, None of one that this visitor may not use.
     """
     parts = text.split("~", 5)
-    if len(parts) != 6:
+    if len(parts) != 6 or len(text) > LONGEST_PIN:
         return None
     at_text, mask_text, position_name, temperature_text, off_text, words = parts
     at_text, _, model = at_text.partition("@")

@@ -9,12 +9,14 @@ import streamlit as st
 st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
 try:
     from pages.kit.layout import PAGES
+    from pages.kit.links import cut_texts
 
     pages = {
         name: st.Page(f"../{name}.py", title=title, url_path=name.replace("_", "-"), default=not number)
         for number, (name, title) in enumerate(PAGES.items())
     }
     chosen = st.navigation(list(pages.values()), position="hidden")
+    cut_texts()
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
     import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}").show()
 except ImportError as error:

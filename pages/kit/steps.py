@@ -12,12 +12,12 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, Step, Trace
 
-from . import canvas
+from . import canvas, controls, events
 from .limits import MOST_FEATURES
 from .packing import pack_memory
 from .text import label
 from .traces import Traced, parents
-from .view import At, parse_at
+from .view import At
 
 __all__ = ["find", "pack_trace", "show", "usable"]
 
@@ -131,13 +131,10 @@ def _axes(step: Step) -> list[dict[str, Any]]:
 def _on_act() -> None:
     """Takes the step and the cell that the visitor looks at over into the link."""
     event = canvas.take_event(canvas.STEPS_KEY)
-    layers, heads = st.session_state["sizes"]
-    if usable(str(event.get("step", ""))):
-        st.session_state["step"] = event["step"]
-    if parse_at(str(event.get("at", "")), layers, heads) is not None:
-        st.session_state["at"] = event["at"]
-    feature = event.get("feature")
-    if isinstance(feature, int) and 0 <= feature < MOST_FEATURES:
+    controls.take_at(event)
+    step, feature = events.text(event, "step"), events.whole(event, "feature")
+    if step is not None and usable(step):
+        st.session_state["step"] = step
+    if feature is not None and 0 <= feature < MOST_FEATURES:
         st.session_state["f"] = feature
-    turn = event.get("turn")
-    st.session_state["steps_heard"] = turn if isinstance(turn, int) else 0
+    st.session_state["steps_heard"] = events.whole(event, "turn") or 0

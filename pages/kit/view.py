@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from .limits import LONGEST_LOOK
+
 __all__ = ["DEFAULT_AT", "At", "Look", "parse_at", "parse_heads", "parse_look", "write_heads"]
 
 DEFAULT_AT = "3.1"
@@ -83,7 +85,9 @@ def parse_at(text: str, layers: int, heads: int) -> At | None:
 
 
 def parse_look(text: str, layers: int, heads: int) -> Look | None:
-    """`look` of a link, None when a word of it is not known."""
+    """`look` of a link, None when a word of it is not known or it is too long."""
+    if len(text) > LONGEST_LOOK:
+        return None
     scale, switches, hidden, solo = "root", set(), frozenset[tuple[int, int]](), None
     for word in text.split("_") if text else []:
         if word in SCALES:

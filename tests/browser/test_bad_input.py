@@ -77,19 +77,32 @@ def test_an_empty_sentence_is_cls_and_sep(explore: Explore) -> None:
 
 
 def test_100_000_characters(explore: Explore) -> None:
-    text = "it is long " * 9091
-    text = text[:100_000]
+    text = "x" * 99_999 + "y"
     explore.open()
     explore.retype(text)
-    notice = explore.view.locator(".notices p").first
-    expect(notice).to_have_text(
-        f"A sentence may have 2,000 characters, this one has 100,000; shorten it. The maps below still show “{TIRED}”."
+    expect(explore.view.locator(".notices p")).to_have_text(
+        [
+            "A sentence may have 2,000 characters, this one has 4,000; shorten it. "
+            f"The maps below still show “{TIRED}”.",
+            "The sentence had 100,000 characters; the first 4,000 are kept.",
+        ]
     )
-    expect(explore.box).to_have_value(text)
+    expect(explore.box).to_have_value(text[:4000])
     explore.shows()
     explore.retype("short again")
     explore.shows("short again")
     assert not explore.notices()
+
+
+def test_3_000_characters_stay_to_be_shortened(explore: Explore) -> None:
+    text = "it is long " * 273
+    explore.open()
+    explore.retype(text)
+    notice = explore.view.locator(".notices p").first
+    expect(notice).to_contain_text("A sentence may have 2,000 characters, this one has 3,003; shorten it.")
+    expect(explore.box).to_have_value(text)
+    explore.retype(text[:1500])
+    explore.shows(text[:1500])
 
 
 def test_too_many_tokens(explore: Explore) -> None:

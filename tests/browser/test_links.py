@@ -166,6 +166,22 @@ def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
     assert not explore.notices()
 
 
+def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None:
+    explore.open(s="x" * 11_000, look="root_" * 2000)
+    explore.shows()
+    refused, looked, cut = explore.notices()
+    assert refused.startswith("A sentence may have 2,000 characters, this one has 4,000; shorten it.")
+    assert looked.startswith("The link says look=root_root_")
+    assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
+    assert cut == "The sentence had 11,000 characters; the first 4,000 are kept."
+    expect(explore.box).to_have_value("x" * 4000)
+    explore.wait_for_query(s=["x" * 4000], look=None)
+    explore.retype("it is short")
+    explore.shows("it is short")
+    explore.wait_for_query(s=["it is short"])
+    assert not explore.notices()
+
+
 def test_a_pinned_picture_is_left_out_first(explore: Explore) -> None:
     long = "ж" * 600
     explore.open(s=long)

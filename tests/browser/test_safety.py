@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.kit import web
-from pages.kit.headers import UPLOADS
+from pages.kit.gates import UPLOADS
 from pages.kit.lab import MOST_BYTES
 
 from .conftest import NewPage

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from mha_core import Model, tasks
 from mha_core.recipe import Recipe
 from mha_core.training import Training
-from pages.kit import cached, models
+from pages.kit import cached, canvas, models
+from pages.kit.figures import Figure
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "shell.py"
 
@@ -53,7 +54,21 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     models.shipped.cache_clear()
     yield trained_folder
     models.shipped.cache_clear()
-    cached._trained.clear()
+    cached.forget()
+
+
+@pytest.fixture(autouse=True)
+def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has plotly check every figure that a page draws; on the screen they are sent as they are."""
+    draw = canvas.chart
+
+    def chart(key: str, figure: Figure, alt: str) -> None:
+        from plotly.graph_objects import Figure as Checked
+
+        Checked(figure)
+        draw(key, figure, alt)
+
+    monkeypatch.setattr(canvas, "chart", chart)
 
 
 @pytest.fixture

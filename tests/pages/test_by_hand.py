@@ -239,6 +239,17 @@ def test_a_long_row_lists_the_largest(model: Model) -> None:
     assert f"of {len(found.tokens)} keys" in table["caption"]
 
 
+def test_words_are_bounded_in_number_and_length(open_page: OpenPage) -> None:
+    usual = sheet_of(open_page(ex="two sentences"))
+    app = open_page(ex="two sentences", qw="how are you " * 300)
+    (notice,) = notices(app)
+    assert notice == "The queries have 3,600 characters, at most 2,000 are used here: the words as given are shown."
+    assert sheet_of(app)[1:] == usual[1:]
+    (notice,) = notices(open_page(ex="two sentences", qw="how are you " * 100))
+    assert notice == "The queries have 300 words, at most 8 are used here: the first ones."
+    assert notices(open_page(ex="two sentences", qw="x" * 1999)) == []
+
+
 def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:
     found = apart.recorded(Settings("how are you"), 0)
     groups = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,15 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import asking, compare, load_model, saved, tasks
 from mha_core.attention.base import EVERYTHING, AttentionLayer
+from mha_core.classifier import Classifier
 from mha_core.errors import HeadlightError
+from mha_core.initial import classifier_sizes
+from mha_core.positions import NAMES
+from mha_core.recipe import Recipe
+from mha_core.tasks.table import LIMITS
 from pages.kit import asked, cached, models, orders, pairs, text, traces, visit
 from pages.kit.cached import Settings
+from pages.kit.limits import MOST_LAYERS, SIZES
 from pages.kit.models import Own
 from pages.kit.painted import write_cells
 from pages.kit.pairs import Pair
@@ -61,13 +68,24 @@ def test_nothing_else_has_a_folder(name: str) -> None:
         cached.picture(Settings("it", model=name))
 
 
-def test_a_trained_model_is_loaded_once_and_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trained_model_is_loaded_once() -> None:
     first = cached.model_on("auto", "who-none-1")
     assert cached.model_of(Settings("it", model="who-none-1")) is first
     assert first.origin == "trained here"
-    monkeypatch.setattr(cached, "TRAINED_BYTES", 10)
-    cached._trained.clear()
-    assert cached.model_on("auto", "who-none-1") is not cached.model_on("auto", "who-none-1"), "too large to keep"
+    cached.forget()
+    assert cached.model_on("auto", "who-none-1") is not first
+
+
+@pytest.mark.parametrize("position", NAMES)
+@pytest.mark.parametrize("implementation", ["fused", "naive"])
+def test_the_largest_model_of_a_visitor_can_be_saved_and_opened(implementation: str, position: str) -> None:
+    fields = ("d_model", "n_heads", "d_feed_forward", "vocabulary", "max_len")
+    most: dict[str, Any] = {field: SIZES[field][1] for field in fields}
+    recipe = Recipe(n_layers=MOST_LAYERS, implementation=implementation, position=position, norm=True, **most)
+    with torch.device("meta"):
+        state = Classifier(classifier_sizes(recipe, recipe.vocabulary, LIMITS["classes"])).state_dict()
+    assert sum(tensor.nbytes for tensor in state.values()) + 200 * len(state) <= saved.LARGEST["model.safetensors"]
+    assert 200 * len(state) <= saved.LARGEST_HEADER
 
 
 def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) -> None:

@@ -1,0 +1,202 @@
+"""The gates in front of the app: which names it answers to, which routes it has, and which files come in.
+
+Everything is decided by the scope's path and headers as they arrived, never by a URL put together from them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+from .sockets import address_of
+
+__all__ = [
+    "MOST_ARRIVING",
+    "MOST_FILES",
+    "MOST_HELD",
+    "MOST_OF_ADDRESS",
+    "UPLOADS",
+    "HostGate",
+    "RouteGate",
+    "UploadGate",
+    "own_names",
+]
+
+# What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
+_CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|auth/.*|oauth2callback)/?", re.DOTALL)
+
+# Streamlit's route for files. It counts while a file streams in, up to the size in .streamlit/config.toml.
+UPLOADS = "/_stcore/upload_file"
+MOST_FILES = 4  # of one visitor at a time
+MOST_ARRIVING = 16  # of all visitors at a time, and
+MOST_OF_ADDRESS = 8  # of those of one address
+MOST_HELD = 128 * 2**20  # bytes of all files that are here
+ARRIVAL_SECONDS = 60.0  # for a file to arrive in
+_UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
+
+
+def own_names() -> set[str]:
+    """The names that this server is known by: its machine's, and those in Streamlit's configuration."""
+    machine = socket.gethostname().lower()
+    told = [st.get_option("browser.serverAddress"), *(st.get_option("server.allowedHosts") or [])]
+    return {"localhost", machine, f"{machine}.local", *(str(name).lower() for name in told if name)}
+
+
+class HostGate:
+    """ASGI middleware that answers only under a name of this server.
+
+    A page elsewhere can lead its own name to this machine and then ask in this server's place (DNS rebinding). An
+    address of numbers cannot be led anywhere, so every one of those is fine.
+    """
+
+    def __init__(self, app: ASGIApp, names: Callable[[], Iterable[str]] = own_names) -> None:
+        self.app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or self._is_own(scope):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            told = "This server has another name. Start it with --server.allowedHosts=NAME to give it this one."
+            await PlainTextResponse(told, 421)(scope, receive, send)
+
+    def _is_own(self, scope: Scope) -> bool:
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        try:
+            where = urlsplit(f"//{hosts[0]}" if len(hosts) == 1 else "")
+        except ValueError:
+            return False
+        if where.username is not None:
+            return False
+        name = (where.hostname or "").rstrip(".")
+        with suppress(ValueError):
+            return bool(ipaddress.ip_address(name))
+        return bool(name) and any(
+            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in self._names()
+        )
+
+
+class RouteGate:
+    """ASGI middleware that says 404 to Streamlit's routes that Headlight has no use for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _CLOSED.fullmatch(scope["path"]):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _is_connected(session: str) -> bool:
+    return runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
+def _files_of(session: str) -> list[str]:
+    """The ids of the files that a visitor has left here, the oldest first."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    return list(manager.file_storage.get(session, ())) if isinstance(manager, MemoryUploadedFileManager) else []
+
+
+def _held() -> int:
+    """Bytes of everything that visitors have left here."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    stored = list(manager.file_storage.values()) if isinstance(manager, MemoryUploadedFileManager) else []
+    return sum(len(file.data) for files in stored for file in list(files.values()))
+
+
+def _forget(session: str, file: str) -> None:
+    manager = runtime.get_instance().uploaded_file_mgr
+    if isinstance(manager, MemoryUploadedFileManager):
+        manager.remove_file(session, file)
+
+
+class UploadGate:
+    """ASGI middleware that lets files pass only from visitors who have a page open, only a few at a time, and in time.
+
+    A session's name is a random number that only its own browser knows. Streamlit itself refuses a file that is too
+    large, and forgets a visitor's files with the visit, but not when their page is left: here the oldest makes room
+    for a new one, so that they cannot fill the memory.
+
+    Args:
+        connected: whether a session has a page open.
+        files: the ids of the files that a session has here, the oldest first.
+        held: the bytes of everybody's files.
+        forget: takes a session's file away.
+        seconds: how long a file may take to arrive.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        connected: Callable[[str], bool] = _is_connected,
+        files: Callable[[str], list[str]] = _files_of,
+        held: Callable[[], int] = _held,
+        forget: Callable[[str, str], None] = _forget,
+        seconds: float = ARRIVAL_SECONDS,
+    ) -> None:
+        self.app = app
+        self._connected = connected
+        self._files = files
+        self._held = held
+        self._forget = forget
+        self._seconds = seconds
+        self._arriving: Counter[str] = Counter()  # files on their way, by session
+        self._from: Counter[str] = Counter()  # the same by address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or UPLOADS not in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        found = _UPLOAD.fullmatch(scope["path"])
+        if found is None or scope["method"] not in ("PUT", "DELETE") or not self._connected(found[1]):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+        elif scope["method"] == "DELETE":
+            await self.app(scope, receive, send)
+        else:
+            await self._pass(found[1], scope, receive, send)
+
+    async def _pass(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a file in when there is room for it, and ends it when it does not come to an end by itself."""
+        address = address_of(scope)
+        if not self._has_room(session, address):
+            await PlainTextResponse("Too many files", 429)(scope, receive, send)
+            return
+        self._arriving[session] += 1
+        self._from[address] += 1
+        kept = self._files(session)
+        for oldest in kept[: max(0, len(kept) + self._arriving[session] - MOST_FILES)]:
+            self._forget(session, oldest)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self.app(scope, receive, send)
+        except TimeoutError:
+            await PlainTextResponse("The file takes too long", 408)(scope, receive, send)
+        finally:
+            self._arriving[session] -= 1
+            self._from[address] -= 1
+            self._arriving += Counter()  # drops who has none on the way
+            self._from += Counter()
+
+    def _has_room(self, session: str, address: str) -> bool:
+        return (
+            self._arriving[session] < MOST_FILES
+            and self._from[address] < MOST_OF_ADDRESS
+            and self._arriving.total() < MOST_ARRIVING
+            and self._held() < MOST_HELD
+        )

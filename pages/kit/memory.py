@@ -1,0 +1,68 @@
+"""The server's memory: garbage is looked for every few seconds, not after every script run, and freed memory goes back.
+
+A full collection stops everybody and looks at every object there is: 250 ms over torch's modules, and more with each
+visitor. What was imported stays for good, so it is taken out of the collector's sight.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+__all__ = ["SWEEP_SECONDS", "Sweeper", "use_few_arenas"]
+
+SWEEP_SECONDS = 5.0
+MOST_ARENAS = 2
+_M_ARENA_MAX = -8  # its number in malloc.h
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """glibc, whose allocator hears wishes; None on other systems."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return ctypes.CDLL("libc.so.6")
+    return None
+
+
+def use_few_arenas() -> None:
+    """Lets threads share their memory: every script run is a thread, and what it freed would stay with its own."""
+    lib = _glibc()
+    if lib is not None:
+        lib.mallopt(_M_ARENA_MAX, MOST_ARENAS)
+
+
+class Sweeper:
+    """Looks for garbage now and then, in one thread for the whole process.
+
+    Args:
+        rest: sleeps between two sweeps; it may raise to end them.
+    """
+
+    def __init__(self, rest: Callable[[float], object] = time.sleep) -> None:
+        self._rest = rest
+        self._modules = len(sys.modules)
+        self._lib = _glibc()
+
+    def start(self) -> None:
+        """Sweeps from now on."""
+        threading.Thread(target=self._run, name="sweeper of memory", daemon=True).start()
+
+    def sweep(self) -> None:
+        """Collects, keeps what has been imported since the last time out of sight, and gives freed memory back."""
+        gc.collect()
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            gc.freeze()
+        if self._lib is not None:
+            self._lib.malloc_trim(0)
+
+    def _run(self) -> None:
+        while True:
+            self._rest(SWEEP_SECONDS)
+            if any(gc.get_count()[1:]):  # nothing has been made since the last sweep while nobody is here
+                self.sweep()

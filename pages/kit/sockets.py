@@ -1,0 +1,150 @@
+"""The gate of the connections: how many there may be, how fast they may ask, and how much may lie there unread."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from cachetools import TTLCache
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["MOST_OF_ONE", "MOST_SOCKETS", "Bucket", "SocketGate", "address_of"]
+
+Rate = tuple[float, int]  # a second, and at once
+
+MOST_SOCKETS = 400  # connections in all
+MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS", "100"))  # of one address: a class may sit behind a single one
+CONNECTS: Rate = 5.0, 100  # of one address
+MESSAGES: Rate = 40.0, 80  # of one connection; a key held down sends 30
+FLOOD: Rate = 20.0, 600  # of one connection: who sends more for half a minute is no hand, and is hung up on
+UNREAD_SECONDS = 20.0  # who has not taken a byte for so long is hung up on
+
+
+def address_of(scope: Scope) -> str:
+    """The address that a request comes from."""
+    return str((scope.get("client") or ("",))[0])
+
+
+class Bucket:
+    """Counts what may happen `rate` times a second, and `most` times at once."""
+
+    def __init__(self, rate: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._most, self._clock = rate, most, clock
+        self._left, self._seen = float(most), clock()
+
+    def take(self) -> float:
+        """Takes one, on credit if need be; the seconds until it is there."""
+        now = self._clock()
+        self._left = min(self._most, self._left + self._rate * (now - self._seen)) - 1
+        self._seen = now
+        return max(0.0, -self._left / self._rate)
+
+
+class SocketGate:
+    """ASGI middleware that bounds what the visitors' connections may take: their number, their messages, their memory.
+
+    Args:
+        most: connections in all.  most_of_one: of one address.
+        connects, messages: how often, a second and at once: connections of an address, messages of a connection.
+        flood: messages of a connection beyond which it is hung up on.
+        unread_seconds: who has not taken a byte of an answer for so long is hung up on.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        most: int = MOST_SOCKETS,
+        most_of_one: int = MOST_OF_ONE,
+        connects: Rate = CONNECTS,
+        messages: Rate = MESSAGES,
+        flood: Rate = FLOOD,
+        unread_seconds: float = UNREAD_SECONDS,
+    ) -> None:
+        self.app = app
+        self._most, self._most_of_one = most, most_of_one
+        self._messages, self._flood, self._unread_seconds = messages, flood, unread_seconds
+        self._open: Counter[str] = Counter()  # connections, by address
+        self._connect_rate = connects
+        rate, at_once = connects
+        self._connects: TTLCache[str, Bucket] = TTLCache(10_000, at_once / rate)  # full again by then
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            await self.app(scope, receive, send)
+            return
+        address = address_of(scope)
+        if not self._lets_in(address):
+            await send({"type": "websocket.close", "code": 1013})
+            return
+        self._open[address] += 1
+        connection = _Connection(receive, send, self._messages, self._flood, self._unread_seconds)
+        try:
+            await self.app(scope, connection.receive, connection.send)
+        finally:
+            self._open[address] -= 1
+            self._open += Counter()  # drops who has none open
+
+    def _lets_in(self, address: str) -> bool:
+        bucket = self._connects[address] = self._connects.get(address) or Bucket(*self._connect_rate)
+        full = self._open[address] >= self._most_of_one or self._open.total() >= self._most
+        return not full and bucket.take() == 0
+
+
+class _Connection:
+    """One connection. Who sends too fast waits, and who does not read his answers is not heard until he does.
+
+    The server stops reading from the network while a message waits here, so what waits is bounded too.
+    """
+
+    def __init__(self, receive: Receive, send: Send, messages: Rate, flood: Rate, unread_seconds: float) -> None:
+        self._receive, self._send = receive, send
+        self._messages, self._flood, self._unread_seconds = Bucket(*messages), Bucket(*flood), unread_seconds
+        self._read = asyncio.Event()  # no answer waits to be read
+        self._read.set()
+
+    async def receive(self) -> Message:
+        """The next message, when it is its time."""
+        message = await self._receive()
+        if message["type"] == "websocket.receive":
+            if self._flood.take():
+                self._hang_up()
+                return {"type": "websocket.disconnect", "code": 1008}
+            await asyncio.sleep(self._messages.take())
+            await self._read.wait()
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Sends an answer, as soon as enough of the earlier ones has been read."""
+        self._read.clear()
+        try:
+            while True:
+                unread = self._unread()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._unread_seconds):
+                        await self._send(message)
+                    return
+                if self._unread() >= unread:
+                    self._hang_up()
+                    raise OSError("the visitor does not read")
+        finally:
+            self._read.set()
+
+    def _transport(self) -> Any:
+        """The connection itself. ASGI can only close it politely: after all has been read, which may be never."""
+        return getattr(getattr(self._receive, "__self__", None), "transport", None)
+
+    def _unread(self) -> int:
+        """Bytes that were sent and not taken yet."""
+        transport = self._transport()
+        return transport.get_write_buffer_size() if transport else 0
+
+    def _hang_up(self) -> None:
+        transport = self._transport()
+        if transport:
+            transport.abort()

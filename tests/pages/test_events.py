@@ -1,0 +1,180 @@
+"""Whatever a browser sends as an event of a view or a sheet: nothing raises, and the page goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ElementTree
+from streamlit.util import calc_hash
+
+from pages.kit import events
+from pages.kit.links import DEFAULTS
+
+from .conftest import SHELL
+
+NAMES = (
+    *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "rule", "on", "p", "kind", "join"),
+    *("step", "feature", "part", "value", "edit", "fill", "row", "col", "text", "reset", "lesson", "shuffle", "choice"),
+)
+DEEP: Any = []
+for _ in range(60):
+    DEEP = [DEEP]
+VALUES: dict[str, Any] = {
+    "nothing": None,
+    "true": True,
+    "a number": 3.1,
+    "a large number": 10**6,
+    "negative": -1,
+    "nan": float("nan"),
+    "infinity": float("inf"),
+    "huge": 10**400,
+    "list": [],
+    "list of lists": [[], {}, [None]],
+    "dict": {"at": "3.1"},
+    "deep": DEEP,
+    "half a character": "\ud800",
+    "half a character behind": "3.1\udfff",
+    "empty": "",
+    "script": "<script>",
+    "digits": "9" * 5000,
+    "arabic digits": "٣.١",
+    "root": "root_" * 1_500,
+    "long": "x" * 8_000,
+    "nul": "3.1\x00",
+    "space": " 3.1 ",
+    "dots": "3.1.1.1.1",
+    "elsewhere": "99.99",
+}
+EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in VALUES.items()} | {
+    "no event": None,
+    "a text": "act",
+    "a list": [1, 2],
+    "no values": {},
+    "10,000 keys": {str(number): number for number in range(10_000)},
+    "a tampered mask": {"on": "none", "p": 3},
+    "a list as a rule": {"join": "and", "rule": ["causal"]},
+    "a list as a join": {"join": ["and"], "rule": "nothing"},
+    "an edit in no row": {"edit": "x", "row": 10**400, "col": True, "text": "1"},
+    "an edit with a list": {"edit": "x", "row": 0, "col": 0, "text": ["1"]},
+    "an endless edit": {"edit": "x", "row": 0, "col": 0, "text": "1" * 300_000},
+    "half an edit": {"edit": "x", "row": 0, "col": 0, "text": "\udc00"},
+    "a reset of everything": {"reset": [[], {}, None, "nothing"]},
+    "a part of nothing": {"part": "query", "value": 10**400},
+    "a part of a list": {"part": ["key"], "value": [1]},
+}
+# a page, the link it is opened with, and what on it sends events
+PLACES = [
+    ("explore", {"s": "how are you"}, "maps"),
+    ("shapes", {"s": "how are you"}, "step_view"),
+    ("shapes", {"s": "how are you"}, "lesson_sheet"),
+    ("compare", {"s": "how are you"}, "pair_view"),
+    ("compare", {"s": "how are you"}, "head_bars"),
+    ("compare", {"s": "how are you"}, "shuffle_sheet"),
+    ("masks", {"s": "how are you"}, "painter"),
+    ("positions", {"s": "how are you"}, "told"),
+    ("by-hand", {}, "hand"),
+    ("by-hand", {"ex": "a real cell", "at": "3.1.2.1"}, "hand"),
+    ("train", {"task": "who did what"}, "film_view"),
+    ("train", {"task": "who did what"}, "verdicts"),
+]
+SHEETS = {"lesson_sheet", "shuffle_sheet", "told", "hand", "verdicts"}
+
+
+def opened(page: str, **values: str) -> AppTest:
+    app = AppTest.from_file(str(SHELL), default_timeout=60)
+    for key, value in values.items():
+        app.query_params[key] = value
+    app._page_hash = "" if page == "explore" else calc_hash(page)  # switch_page takes no page whose address has a -
+    return app.run()
+
+
+def act(app: AppTest, view: str, event: Any) -> AppTest:
+    """Sends an event as the browser does: as a trigger beside the state of every control."""
+    (own,) = [one.proto.id for one in app.get("bidi_component") if one.proto.id.endswith(f"-{view}")]
+    collect = ElementTree.get_widget_states
+
+    def with_event(tree: ElementTree) -> WidgetStates:
+        states = collect(tree)
+        trigger = states.widgets.add()
+        trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{own}__events"
+        trigger.json_trigger_value = json.dumps([{"event": "act", "value": event}])
+        return states
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ElementTree, "get_widget_states", with_event)
+        return app.run()
+
+
+def sent(view: str, turn: int, event: Any) -> Any:
+    """An event as a sheet sends it, among others; that of a view itself."""
+    if view not in SHEETS:
+        return event
+    wishes = [{"turn": turn, "event": event}, {"turn": [], "event": event}, {"turn": True, "event": event}, None, 3]
+    return {"wishes": wishes}
+
+
+def said(app: AppTest) -> dict[str, Any]:
+    """What every control says."""
+    assert not app.exception
+    return {key: app.session_state[key] for key in DEFAULTS if key in app.session_state}
+
+
+@pytest.mark.parametrize(("page", "link", "view"), PLACES)
+def test_no_event_breaks_a_page(shipped: object, page: str, link: dict[str, str], view: str) -> None:
+    app = opened(page, **link)
+    before = said(app)
+    for turn, (name, event) in enumerate(EVENTS.items(), 1):
+        act(app, view, sent(view, turn, event))
+        now = said(app)
+        for key, value in now.items():
+            assert value in (before[key], DEFAULTS[key]), (name, key, value)
+        assert not app.error, name
+    assert not app.run().exception
+
+
+@pytest.mark.parametrize(("page", "link", "view"), PLACES)
+def test_no_wishes_break_a_page(shipped: object, page: str, link: dict[str, str], view: str) -> None:
+    app = opened(page, **link)
+    before = said(app)
+    for value in (*VALUES.values(), [VALUES], [[]], [None] * 10_000):
+        assert said(act(app, view, {"wishes": value})) == before
+
+
+def test_an_event_that_comes_before_its_page_has_sizes_does_nothing() -> None:
+    app = opened("explore")
+    del app.session_state["sizes"]
+    act(app, "maps", {"at": "0.2", "look": "linear", "off": "1.1", "turn": 1})
+    assert said(app)["at"] == DEFAULTS["at"]
+
+
+def test_usual_events_still_do_what_they_say(shipped: object) -> None:
+    app = opened("explore")
+    act(app, "maps", {"at": "0.2.3", "look": "linear", "off": "1.1-2.3", "turn": 1})
+    assert (said(app)["at"], said(app)["look"], said(app)["off"]) == ("0.2.3", "linear", ["L1 H1", "L2 H3"])
+    act(app, "maps", {"pin": "0.2.3", "turn": 2})
+    assert said(app)["pin"].startswith("0.2.3~none~trained~1~1.1-2.3~")
+    act(app, "maps", {"pin": "", "preset": 1, "turn": 3})
+    assert said(app)["pin"] == ""
+    app = opened("masks")
+    act(app, "painter", {"at": "2.2", "join": "and", "rule": "causal", "turn": 1})
+    assert (said(app)["mask"], said(app)["at"]) == ("causal", "2.2")
+    app = opened("shapes")
+    act(app, "lesson_sheet", sent("lesson_sheet", 1, {"lesson": "wrong axis"}))
+    act(app, "step_view", {"step": "weights", "at": "1.2", "feature": 5, "turn": 1})
+    assert [said(app)[key] for key in ("lesson", "step", "at", "f")] == ["wrong axis", "weights", "1.2", 5]
+    app = opened("by-hand")
+    act(app, "hand", sent("hand", 1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
+    assert said(app)["m"].startswith("s_0.5_0.9")
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_readers_take_their_own_kind_alone(value: Any) -> None:
+    text, whole = events.text({"a": value}, "a"), events.whole({"a": value}, "a")
+    assert text is None or (text is value and isinstance(text.encode(), bytes))
+    assert whole is None or (type(whole) is int and whole is value)
+    assert events.text({}, "a") is None
+    assert events.whole({}, "a") is None

@@ -1,0 +1,238 @@
+"""The gate of the connections: numbers, speed, and answers that nobody reads."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from pages.kit.sockets import Bucket, SocketGate
+
+MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """An app that answers a message with its own bytes, b"many" with `MANY` times `LARGE` bytes, b"" not at all.
+
+    As in Streamlit, it goes on listening while its answers wait to be sent.
+    """
+    assert (await receive())["type"] == "websocket.connect"
+    await send({"type": "websocket.accept"})
+    answers: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def speak() -> None:
+        while True:
+            await send({"type": "websocket.send", "bytes": await answers.get()})
+
+    speaking = asyncio.create_task(speak())
+    while (message := await receive())["type"] == "websocket.receive":
+        text = message["bytes"]
+        for answer in [bytes(LARGE)] * MANY if text == b"many" else [text][: len(text)]:
+            answers.put_nowait(answer)
+    speaking.cancel()
+    with suppress(asyncio.CancelledError, OSError):
+        await speaking
+
+
+class Serving:
+    """An app behind a gate, on a free port of this machine. `heard`: what the app was given."""
+
+    def __init__(self, gate: Callable[[ASGIApp], ASGIApp]) -> None:
+        self.heard: list[Message] = []
+
+        async def listening(scope: Scope, receive: Receive, send: Send) -> None:
+            async def noted() -> Message:
+                message = await receive()
+                self.heard.append(message)
+                return message
+
+            await echo(scope, noted, send)
+
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        options = uvicorn.Config(gate(listening), ws="websockets-sansio", log_level="critical", lifespan="off")
+        self._server = uvicorn.Server(options)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+        self._thread.start()
+        self.port = self._socket.getsockname()[1]
+
+    def open(self) -> ClientConnection:
+        return connect(f"ws://127.0.0.1:{self.port}")
+
+    def stop(self) -> None:
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Serving]]:
+    started: list[Serving] = []
+
+    def start(**options: Any) -> Serving:
+        started.append(Serving(lambda app: SocketGate(app, **options)))
+        return started[-1]
+
+    yield start
+    for serving in started:
+        serving.stop()
+
+
+def test_a_bucket_gives_so_much_at_once_and_then_in_time() -> None:
+    now = [0.0]
+    bucket = Bucket(2.0, 3, lambda: now[0])
+    assert [bucket.take() for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    now[0] = 1.0  # two have come
+    assert bucket.take() == 0.5
+    now[0] = 100.0
+    assert [bucket.take() for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_what_is_said_goes_through(serve: Callable[..., Serving]) -> None:
+    with serve().open() as visitor:
+        for text in (b"one", b"two"):
+            visitor.send(text)
+            assert visitor.recv(10) == text
+
+
+def test_connections_have_a_number(serve: Callable[..., Serving]) -> None:
+    serving = serve(most_of_one=2)
+    with serving.open() as first, serving.open():
+        with pytest.raises(InvalidStatus), serving.open():
+            pass
+        first.send(b"still here")
+        assert first.recv(10) == b"still here"
+    for _ in range(50):  # a place is free again, moments after the connection has ended
+        with suppress(InvalidStatus), serving.open():
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("no place came free")
+
+
+def test_connections_have_a_number_in_all(serve: Callable[..., Serving]) -> None:
+    serving = serve(most=1)
+    with serving.open(), pytest.raises(InvalidStatus), serving.open():
+        pass
+
+
+def test_an_address_comes_so_often(serve: Callable[..., Serving]) -> None:
+    serving = serve(connects=(0.001, 2))
+    for _ in range(2):
+        with serving.open():
+            pass
+    with pytest.raises(InvalidStatus), serving.open():
+        pass
+
+
+def test_a_flood_waits_and_is_then_hung_up_on(serve: Callable[..., Serving]) -> None:
+    serving = serve(messages=(2_000.0, 1), flood=(20.0, 100))
+    with serving.open() as flood:
+        try:
+            for _ in range(100_000):
+                flood.send(b"")
+        except ConnectionClosed:
+            pass
+        else:
+            pytest.fail("nobody hung up")
+    received = [message for message in serving.heard if message["type"] == "websocket.receive"]
+    assert len(received) < 200
+
+
+class Deaf:
+    """A visitor who reads his answers only when told to."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", serving.port), 20)
+        self._socket.sendall(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += self._socket.recv(1)
+
+    def say(self, text: bytes) -> None:
+        """Sends a message, in one frame whose mask changes nothing."""
+        self._socket.sendall(bytes([0x82, 0x80 | len(text), 0, 0, 0, 0]) + text)
+
+    def read(self, count: int) -> None:
+        """Takes so many bytes."""
+        while count:
+            taken = len(self._socket.recv(min(count, 2**20)))
+            assert taken, "the connection has ended"
+            count -= taken
+
+    def __enter__(self) -> Deaf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+
+def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
+    serving = serve(unread_seconds=60)
+    with Deaf(serving) as reader:
+        reader.say(b"many")
+        time.sleep(0.2)
+        for number in range(10):
+            reader.say(b"%d" % number)
+        time.sleep(0.5)
+        assert [message.get("bytes") for message in serving.heard[1:]] == [b"many"]
+        reader.read(MANY * LARGE)
+        wait_for(lambda: len(serving.heard) == 12)
+
+
+def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
+    serving = serve(unread_seconds=0.1, most_of_one=1)
+    with Deaf(serving) as reader:
+        reader.say(b"many")
+        wait_for(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
+        with serving.open() as other:  # his place is free, though he is still there
+            other.send(b"here")
+            assert other.recv(10) == b"here"
+
+
+def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
+    serving = serve(unread_seconds=0.2)
+    with Deaf(serving) as reader:
+        reader.say(b"many")
+        for _ in range(20):
+            time.sleep(0.1)
+            reader.read(MANY * LARGE // 20)
+
+
+def test_what_is_no_websocket_is_left_alone() -> None:
+    seen: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend((receive, send))
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        pass
+
+    with ThreadPoolExecutor(1) as pool:  # while the browser tests are open, this thread has a running loop
+        pool.submit(lambda: asyncio.run(SocketGate(app, most=0)({"type": "http"}, receive, send))).result()
+    assert seen == [receive, send]
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Waits until it is so."""
+    for _ in range(1000):
+        if done():
+            return
+        time.sleep(0.01)
+    pytest.fail("it never was")
