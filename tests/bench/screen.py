@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import random
 import statistics
 import time
 from collections.abc import Callable
@@ -16,30 +15,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.bench.serving import Server, serve
+from tests.bench.serving import Server, quantiles, serve
+from tests.bench.visitors import sentence
 from tests.browser.chromium import find_chromium
 
-WORDS = (
-    "it",
-    "is",
-    "so",
-    "we",
-    "he",
-    "on",
-    "in",
-    "at",
-    "by",
-    "up",
-    "my",
-    "no",
-    "go",
-    "do",
-    "me",
-    "us",
-    "or",
-    "as",
-    "if",
-)
 DRAWN = ".view[data-numbers]:not([data-numbers='']), .view.steps[data-step]"
 
 # A timer in the page: `start` at the first matching event, `end` after the frame in which `done` first holds.
@@ -82,23 +61,11 @@ TIMER = """
 """
 
 
-def sentence(tokens: int, seed: int = 0) -> str:
-    """A text of so many tokens, special ones included: each of `WORDS` is one token."""
-    draw = random.Random(f"{tokens} {seed}")
-    return " ".join(draw.choice(WORDS) for _ in range(tokens - 2))
-
-
 def timed(page: Page, event: str, wanted: str, act: Callable[[], None]) -> float:
     """Milliseconds from the first trusted `event` to the end of the frame that shows its result."""
     page.evaluate(TIMER, [event, wanted])
     act()
     return float(page.evaluate("() => window.timing"))
-
-
-def quantiles(times: list[float]) -> str:
-    """Median and 95th percentile."""
-    times = sorted(times)
-    return f"{statistics.median(times):7.1f} {times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]:7.1f}"
 
 
 def open_page(browser: Browser, url: str, query: str = "") -> Page:

@@ -1,7 +1,4 @@
-"""Server time of a rerun, with and without the start-up freeze, and for ten visitors: `python -m tests.bench.server`.
-
-A visitor here speaks Streamlit's own protocol over a websocket: it types a sentence and waits until the script has run.
-"""
+"""What a rerun takes the server, with and without the start-up freeze, and for ten: `python -m tests.bench.server`."""
 
 from __future__ import annotations
 
@@ -11,54 +8,15 @@ import platform
 import statistics
 import threading
 import time
-from contextlib import ExitStack
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
-from websockets.typing import Subprotocol
-
-from tests.bench.screen import quantiles, sentence
-from tests.bench.serving import Server, serve
-
-
-class Visitor:
-    """One session on the server, without a browser."""
-
-    def __init__(self, server: Server) -> None:
-        address = server.url.replace("http", "ws", 1) + "/_stcore/stream"
-        self._open = ExitStack()
-        protocol = Subprotocol("streamlit")
-        self.socket = self._open.enter_context(connect(address, subprotocols=[protocol], max_size=None))
-        self.box = ""
-        self._run(BackMsg())
-
-    def type(self, text: str) -> float:
-        """Puts a sentence into the box; milliseconds until the script has finished and every message is here."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.string_value = self.box, text
-        return self._run(message)
-
-    def close(self) -> None:
-        self._open.close()
-
-    def _run(self, message: BackMsg) -> float:
-        message.rerun_script.query_string = ""
-        start = time.perf_counter()
-        self.socket.send(message.SerializeToString())
-        while True:
-            answer = ForwardMsg.FromString(self.socket.recv(decode=False))
-            if answer.delta.new_element.text_input.label == "Sentence":
-                self.box = answer.delta.new_element.text_input.id
-            if answer.WhichOneof("type") == "script_finished":
-                return (time.perf_counter() - start) * 1000
+from tests.bench.serving import quantiles, serve
+from tests.bench.visitors import Visitor, sentence
 
 
 def measure_freeze(rounds: int) -> None:
     """Both servers alive, one rerun each in turn."""
     with serve() as frozen, serve(freeze=False) as plain:
-        visitors = [Visitor(frozen), Visitor(plain)]
+        visitors = [Visitor(frozen.url), Visitor(plain.url)]
         times: list[list[float]] = [[], []]
         for seed in range(rounds + 3):
             for visitor, own in zip(visitors, times, strict=True):
@@ -75,7 +33,7 @@ def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -
     with serve() as server:
 
         def visit(number: int) -> None:
-            visitor = Visitor(server)
+            visitor = Visitor(server.url)
             time.sleep(pause * number / visitors)
             for act in range(int(seconds / pause)):
                 begun = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Server", "serve"]
+__all__ = ["ROOT", "Server", "quantiles", "serve", "slow"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,10 +26,21 @@ class Server:
     pid: int
     started: float
 
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
     def memory(self) -> float:
         """Resident memory in MiB; Linux only."""
+        return self._status("VmRSS")
+
+    def peak(self) -> float:
+        """Resident memory at its highest so far, in MiB; Linux only."""
+        return self._status("VmHWM")
+
+    def _status(self, name: str) -> float:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
         raise RuntimeError("the server has ended")
 
@@ -60,4 +72,18 @@ def serve(*, freeze: bool = True) -> Iterator[Server]:
         yield Server(url, process.pid, started)
     finally:
         process.terminate()
-        process.wait(10)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:  # it is busy with something else
+            process.kill()
+            process.wait()
+
+
+def quantiles(times: list[float]) -> str:
+    """Median and 95th percentile."""
+    return f"{statistics.median(times):7.1f} {slow(times):7.1f}"
+
+
+def slow(times: list[float]) -> float:
+    """The 95th percentile."""
+    return sorted(times)[min(len(times) - 1, round(0.95 * (len(times) - 1)))]

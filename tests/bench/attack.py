@@ -1,0 +1,203 @@
+"""Attacks a server of its own and watches a visitor who types meanwhile: `make attack`.
+
+Only this machine is asked, every attack ends by itself, and nothing is asserted: short forms of the same are tests. The
+attackers are a process of their own on the same cores, so that what they cost themselves is in the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.bench.serving import ROOT, Server, quantiles, serve, slow
+from tests.bench.visitors import Visitor, open_socket, sentence
+
+PAUSE = 0.25  # seconds between two keys of the visitor who is watched
+LONGEST = 60.0  # seconds that he waits for an answer
+TOKENS = 16
+TEXT = 1_000_000  # characters
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is done to the server. `run` does it for so many seconds; `visitors` of it go on at once."""
+
+    told: str
+    run: Callable[[str, float, int], None]
+    visitors: int = 1
+
+
+def burst(messages: int) -> Callable[[str, float, int], None]:
+    """Sends tiny messages as fast as they are taken, and comes back when it is thrown out."""
+
+    def run(url: str, seconds: float, number: int) -> None:
+        end, left = time.monotonic() + seconds, messages
+        while left and time.monotonic() < end:
+            visitor = Visitor(url)
+            message = visitor.message()
+            with suppress(ConnectionClosed, TimeoutError):
+                while left and time.monotonic() < end:
+                    visitor.socket.send(message)
+                    left -= 1
+
+    return run
+
+
+def train(task: str, **link: object) -> Callable[[str, float, int], None]:
+    """Presses Train and stays to watch."""
+
+    def run(url: str, seconds: float, number: int) -> None:
+        visitor = Visitor(url, "train", task=task, **link)
+        visitor.act({"Train": None})
+        visitor.follow(seconds)
+
+    return run
+
+
+def long_text(url: str, seconds: float, number: int) -> None:
+    """Puts a megabyte into a box whose text stands in the link, again and again."""
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        with suppress(ConnectionClosed, InvalidStatus, TimeoutError):
+            visitor = Visitor(url, "by-hand", ex="two sentences")
+            while time.monotonic() < end:
+                turn += 1
+                visitor.type("ab "[turn % 2 :: 2] * (TEXT // 2), "Words of the queries")
+
+
+def unread(url: str, seconds: float, number: int) -> None:
+    """Asks for 15 of the largest pictures and reads none of them."""
+    reader = Visitor(url)
+    for turn in range(15):
+        reader.send({"Sentence": sentence(511, f"{number} {turn}")})
+    time.sleep(seconds)
+
+
+def random_input(url: str, seconds: float, number: int) -> None:
+    """Changes the sizes of the random input, near the largest, before each answer has come."""
+    visitor, end, turn = Visitor(url, "implementations", n=400), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200})
+
+
+def each_head(url: str, seconds: float, number: int) -> None:
+    """Has each of 72 heads switched off alone, on a long sentence that is new each time."""
+    visitor, end, turn = Visitor(url, "compare"), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        visitor.type(sentence(511, f"{number} {turn}"))
+        visitor.act({"Switch off each head alone": None})
+
+
+def long_sentences(url: str, seconds: float, number: int) -> None:
+    """Types sentences of 511 tokens without a pause."""
+    visitor, end, turn = Visitor(url), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        visitor.type(sentence(511, f"{number} {turn}"))
+
+
+ATTACKS = {
+    "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst(1_000)),
+    "100,000 messages": Attack("one client sends 100,000 of them", burst(100_000)),
+    "ten train": Attack("ten press Train at the defaults and watch: two train, eight wait", train("who did what"), 10),
+    "ten tell names": Attack("the same with full names and 200 more tokens", train("full names", more=200), 10),
+    "long text": Attack("a megabyte in one bound text, in a loop", long_text),
+    "slow readers": Attack("five ask for 15 pictures of 511 tokens each and read none", unread, 5),
+    "random input": Attack("four change the size of the random input near its bound", random_input, 4),
+    "each head": Attack("two switch off each head alone, 511 tokens", each_head, 2),
+    "long sentences": Attack("four type 511 tokens without a pause", long_sentences, 4),
+}
+
+
+def attack(name: str, url: str, seconds: float) -> None:
+    """The attackers' side: each visitor in a thread."""
+    own = ATTACKS[name]
+    print("begun", flush=True)
+    threads = [threading.Thread(target=own.run, args=(url, seconds, n), daemon=True) for n in range(own.visitors)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(seconds + 30)
+
+
+def watch(visitor: Visitor, seconds: float, seed: str) -> list[float]:
+    """Types for so long; the milliseconds until each answer, `LONGEST` of one that has not come by then."""
+    end, times = time.monotonic() + seconds, list[float]()
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        visitor.send({"Sentence": sentence(TOKENS, f"{seed} {len(times)}")})
+        try:
+            times.append(visitor.wait(LONGEST))
+        except TimeoutError:
+            return [*times, 1000 * LONGEST]
+        time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
+    return times
+
+
+def measure(name: str, server: Server, seconds: float) -> str:
+    """One row: the visitor's times before and during the attack, and the server's memory at its highest."""
+    visitor = Visitor(server.url)
+    watch(visitor, 2, f"{name} warm")
+    before = watch(visitor, seconds, f"{name} before")
+    options = ["--client", name, "--url", server.url, f"--seconds={seconds}"]
+    command = [sys.executable, "-m", "tests.bench.attack", *options]
+    client = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    try:
+        assert client.stdout is not None
+        client.stdout.readline()
+        during = watch(visitor, seconds, f"{name} during")
+    finally:
+        client.kill()
+        client.wait()
+        assert client.stdout is not None
+        client.stdout.close()
+    visitor.close()
+    told = f"{slow(during) / slow(before):6.1f} {server.peak():8.0f}  {ATTACKS[name].told}"
+    return f"{name:<18} {quantiles(before)}  {quantiles(during)}  {told}"
+
+
+def foreign_host(server: Server) -> str:
+    """Whether a page of another name, whose name leads to this machine, may open a connection."""
+    try:
+        own = f"http://evil.example:{server.port}"
+        with open_socket(own, own, sock=socket.create_connection(("127.0.0.1", server.port))):
+            return "ACCEPTED"
+    except InvalidStatus as refused:
+        return f"refused ({refused.response.status_code})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", choices=ATTACKS, help="this attack; may be given again")
+    parser.add_argument("--seconds", type=float, default=12, help="of each half of a row")
+    parser.add_argument("--client", choices=ATTACKS, help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.client:
+        attack(options.client, options.url, options.seconds)
+        return
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms until answered: median and 95th percentile")
+    print(f"{'attack':<18} {'undisturbed':>15}  {'under attack':>15}  {'p95 ×':>6} {'peak MiB':>8}")
+    for name in options.only or ATTACKS:
+        with serve() as server:
+            print(measure(name, server, options.seconds), flush=True)
+    with serve() as server:
+        print(f"websocket of another Host with its own Origin: {foreign_host(server)}")
+
+
+if __name__ == "__main__":
+    main()

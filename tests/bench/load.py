@@ -1,0 +1,133 @@
+"""A class on one server: how long each act takes, and what memory it costs: `python -m tests.bench.load [--soak 20]`.
+
+Each visitor is a connection without a browser and acts at moments of its own. Nothing here is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from websockets.exceptions import ConnectionClosed
+
+from tests.bench.serving import Server, quantiles, serve
+from tests.bench.visitors import SENTENCE, Visitor, sentence
+
+EXPLORE = ("",)
+PAGES = ("", "shapes", "masks", "positions", "compare", "by-hand", "implementations")
+BOXES = {"train": "A sentence", "by-hand": "Words of the queries"}  # what is typed into, where it is another one
+
+
+@dataclass
+class Class:
+    """Visitors of these pages in turn, who act every `pause` seconds on sentences of so many `tokens`.
+
+    Attributes:
+        times: milliseconds of every act but the first, by page.
+        errors: exceptions on the screen and lost connections.
+    """
+
+    pages: Sequence[str]
+    visitors: int
+    pause: float
+    tokens: tuple[int, int] = (16, 16)
+    times: dict[str, list[float]] = field(default_factory=dict)
+    errors: int = 0
+
+    def attend(self, server: Server, seconds: float) -> None:
+        """Lets all of them come, act for so long, and go."""
+        threads = [
+            threading.Thread(target=self._visit, args=(server, number, seconds)) for number in range(self.visitors)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _visit(self, server: Server, number: int, seconds: float) -> None:
+        page, draw = self.pages[number % len(self.pages)], random.Random(number)
+        end = time.monotonic() + seconds
+        time.sleep(self.pause * number / self.visitors)
+        visitor = Visitor(server.url, page)
+        try:
+            for act in range(10_000):
+                begun = time.monotonic()
+                if begun > end:
+                    break
+                took = visitor.type(self._text(page, draw, f"{number} {act}"), BOXES.get(page, SENTENCE))
+                if act:  # the first one meets the others still coming
+                    self.times.setdefault(page or "explore", []).append(took)
+                time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
+            self.errors += visitor.errors
+            visitor.close()
+        except (ConnectionClosed, TimeoutError):
+            self.errors += 1
+
+    def _text(self, page: str, draw: random.Random, seed: str) -> str:
+        return sentence(5 if page == "by-hand" else draw.randint(*self.tokens), seed)
+
+    def told(self) -> str:
+        """All times together, and each page's where there are several."""
+        every = [took for own in self.times.values() for took in own]
+        pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
+        said = f"{quantiles(every)} ms, longest {max(every):.0f}, {len(every)} acts, {self.errors} errors"
+        return said + (f" (medians: {pages})" if len(self.times) > 1 else "")
+
+
+def lesson(name: str, visitors: Class, seconds: float, training: int = 0) -> None:
+    """One class on a server of its own, with so many visitors who train and watch meanwhile."""
+    with serve() as server:
+        trainers = [threading.Thread(target=_train, args=(server, seconds), daemon=True) for _ in range(training)]
+        for trainer in trainers:
+            trainer.start()
+        visitors.attend(server, seconds)
+        print(f"{name}: {visitors.told()}; memory at its highest {server.peak():.0f} MiB", flush=True)
+
+
+def _train(server: Server, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        visitor = Visitor(server.url, "train", task="full names")
+        visitor.act({"Train": None})
+        visitor.follow(min(20.0, end - time.monotonic()))
+        visitor.close()
+
+
+def soak(minutes: float) -> None:
+    """Mixed visits that come and go, and the server's memory every half minute; the slope leaves out five minutes."""
+    own, began, seen = Class((*PAGES, "train"), 8, 4.0, (16, 128)), time.monotonic(), list[tuple[float, float]]()
+    with serve() as server:
+        while (now := (time.monotonic() - began) / 60) < minutes:
+            own.attend(server, 28)
+            seen.append((now, server.memory()))
+            print(f"  {now:4.1f} min {seen[-1][1]:6.0f} MiB", flush=True)
+        late = [(at, memory) for at, memory in seen if at >= min(5.0, minutes / 2)]
+        slope = statistics.linear_regression(*zip(*late, strict=True)).slope if len(late) > 1 else float("nan")
+        print(f"soak of {minutes:g} min: {own.told()}")
+        print(f"memory {slope:+.1f} MiB a minute after the first five, at its highest {server.peak():.0f} MiB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=40, help="of each class")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="mixed visits for so long instead")
+    options = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median and 95th percentile")
+    if options.soak:
+        soak(options.soak)
+        return
+    lesson("25 on Explore, every 5 s", Class(EXPLORE, 25, 5.0), options.seconds)
+    lesson("50 on Explore, every 5 s", Class(EXPLORE, 50, 5.0), options.seconds)
+    lesson("25 on seven pages, every 5 s", Class(PAGES, 25, 5.0), options.seconds)
+    lesson("10 on Explore, every 2 s, while 2 train", Class(EXPLORE, 10, 2.0), options.seconds, training=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Visitors without a browser: they speak Streamlit's own protocol over a websocket."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from typing import Any
+from urllib.parse import urlencode
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+__all__ = ["SENTENCE", "Visitor", "sentence"]
+
+SENTENCE = "Sentence"  # the label of the sentence box
+WORDS = (
+    "it",
+    "is",
+    "so",
+    "we",
+    "he",
+    "on",
+    "in",
+    "at",
+    "by",
+    "up",
+    "my",
+    "no",
+    "go",
+    "do",
+    "me",
+    "us",
+    "or",
+    "as",
+    "if",
+)
+
+Values = Mapping[str, str | float | bool | None]  # by the labels of the controls; None presses a button
+
+
+def sentence(tokens: int, seed: int | str = 0) -> str:
+    """A text of so many tokens, special ones included: each of `WORDS` is one token."""
+    draw = random.Random(f"{tokens} {seed}")
+    return " ".join(draw.choice(WORDS) for _ in range(tokens - 2))
+
+
+def open_socket(url: str, origin: str | None = None, **more: Any) -> ClientConnection:
+    """A connection as the browser opens it."""
+    address = url.replace("http", "ws", 1) + "/_stcore/stream"
+    own: Any = {"subprotocols": [Subprotocol("streamlit")], "max_size": None, "ping_interval": None, **more}
+    return connect(address, origin=origin, **own)  # type: ignore[arg-type]
+
+
+class Visitor:
+    """One session on the server. What it does waits until the script has finished and every message is here.
+
+    Attributes:
+        ids: of the page's controls, by their labels.
+        polls: the fragments that ask to be run again: id -> seconds.
+        texts: every text of a progress bar that came, the last one at the end.
+    """
+
+    def __init__(self, url: str, page: str = "", **link: Any) -> None:
+        self._open = ExitStack()
+        self.socket = self._open.enter_context(open_socket(url))
+        self.page, self.query = page, urlencode(link)
+        self.session = ""
+        self.ids: dict[str, str] = {}
+        self.polls: dict[str, float] = {}
+        self.progress = ""
+        self.errors = 0
+        self.took = self.act()
+
+    def type(self, text: str, label: str = SENTENCE) -> float:
+        """Puts a text into a box; milliseconds until it has been answered."""
+        return self.act({label: text})
+
+    def act(self, values: Values | None = None, *, fragment: str = "") -> float:
+        """Sends the values of controls, by their labels, and waits for the answer; None presses a button."""
+        self.send(values, fragment=fragment)
+        return self.wait()
+
+    def send(self, values: Values | None = None, *, fragment: str = "") -> None:
+        """Sends the values of controls and does not wait."""
+        self._sent = time.perf_counter()
+        self.socket.send(self.message(values, fragment=fragment))
+
+    def message(self, values: Values | None = None, *, fragment: str = "") -> bytes:
+        """What the browser would send."""
+        message = BackMsg()
+        request = message.rerun_script
+        request.page_name, request.query_string = self.page, self.query
+        request.fragment_id, request.is_auto_rerun = fragment, bool(fragment)
+        for label, value in (values or {}).items():
+            state = request.widget_states.widgets.add()
+            state.id = self.ids[label]
+            if value is None:
+                state.trigger_value = True
+            elif isinstance(value, bool):
+                state.bool_value = value
+            elif isinstance(value, str):
+                state.string_value = value
+            else:
+                state.double_value = value
+        packed: bytes = message.SerializeToString()
+        return packed
+
+    def wait(self, seconds: float = 120.0) -> float:
+        """Takes in messages until a run has finished; milliseconds since the last one was sent."""
+        while not self.take(seconds):
+            pass
+        return (time.perf_counter() - self._sent) * 1000
+
+    def take(self, seconds: float | None = None) -> bool:
+        """Takes in one message; True when it says that the script has finished."""
+        answer = ForwardMsg.FromString(self.socket.recv(seconds, decode=False))
+        kind = answer.WhichOneof("type")
+        if kind == "new_session":
+            self.session = answer.new_session.initialize.session_id or self.session
+        elif kind == "auto_rerun":
+            self.polls[answer.auto_rerun.fragment_id] = answer.auto_rerun.interval
+        elif kind == "stop_auto_rerun":
+            self.polls.pop(answer.stop_auto_rerun.fragment_id, None)
+        elif kind == "delta":
+            self._note(answer)
+        early = answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        return bool(kind == "script_finished" and not early)
+
+    def _note(self, answer: ForwardMsg) -> None:
+        element = answer.delta.new_element
+        kind = element.WhichOneof("type")
+        if kind is None:
+            return
+        shown: Any = getattr(element, kind)
+        if kind == "exception":
+            self.errors += 1
+        elif kind == "progress":
+            self.progress = shown.text
+        elif kind == "bidi_component":
+            self.ids[shown.component_name] = shown.id
+        elif hasattr(shown, "id") and hasattr(shown, "label"):
+            self.ids[shown.label] = shown.id
+
+    def follow(self, seconds: float) -> None:
+        """Stays on the page as a browser does: runs its fragments again as often as they ask for it."""
+        end, due = time.perf_counter() + seconds, dict[str, float]()
+        while (now := time.perf_counter()) < end:
+            due = {fragment: due.get(fragment, now + every) for fragment, every in self.polls.items()}
+            first = min(due, key=due.__getitem__, default=None)
+            if first is not None and due[first] <= now:
+                self.act(fragment=first)
+                due[first] = time.perf_counter() + self.polls.get(first, 0.0)
+                continue
+            with suppress(TimeoutError):
+                self.take(min(end, due[first] if first else end) - now)
+
+    def close(self) -> None:
+        with suppress(ConnectionClosed):
+            self._open.close()
