@@ -3,8 +3,8 @@ PYTHON ?= python3
 SEEDS ?= 3
 EPOCHS ?= 10
 
-.PHONY: run test lint bench test-gpu checkpoints reproduce
-run test lint bench test-gpu checkpoints:
+.PHONY: run test lint bench attack test-gpu checkpoints reproduce
+run test lint bench attack test-gpu checkpoints:
 	@$(PYTHON) make.py $@ $(ARGS)
 
 reproduce:

@@ -1,6 +1,7 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
     run       start the app in the browser             test      the whole test suite, browser tests included
+    attack    what an attack, and a class, do to a visitor who types
     lint      ruff and mypy                            bench     what it costs: core, server, screen
     test-gpu  only the tests that need a CUDA device   lock      write both lock files again (needs uv)
     checkpoints  train the models in assets/trained again
@@ -30,7 +31,7 @@ CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cuspa
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
-COMMANDS = ("run", "test", "lint", "bench", "test-gpu", "lock", "checkpoints", "reproduce")
+COMMANDS = ("run", "test", "lint", "bench", "attack", "test-gpu", "lock", "checkpoints", "reproduce")
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -162,6 +163,10 @@ def main(command: str, *args: str) -> int:
     if command == "bench":
         # with arguments the core's alone; without, also what a visitor and the server's memory feel
         modules = ["mha_core.benchmark"] if args else ["mha_core.benchmark", "tests.bench.server", "tests.bench.screen"]
+        return max(python_m(module, *args) for module in modules)
+    if command == "attack":
+        # with arguments the attacks alone; without, also the classes
+        modules = ["tests.bench.attack"] if args else ["tests.bench.attack", "tests.bench.load"]
         return max(python_m(module, *args) for module in modules)
     if command == "checkpoints":
         return python_m("mha_core.checkpoints", "assets/trained", *args)

@@ -21,7 +21,7 @@ def show(sizes: Sizes, device: str) -> None:
     """Controls, progress and results."""
     note = (
         f"against {YARDSTICK} with its maps: the same weights, random input of the sizes chosen; "
-        f"b · h · n² up to {MOST_SCORES:,}, b · n · d² up to {MOST_PRODUCTS:,}"
+        f"b · h · n² up to {MOST_SCORES:,}, half of it for a training step, b · n · d² up to {MOST_PRODUCTS:,}"
     )
     canvas.sheet("race_head", [sheet.title("Live timing", note)])
     names = st.pills(

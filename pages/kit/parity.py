@@ -25,8 +25,8 @@ from .sheet import Block
 
 __all__ = ["Equality", "Sizes", "differences", "key_bias", "kinds", "meaning", "of_random", "of_sentence", "scientific"]
 
-# The tables are computed while the visitor waits: 20 passes and more, about a second.
-MOST_SCORES, MOST_PRODUCTS = 3_500_000, 100_000_000
+# The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
+MOST_SCORES, MOST_PRODUCTS = 1_500_000, 100_000_000
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 # What can be asked of an implementation, in the order of the table.
 FEATURES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from websockets.typing import Subprotocol
 
 __all__ = ["SENTENCE", "Visitor", "sentence"]
 
+NEWS = "headlight_news"
 SENTENCE = "Sentence"  # the label of the sentence box
 WORDS = (
     "it",
@@ -62,7 +64,7 @@ class Visitor:
     Attributes:
         ids: of the page's controls, by their labels.
         polls: the fragments that ask to be run again: id -> seconds.
-        texts: every text of a progress bar that came, the last one at the end.
+        progress: the last text of the progress bar.
     """
 
     def __init__(self, url: str, page: str = "", **link: Any) -> None:
@@ -74,6 +76,8 @@ class Visitor:
         self.polls: dict[str, float] = {}
         self.progress = ""
         self.errors = 0
+        self._page_hash = ""
+        self._news, self._asked = "", ""  # as assets/web/news.js keeps them
         self.took = self.act()
 
     def type(self, text: str, label: str = SENTENCE) -> float:
@@ -95,6 +99,7 @@ class Visitor:
         message = BackMsg()
         request = message.rerun_script
         request.page_name, request.query_string = self.page, self.query
+        request.page_script_hash = self._page_hash
         request.fragment_id, request.is_auto_rerun = fragment, bool(fragment)
         for label, value in (values or {}).items():
             state = request.widget_states.widgets.add()
@@ -122,6 +127,10 @@ class Visitor:
         kind = answer.WhichOneof("type")
         if kind == "new_session":
             self.session = answer.new_session.initialize.session_id or self.session
+            if not answer.metadata.run.fragment_ids:  # the whole page: its fragments will ask anew
+                self.polls.clear()
+        elif kind == "navigation":
+            self._page_hash = answer.navigation.page_script_hash
         elif kind == "auto_rerun":
             self.polls[answer.auto_rerun.fragment_id] = answer.auto_rerun.interval
         elif kind == "stop_auto_rerun":
@@ -143,6 +152,8 @@ class Visitor:
             self.progress = shown.text
         elif kind == "bidi_component":
             self.ids[shown.component_name] = shown.id
+            if shown.component_name == NEWS:
+                self._news = json.loads(shown.json or "{}").get("number", "")
         elif hasattr(shown, "id") and hasattr(shown, "label"):
             self.ids[shown.label] = shown.id
 
@@ -154,10 +165,24 @@ class Visitor:
             first = min(due, key=due.__getitem__, default=None)
             if first is not None and due[first] <= now:
                 self.act(fragment=first)
+                if self._news not in ("", self._asked):
+                    self._ask_for_news(first)
                 due[first] = time.perf_counter() + self.polls.get(first, 0.0)
                 continue
             with suppress(TimeoutError):
                 self.take(min(end, due[first] if first else end) - now)
+
+    def _ask_for_news(self, fragment: str) -> None:
+        """What the browser does with a new number: one event, whose callback draws another fragment."""
+        self._asked = self._news
+        message = BackMsg.FromString(self.message(fragment=fragment))
+        message.rerun_script.is_auto_rerun = False
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id = f"$$STREAMLIT_INTERNAL_KEY_{self.ids[NEWS]}__events"
+        state.json_trigger_value = json.dumps([{"event": "asked", "value": self._asked}])
+        self._sent = time.perf_counter()
+        self.socket.send(message.SerializeToString())
+        self.wait()
 
     def close(self) -> None:
         with suppress(ConnectionClosed):

@@ -177,3 +177,10 @@ def test_what_would_take_too_long_is_refused(sizes: dict[str, int], match: str) 
     with pytest.raises(SizeError, match=match):
         Race(replace(SMALL, **sizes)).start()  # type: ignore[arg-type]
     assert not race._queue
+
+
+def test_a_training_step_keeps_more_and_has_half_the_bound() -> None:
+    plan = replace(SMALL, b=8, lengths=(256,), d_model=384, n_heads=12, task="forward with maps")
+    plan.check()
+    with pytest.raises(SizeError, match=r"b · h · n² = 6,291,456, at most 4,000,000"):
+        replace(plan, task="training step with maps").check()

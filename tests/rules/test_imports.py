@@ -52,6 +52,7 @@ MAY_IMPORT_STREAMLIT = {
     "canvas",
     "layout",
     "headers",
+    "gates",
     "visit",
 }
 

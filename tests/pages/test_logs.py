@@ -1,0 +1,99 @@
+"""The log: one line for each thing that goes wrong, nothing that was typed, and an end to repetition."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pages.kit.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    return [0.0]
+
+
+@pytest.fixture
+def write(clock: list[float]) -> Iterator[Write]:
+    """Logs as the server does and returns what that adds to the log."""
+    before, out = logging.getLogRecordFactory(), io.StringIO()
+    handler = logging.StreamHandler(out)
+    logging.setLogRecordFactory(OneLine(before, lambda: clock[0]))
+    loggers = [logging.getLogger(name) for name in ("streamlit.test", "mha_core.test")]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+
+    def written(message: str, *args: object, own: bool = False, **more: object) -> str:
+        start = out.tell()
+        loggers[own].log(logging.WARNING, message, *args, **more)  # type: ignore[arg-type]
+        return out.getvalue()[start:]
+
+    yield written
+    logging.setLogRecordFactory(before)
+    for logger in loggers:
+        logger.removeHandler(handler)
+        logger.propagate = True
+
+
+def raised(text: str) -> ValueError:
+    try:
+        int(text)
+    except ValueError as error:
+        return error
+    raise AssertionError("that is a number")
+
+
+def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
+    line = write("Error processing back message", exc_info=raised("kestrel umbrella"))
+    assert line.count("\n") == 1
+    assert "Error processing back message (ValueError in test_logs.py:" in line
+    assert "kestrel" not in line
+
+
+def test_what_was_typed_is_no_part_of_it(write: Write) -> None:
+    assert write("Ignoring %r of %s", "kestrel", "umbrella") == "Ignoring … of …\n"
+    assert write("Ignoring %(value)s", {"value": "kestrel"}) == "Ignoring …\n"
+    assert write("%d of %d bytes", 3, 4) == "3 of 4 bytes\n"
+    assert write("100 % sure") == "100 % sure\n"
+
+
+def test_an_own_message_keeps_its_reason(write: Write) -> None:
+    assert write("Headlight starts without its model: %s", "no package", own=True).endswith("model: no package\n")
+
+
+def test_a_session_cannot_be_taken_over_from_the_log(write: Write) -> None:
+    line = write("Session 6f1c1a52-9f0c-4d26-8d4b-0c3f7d1e2a3b is gone")
+    assert line == "Session … is gone\n"
+
+
+def test_a_line_has_a_length_and_no_breaks(write: Write) -> None:
+    line = write("one\ntwo " + "x" * 10_000)
+    assert line.startswith("one two")
+    assert len(line) == LONGEST_LINE + 1
+
+
+def test_one_place_does_not_drown_another(write: Write) -> None:
+    lines = [write("again") for _ in range(MOST_LINES + 1_000)]
+    assert [line for line in lines if line] == ["again\n"] * MOST_LINES
+    record = OneLine()("streamlit.test", logging.WARNING, "another.py", 1, "elsewhere", (), None)
+    assert record.levelno == logging.WARNING
+
+
+def test_a_flood_says_how_much_there_was(write: Write, clock: list[float]) -> None:
+    found = []
+    for number in range(1_200):
+        clock[0] = 0.0 if number < 1_100 else PERIOD + 1
+        found.append(write("flood"))
+    assert found[1_100] == f"flood (and {1_100 - MOST_LINES:,} more of these before)\n"
+    assert sum(map(bool, found)) == 2 * MOST_LINES
+
+
+def test_what_is_no_warning_is_left_alone(write: Write) -> None:
+    record = OneLine()("streamlit.test", logging.INFO, "file.py", 1, "a %s", ("kestrel",), None)
+    assert record.getMessage() == "a kestrel"

@@ -1,0 +1,65 @@
+"""The sweeper frees what goes round in circles and leaves alone what was imported."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from types import ModuleType
+
+import pytest
+
+from pages.kit.memory import SWEEP_SECONDS, Sweeper, use_few_arenas
+
+
+class Circle:
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_a_circle_is_freed() -> None:
+    sweeper, gone = Sweeper(), weakref.ref(Circle())
+    sweeper.sweep()
+    assert gone() is None
+
+
+def test_what_was_imported_leaves_the_collectors_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeper = Sweeper()
+    sweeper.sweep()
+    before = gc.get_freeze_count()
+    try:
+        sweeper.sweep()
+        assert gc.get_freeze_count() == before
+        monkeypatch.setitem(sys.modules, "headlight_of_a_test", ModuleType("headlight_of_a_test"))
+        sweeper.sweep()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
+
+
+def test_it_sweeps_again_and_again_until_it_is_ended() -> None:
+    rests, swept = list[float](), threading.Event()
+    circles = [Circle()]
+    gone = weakref.ref(circles[0])
+
+    def rest(seconds: float) -> None:
+        rests.append(seconds)
+        if len(rests) == 1:
+            circles.clear()
+            for _ in range(100_000):  # somebody is here
+                circles.append(Circle())
+            circles.clear()
+        else:
+            swept.set()
+            threading.Event().wait()  # for good; the thread ends with the process
+
+    Sweeper(rest).start()
+    assert swept.wait(60)
+    assert rests == [SWEEP_SECONDS] * 2
+    assert gone() is None
+
+
+def test_fewer_arenas_harm_nobody() -> None:
+    use_few_arenas()
+    assert len(bytes(10_000_000)) == 10_000_000
