@@ -20,27 +20,7 @@ __all__ = ["SENTENCE", "Visitor", "sentence"]
 
 NEWS = "headlight_news"
 SENTENCE = "Sentence"  # the label of the sentence box
-WORDS = (
-    "it",
-    "is",
-    "so",
-    "we",
-    "he",
-    "on",
-    "in",
-    "at",
-    "by",
-    "up",
-    "my",
-    "no",
-    "go",
-    "do",
-    "me",
-    "us",
-    "or",
-    "as",
-    "if",
-)
+WORDS = ("it", "is", "so", "we", "he", "on", "in", "at", "by", "up", "my", "no", "go", "do", "me", "us", "or", "as")
 
 Values = Mapping[str, str | float | bool | None]  # by the labels of the controls; None presses a button
 
@@ -54,8 +34,8 @@ def sentence(tokens: int, seed: int | str = 0) -> str:
 def open_socket(url: str, origin: str | None = None, **more: Any) -> ClientConnection:
     """A connection as the browser opens it."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
-    own: Any = {"subprotocols": [Subprotocol("streamlit")], "max_size": None, "ping_interval": None, **more}
-    return connect(address, origin=origin, **own)  # type: ignore[arg-type]
+    own: Any = {"subprotocols": [Subprotocol("streamlit")], "max_size": None, "ping_interval": None, "close_timeout": 1}
+    return connect(address, origin=origin, **own, **more)  # type: ignore[arg-type]
 
 
 class Visitor:

@@ -89,3 +89,19 @@ def test_no_tracked_file_names_a_package_index() -> None:
     line = re.compile(rb"--((extra-)?index-url|find-links)[ =]+\S*/|files\.pythonhosted|://\S+/[s]imple\b")
     paths = [ROOT / name for name in listed.split("\0") if name]
     assert not [path for path in paths if path.is_file() and line.search(path.read_bytes())]
+
+
+def test_streamlit_is_configured_against_one_who_would_stop_the_others() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["runner"] == {"fastReruns": False, "postScriptGC": False}
+    assert config["server"]["maxWidgetStateSize"] == 2
+    assert config["server"]["address"] == config["browser"]["serverAddress"] == "127.0.0.1"
+    assert config["client"]["showErrorDetails"] == "none"
+
+
+def test_streamlit_and_starlette_are_a_tested_pair() -> None:
+    wanted = {
+        requirement.name: requirement.specifier for requirement in map(Requirement, PROJECT["project"]["dependencies"])
+    }
+    assert wanted["streamlit"] == SpecifierSet("~=1.67.0")
+    assert Version("1.4.9") not in wanted["starlette"]
