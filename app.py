@@ -22,12 +22,13 @@ from streamlit import net_util
 from pages.kit import logs, memory, web
 from pages.kit.gates import HostGate, RouteGate, UploadGate
 from pages.kit.headers import SecurityHeaders
-from pages.kit.sockets import SocketGate
+from pages.kit.sockets import SocketGate, allow_open_files
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
 GATES = (SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
 
+allow_open_files()
 memory.use_few_arenas()
 # A pass is hundreds of calls into torch, and after each it may have to wait so long until it may go on in Python.
 sys.setswitchinterval(SWITCH_SECONDS)

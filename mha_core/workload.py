@@ -67,7 +67,8 @@ class Order:
 
 def most_threads() -> int:
     """How many threads one training may use: a core is left for those who look at pages, where there are several."""
-    return max(1, (os.cpu_count() or 1) - 1)
+    given = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, given - 1)
 
 
 def check_threads(recipes: tuple[Recipe, ...]) -> None:

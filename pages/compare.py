@@ -170,7 +170,12 @@ def show_each_head(settings: Settings, at: view.At, tokens: int) -> None:
                     done, f"One head at a time: {100 * done:.0f} % after {time.monotonic() - start:.0f} s"
                 )
 
-            known = pairs.each_head(settings, ask=True, told=told)
+            try:
+                known = pairs.each_head(settings, ask=True, told=told)
+            except HeadlightError as error:
+                progress.empty()
+                place.caption(text.sentence(error))
+                return
             for element in (progress, place):
                 element.empty()
         pair_view.show_heads(known or [], at, settings.heads_off)

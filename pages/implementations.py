@@ -71,12 +71,16 @@ def show_equality(settings: Settings, layer: int, sizes: Sizes, *, largest: bool
         return [*both, sheet.text(parity.key_bias(found))]
 
     d_model, n_heads = sizes.d_model, sizes.n_heads
+    waiting = st.empty()
     try:
-        found = parity.of_random(sizes, settings.mask, settings.device)
+        found = parity.of_random(
+            sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for the tables of others")
+        )
         random, note = tables(found), f"normal numbers of seed 1, weights of seed 0: {found.sizes}"
     except HeadlightError as error:
         random, note = [sheet.notices([f"This cannot be computed: {error}."])], ""
         d_model, n_heads = equality.shape[-1], equality.n_heads
+    waiting.empty()
     own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {equality.sizes}"
     blocks = [
         sheet.text(parity.meaning()),

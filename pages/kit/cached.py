@@ -22,7 +22,7 @@ from . import models, painted
 from .models import MINILM
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
-from .sharing import PASSES_AT_ONCE, alone, looking, shared, threads_for, turn
+from .sharing import LARGE_TOKENS, PASSES_AT_ONCE, alone, looking, shared, threads_for, turn
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,7 +50,6 @@ __all__ = [
 CACHE_BYTES = 80 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
-LARGE_TOKENS = 200  # of a sentence whose maps take 12 MiB and more
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
 
 

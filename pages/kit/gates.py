@@ -10,22 +10,23 @@ import ipaddress
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from .sockets import address_of
+from .sockets import household
 
 __all__ = [
     "MOST_ARRIVING",
     "MOST_FILES",
     "MOST_HELD",
+    "MOST_HELD_OF_ADDRESS",
     "MOST_OF_ADDRESS",
     "UPLOADS",
     "HostGate",
@@ -42,7 +43,8 @@ UPLOADS = "/_stcore/upload_file"
 MOST_FILES = 4  # of one visitor at a time
 MOST_ARRIVING = 16  # of all visitors at a time, and
 MOST_OF_ADDRESS = 8  # of those of one address
-MOST_HELD = 128 * 2**20  # bytes of all files that are here
+MOST_HELD = 128 * 2**20  # bytes of all files that are here, and
+MOST_HELD_OF_ADDRESS = 48 * 2**20  # of those of one address
 ARRIVAL_SECONDS = 60.0  # for a file to arrive in
 _UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
 
@@ -113,11 +115,11 @@ def _files_of(session: str) -> list[str]:
     return list(manager.file_storage.get(session, ())) if isinstance(manager, MemoryUploadedFileManager) else []
 
 
-def _held() -> int:
-    """Bytes of everything that visitors have left here."""
+def _held() -> dict[str, int]:
+    """Bytes of everything that visitors have left here, by session."""
     manager = runtime.get_instance().uploaded_file_mgr
-    stored = list(manager.file_storage.values()) if isinstance(manager, MemoryUploadedFileManager) else []
-    return sum(len(file.data) for files in stored for file in list(files.values()))
+    stored = list(manager.file_storage.items()) if isinstance(manager, MemoryUploadedFileManager) else []
+    return {session: sum(len(file.data) for file in list(files.values())) for session, files in stored}
 
 
 def _forget(session: str, file: str) -> None:
@@ -136,7 +138,7 @@ class UploadGate:
     Args:
         connected: whether a session has a page open.
         files: the ids of the files that a session has here, the oldest first.
-        held: the bytes of everybody's files.
+        held: the bytes of everybody's files, by session.
         forget: takes a session's file away.
         seconds: how long a file may take to arrive.
     """
@@ -146,7 +148,7 @@ class UploadGate:
         app: ASGIApp,
         connected: Callable[[str], bool] = _is_connected,
         files: Callable[[str], list[str]] = _files_of,
-        held: Callable[[], int] = _held,
+        held: Callable[[], Mapping[str, int]] = _held,
         forget: Callable[[str, str], None] = _forget,
         seconds: float = ARRIVAL_SECONDS,
     ) -> None:
@@ -158,6 +160,7 @@ class UploadGate:
         self._seconds = seconds
         self._arriving: Counter[str] = Counter()  # files on their way, by session
         self._from: Counter[str] = Counter()  # the same by address
+        self._homes: dict[str, str] = {}  # session -> address, of those who have left something
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or UPLOADS not in scope["path"]:
@@ -173,30 +176,44 @@ class UploadGate:
 
     async def _pass(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets a file in when there is room for it, and ends it when it does not come to an end by itself."""
-        address = address_of(scope)
+        address = household(str((scope.get("client") or ("",))[0]))
         if not self._has_room(session, address):
             await PlainTextResponse("Too many files", 429)(scope, receive, send)
             return
+        status = 0
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         self._arriving[session] += 1
         self._from[address] += 1
-        kept = self._files(session)
-        for oldest in kept[: max(0, len(kept) + self._arriving[session] - MOST_FILES)]:
-            self._forget(session, oldest)
+        self._homes[session] = address
         try:
             async with asyncio.timeout(self._seconds):
-                await self.app(scope, receive, send)
+                await self.app(scope, receive, send_on)
         except TimeoutError:
-            await PlainTextResponse("The file takes too long", 408)(scope, receive, send)
+            if not status:
+                await PlainTextResponse("The file takes too long", 408)(scope, receive, send)
         finally:
             self._arriving[session] -= 1
             self._from[address] -= 1
             self._arriving += Counter()  # drops who has none on the way
             self._from += Counter()
+        if 200 <= status < 300:
+            kept = self._files(session)
+            for oldest in kept[: max(0, len(kept) - MOST_FILES)]:
+                self._forget(session, oldest)
 
     def _has_room(self, session: str, address: str) -> bool:
+        held = self._held()
+        self._homes = {known: home for known, home in self._homes.items() if known in held or self._arriving[known]}
+        own = sum(size for known, size in held.items() if self._homes.get(known) == address)
         return (
             self._arriving[session] < MOST_FILES
             and self._from[address] < MOST_OF_ADDRESS
             and self._arriving.total() < MOST_ARRIVING
-            and self._held() < MOST_HELD
+            and own < MOST_HELD_OF_ADDRESS
+            and sum(held.values()) < MOST_HELD
         )

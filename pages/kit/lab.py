@@ -190,7 +190,9 @@ class Job(Record):
     def _run(self) -> None:
         try:
             self._places.wait(self._turn, self._leaves)
-            if not self._leaves():
+            if self._turn.displaced:
+                self.error = "its place in the queue went to somebody who had none; press Train again"
+            elif not self._leaves():
                 self._train()
         except HeadlightError as error:
             self.error = str(error)

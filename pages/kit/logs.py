@@ -18,6 +18,7 @@ PERIOD = 60.0  # seconds
 LONGEST_LINE = 300  # characters
 _ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # who knows a session's id can take it over
 _ARGUMENT = re.compile(r"%(\(\w+\))?[-#0 +]*\d*(\.\d+)?[a-z]", re.IGNORECASE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # a library's word for what it was given
 _UNHEARD = -1  # a level below that of every handler
 _OURS = ("app", "mha_core", "pages")  # loggers whose messages hold nothing that was typed
 
@@ -80,10 +81,13 @@ def keep_short() -> None:
 
 
 def _written(record: logging.LogRecord) -> str:
-    """The message; of a library's the arguments stand as "…", unless all of them are numbers."""
+    """The message; of a library's, what is quoted and what is no number stands as "…"."""
     args = record.args or ()
-    if record.name.split(".")[0] in _OURS or (
-        isinstance(args, tuple) and all(isinstance(arg, (int, float)) for arg in args)
-    ):
-        return record.getMessage()
-    return _ARGUMENT.sub("…", str(record.msg))
+    try:
+        if record.name.split(".")[0] in _OURS:
+            return record.getMessage()
+        if isinstance(args, tuple) and all(isinstance(arg, (int, float)) for arg in args):
+            return _QUOTED.sub("…", record.getMessage())
+    except (TypeError, ValueError):  # the arguments do not fit the message
+        pass
+    return _QUOTED.sub("…", _ARGUMENT.sub("…", str(record.msg)))

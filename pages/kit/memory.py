@@ -54,10 +54,13 @@ class Sweeper:
 
     def sweep(self) -> None:
         """Collects, keeps what has been imported since the last time out of sight, and gives freed memory back."""
-        gc.collect()
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
+            gc.unfreeze()  # what was in the middle of something at the last freeze may be garbage now
+            gc.collect()
             gc.freeze()
+        else:
+            gc.collect()
         if self._lib is not None:
             self._lib.malloc_trim(0)
 

@@ -157,11 +157,13 @@ def each_head(
 
     `told` hears how much is done, 0 to 1, and again and again while somebody else's turn lasts.
     """
-    with _lock:
-        known = _each.get(settings)
-    if known is None and ask:
-        model = cached.model_of(settings)
-        with cached.alone(lambda: told(0.0)):
+    known = _known_heads(settings)
+    if known is not None or not ask:
+        return known
+    with cached.alone(lambda: told(0.0)):
+        known = _known_heads(settings)  # others may have waited for the same
+        if known is None:
+            model = cached.model_of(settings)
             cosines = compare.without_each_head(
                 model,
                 settings.text,
@@ -171,10 +173,15 @@ def each_head(
                 temperature=settings.temperature,
                 told=told,
             )
-        known = cosines.tolist()
-        with _lock:
-            _each[settings] = known
+            known = cosines.tolist()
+            with _lock:
+                _each[settings] = known
     return known
+
+
+def _known_heads(settings: Settings) -> list[list[float]] | None:
+    with _lock:
+        return _each.get(settings)
 
 
 def weight(value: float, digits: int = 2) -> str:

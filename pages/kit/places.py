@@ -36,11 +36,13 @@ class Turn:
         visitor: who wishes.
         seconds: how long it works at most while others wait.
         began: when it got its place, None before.
+        displaced: it had to leave the queue for a newcomer.
     """
 
     visitor: Visitor
     seconds: float
     began: float | None = None
+    displaced: bool = False
 
 
 class Places:
@@ -63,17 +65,21 @@ class Places:
         self._ahead: dict[Turn, tuple[int, float]] = {}
 
     def ask(self, turn: Turn) -> None:
-        """Takes a place, or a place in the queue. Raises a HeadlightError when too many wait."""
+        """Takes a place, or a place in the queue; where that is full, of the address that has the most in it.
+
+        Raises:
+            HeadlightError: too many wait, and no address has more of them than this one would.
+        """
         with self._changed:
             if len(self._working) >= self.at_once and len(self._waiting) >= self.longest:
-                raise HeadlightError(f"{self.longest} trainings are waiting already; try again in a minute")
+                self._displace(turn.visitor.address)
             self._waiting.append(turn)
             self._fill()
 
     def wait(self, turn: Turn, leaves: Callable[[], bool]) -> None:
         """Returns when the turn has its place, or soon after `leaves` says that it is given up."""
         with self._changed:
-            while turn.began is None and not leaves():
+            while turn.began is None and not turn.displaced and not leaves():
                 self._changed.wait(POLL_SECONDS)
 
     def wake(self) -> None:
@@ -87,7 +93,7 @@ class Places:
             if turn in self._working:
                 self._working.remove(turn)
                 self._past.append((turn.visitor, turn.began or 0.0, self._clock()))
-            else:
+            elif not turn.displaced:
                 self._waiting.remove(turn)
             self._fill()
             self._changed.notify_all()
@@ -102,6 +108,17 @@ class Places:
         """Whether another visitor waits than the one whose turn this is."""
         with self._changed:
             return any(other.visitor != turn.visitor for other in self._waiting)
+
+    def _displace(self, address: str) -> None:
+        """Sends away who came last from the address with the most in the queue."""
+        counts = Counter(turn.visitor.address for turn in self._waiting)
+        most = max(counts, key=counts.__getitem__, default=address)
+        if counts[most] <= counts[address] + 1:
+            raise HeadlightError(f"{self.longest} trainings are waiting already; try again in a minute")
+        last = next(turn for turn in reversed(self._waiting) if turn.visitor.address == most)
+        last.displaced = True
+        self._waiting.remove(last)
+        self._changed.notify_all()
 
     def _fill(self) -> None:
         """Gives away what is free, and foresees the rest."""

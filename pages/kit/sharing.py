@@ -12,12 +12,27 @@ import cachetools
 import torch
 from cachetools.keys import hashkey
 
-__all__ = ["PASSES_AT_ONCE", "SHORT_TOKENS", "THREADS", "alone", "looking", "shared", "threads_for", "turn"]
+from mha_core.errors import HeadlightError
+
+__all__ = [
+    "LARGE_TOKENS",
+    "LONGEST_LINE",
+    "PASSES_AT_ONCE",
+    "SHORT_TOKENS",
+    "THREADS",
+    "alone",
+    "looking",
+    "shared",
+    "threads_for",
+    "turn",
+]
 
 THREADS: Final = torch.get_num_threads()  # that torch would use
 # As many as there are threads, or they only get in each other's way.
 PASSES_AT_ONCE: Final = min(4, THREADS)
 SHORT_TOKENS: Final = 32  # of a pass that is hardly slower on one thread
+LARGE_TOKENS: Final = 200  # of one whose maps take 12 MiB and more
+LONGEST_LINE: Final = 20  # who wait to be alone
 TOLD_SECONDS: Final = 0.1  # between two calls of `told`
 
 P = ParamSpec("P")
@@ -25,7 +40,7 @@ R = TypeVar("R")
 
 looking = threading.Condition()  # held while a cache is looked at, never while something is computed
 _passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
-_long = threading.Lock()
+_large = threading.Lock()
 _line: deque[object] = deque()  # who wants to be alone; the first one is
 _moved = threading.Condition()
 
@@ -57,11 +72,10 @@ def turn(tokens: int = 0) -> Iterator[None]:
     Nothing that takes a place itself may be asked for in it: those who do so would wait for each other.
 
     Args:
-        tokens: of the pass. A long one gets all threads, and there is one of them at a time: it needs 150 MiB at 511.
+        tokens: of the pass. A short one gets one thread. Of large ones there is one at a time: it needs 150 MiB at 511.
     """
-    threads = threads_for(tokens)
-    with _long if threads > 1 else nullcontext(), _passes:
-        torch.set_num_threads(threads)  # this thread's alone
+    with _large if tokens > LARGE_TOKENS else nullcontext(), _passes:
+        torch.set_num_threads(threads_for(tokens))  # this thread's alone
         yield
 
 
@@ -73,9 +87,14 @@ def alone(told: Callable[[], object] | None = None) -> Iterator[None]:
 
     Args:
         told: called again and again while it waits; an exception out of it leaves the line.
+
+    Raises:
+        HeadlightError: `LONGEST_LINE` wait already.
     """
     me = object()
     with _moved:
+        if len(_line) > LONGEST_LINE:
+            raise HeadlightError(f"{LONGEST_LINE} others are waiting for their computations; try again in a minute")
         _line.append(me)
     try:
         _wait(lambda: _is_first(me), told)

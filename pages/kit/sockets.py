@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import time
 from collections import Counter
@@ -11,23 +12,45 @@ from contextlib import suppress
 from typing import Any
 
 from cachetools import TTLCache
+from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
-__all__ = ["MOST_OF_ONE", "MOST_SOCKETS", "Bucket", "SocketGate", "address_of"]
+__all__ = ["MOST_CONTROLS", "MOST_OF_ONE", "MOST_SOCKETS", "Bucket", "SocketGate", "allow_open_files", "household"]
 
 Rate = tuple[float, int]  # a second, and at once
 
 MOST_SOCKETS = 400  # connections in all
-MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS", "100"))  # of one address: a class may sit behind a single one
+MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
 CONNECTS: Rate = 5.0, 100  # of one address
 MESSAGES: Rate = 40.0, 80  # of one connection; a key held down sends 30
-FLOOD: Rate = 20.0, 600  # of one connection: who sends more for half a minute is no hand, and is hung up on
-UNREAD_SECONDS = 20.0  # who has not taken a byte for so long is hung up on
+FLOOD: Rate = 35.0, 600  # of one connection: who sends more for two minutes is no hand, and is hung up on
+BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
+MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
+SMALL = 2**13  # bytes of a message that cannot name so many
+UNREAD_SECONDS = 60.0  # who has not taken a byte for so long is hung up on
+MOST_OPEN = 8192  # files and connections of this process
 
 
-def address_of(scope: Scope) -> str:
-    """The address that a request comes from."""
-    return str((scope.get("client") or ("",))[0])
+def household(address: str) -> str:
+    """Whom an address stands for: of IPv6 its network, since everybody there has 2⁶⁴ of them."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+
+
+def allow_open_files() -> None:
+    """Lets this process have as many connections as the machine allows it to ask for: often 256 or 1,024 at first."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class Bucket:
@@ -37,12 +60,23 @@ class Bucket:
         self._rate, self._most, self._clock = rate, most, clock
         self._left, self._seen = float(most), clock()
 
-    def take(self) -> float:
-        """Takes one, on credit if need be; the seconds until it is there."""
-        now = self._clock()
-        self._left = min(self._most, self._left + self._rate * (now - self._seen)) - 1
-        self._seen = now
+    def take(self, count: int = 1) -> float:
+        """Takes some, on credit if need be; the seconds until they are there."""
+        self._fill()
+        self._left -= count
         return max(0.0, -self._left / self._rate)
+
+    def allows(self) -> bool:
+        """Takes one if it is there; who is refused takes none, so that he does not keep others out."""
+        self._fill()
+        there = self._left >= 1
+        self._left -= there
+        return there
+
+    def _fill(self) -> None:
+        now = self._clock()
+        self._left = min(self._most, self._left + self._rate * (now - self._seen))
+        self._seen = now
 
 
 class SocketGate:
@@ -78,7 +112,7 @@ class SocketGate:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        address = address_of(scope)
+        address = household(str((scope.get("client") or ("",))[0]))
         if not self._lets_in(address):
             await send({"type": "websocket.close", "code": 1013})
             return
@@ -93,7 +127,7 @@ class SocketGate:
     def _lets_in(self, address: str) -> bool:
         bucket = self._connects[address] = self._connects.get(address) or Bucket(*self._connect_rate)
         full = self._open[address] >= self._most_of_one or self._open.total() >= self._most
-        return not full and bucket.take() == 0
+        return not full and bucket.allows()
 
 
 class _Connection:
@@ -112,10 +146,12 @@ class _Connection:
         """The next message, when it is its time."""
         message = await self._receive()
         if message["type"] == "websocket.receive":
-            if self._flood.take():
+            content: bytes = message.get("bytes") or b""
+            count = 1 + len(content) // BYTES_OF_ONE
+            if self._flood.take(count) or _names_too_many(content):
                 self._hang_up()
                 return {"type": "websocket.disconnect", "code": 1008}
-            await asyncio.sleep(self._messages.take())
+            await asyncio.sleep(self._messages.take(count))
             await self._read.wait()
         return message
 
@@ -148,3 +184,13 @@ class _Connection:
         transport = self._transport()
         if transport:
             transport.abort()
+
+
+def _names_too_many(content: bytes) -> bool:
+    """Whether a message names more controls than any page has. What cannot be read, Streamlit refuses."""
+    if len(content) <= SMALL:
+        return False
+    try:
+        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MOST_CONTROLS
+    except DecodeError:
+        return False

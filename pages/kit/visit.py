@@ -23,6 +23,7 @@ from mha_core import saved
 from mha_core.events import History
 
 from .lab import Job, Plan, Visitor, writing
+from .sockets import household
 
 __all__ = [
     "KEPT_SECONDS",
@@ -203,7 +204,7 @@ def _session() -> str:
 
 def _address() -> str:
     """Of the visitor's machine; empty when it is this one."""
-    return (st.context.ip_address or "") if runtime.exists() else ""
+    return household(st.context.ip_address or "") if runtime.exists() else ""
 
 
 def _is_here(session: str) -> bool:

@@ -30,11 +30,18 @@ def test_what_is_no_order_is_refused(line: str) -> None:
 
 @pytest.mark.parametrize(("cores", "most"), [(None, 1), (1, 1), (2, 1), (8, 7)])
 def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch, cores: int | None, most: int) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS and Windows
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     assert most_threads() == most
     check_threads((replace(TINY, threads=most),))
     with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
         check_threads((TINY, replace(TINY, threads=most + 1)))
+
+
+def test_the_cores_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert most_threads() == 2
 
 
 def test_what_is_too_much_is_refused() -> None:

@@ -14,6 +14,7 @@ from pages.kit.gates import (
     MOST_ARRIVING,
     MOST_FILES,
     MOST_HELD,
+    MOST_HELD_OF_ADDRESS,
     MOST_OF_ADDRESS,
     UPLOADS,
     HostGate,
@@ -37,7 +38,7 @@ def statuses(
     requests: list[tuple[str, str]],
     kept: list[str] | None = None,
     *,
-    held: int = 0,
+    held: dict[str, int] | None = None,
     seconds: float = 60,
     addresses: int = 100,
 ) -> list[int]:
@@ -45,7 +46,7 @@ def statuses(
 
     Args:
         kept: the files that "mine" has here; the gate takes some away.
-        held: bytes of everybody's files.
+        held: bytes of everybody's files, by session.
         seconds: how long a file may take.
         addresses: the requests come from so many in turn.
     """
@@ -57,12 +58,15 @@ def statuses(
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await answered.wait()
-            await send({"type": "http.response.start", "status": 204, "headers": []})
+            *_, session, file = scope["path"].split("/")
+            if scope["method"] == "PUT" and file != "refused":
+                files[session].append(file)
+            await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
         def forget(session: str, file: str) -> None:
             files[session].remove(file)
 
-        gate = UploadGate(app, files.__contains__, files.__getitem__, lambda: held, forget, seconds)
+        gate = UploadGate(app, files.__contains__, files.__getitem__, lambda: held or {}, forget, seconds)
 
         async def one(number: int, method: str, path: str) -> None:
             async def send(message: Message) -> None:
@@ -117,7 +121,13 @@ def test_a_visitor_has_few_files_at_a_time() -> None:
 def test_the_oldest_file_makes_room() -> None:
     kept = [str(number) for number in range(MOST_FILES)]
     assert statuses([("PUT", f"{UPLOADS}/mine/{name}") for name in ("new", "newer")], kept) == [204] * 2
-    assert kept == [str(number) for number in range(2, MOST_FILES)]
+    assert kept == [*(str(number) for number in range(2, MOST_FILES)), "new", "newer"]
+
+
+def test_a_file_that_is_refused_costs_no_other_one() -> None:
+    kept = [str(number) for number in range(MOST_FILES)]
+    assert statuses([("PUT", f"{UPLOADS}/mine/refused")], kept) == [413]
+    assert len(kept) == MOST_FILES
 
 
 def test_few_files_arrive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +143,15 @@ def test_one_address_does_not_take_all_places(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_file_comes_in_while_the_memory_is_full() -> None:
-    assert statuses([("PUT", f"{UPLOADS}/mine/1")], held=MOST_HELD) == [429]
-    assert statuses([("PUT", f"{UPLOADS}/mine/1")], held=MOST_HELD - 1) == [204]
+    assert statuses([("PUT", f"{UPLOADS}/mine/1")], held={"theirs": MOST_HELD}) == [429]
+    assert statuses([("PUT", f"{UPLOADS}/mine/1")], held={"theirs": MOST_HELD - 1}) == [204]
+
+
+def test_one_address_does_not_fill_the_memory() -> None:
+    held = {"mine": MOST_HELD_OF_ADDRESS}
+    again = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(2)]
+    assert sorted(statuses(again, held=held, addresses=1)) == [204, 429]
+    assert statuses([("PUT", f"{UPLOADS}/yours/1")], held=held) == [204]
 
 
 def test_a_file_that_does_not_come_to_an_end_frees_its_place() -> None:

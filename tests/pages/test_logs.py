@@ -63,6 +63,16 @@ def test_what_was_typed_is_no_part_of_it(write: Write) -> None:
     assert write("100 % sure") == "100 % sure\n"
 
 
+def test_what_a_library_quotes_is_no_part_of_it(write: Write) -> None:
+    said = "Task exception was never retrieved future: <Task exception=ValueError(\"no number: 'kestrel'\")>"
+    assert "kestrel" not in write(said)
+    assert write("could not read 'kestrel' or \"umbrella\" at 3") == "could not read … or … at 3\n"
+
+
+def test_a_message_whose_arguments_do_not_fit_is_written_all_the_same(write: Write) -> None:
+    assert write("%d things", "many", own=True) == "… things\n"
+
+
 def test_an_own_message_keeps_its_reason(write: Write) -> None:
     assert write("Headlight starts without its model: %s", "no package", own=True).endswith("model: no package\n")
 

@@ -136,3 +136,17 @@ def test_waiting_ends_with_a_place_or_when_it_is_given_up(clock: Clock) -> None:
     places.leave(first)
     places.wait(second, lambda: False)
     assert second.began == clock.now
+
+
+def test_one_address_does_not_keep_others_out_of_the_queue(clock: Clock) -> None:
+    places = Places(2, 10, clock)
+    tabs = [asked(places, "school", f"tab {number}") for number in range(12)]
+    with pytest.raises(HeadlightError, match="10 trainings are waiting"):
+        asked(places, "school", "one more")
+    others = [asked(places, f"home {number}") for number in range(3)]
+    assert [tab.displaced for tab in tabs] == [False] * 9 + [True] * 3  # those who came last
+    places.wait(tabs[-1], lambda: False)  # it ends, without a place
+    assert tabs[-1].began is None
+    places.leave(tabs[-1])
+    places.leave(tabs[0])
+    assert others[0].began is not None

@@ -12,7 +12,18 @@ import pytest
 import torch
 from cachetools import LRUCache
 
-from pages.kit.sharing import PASSES_AT_ONCE, SHORT_TOKENS, THREADS, alone, shared, threads_for, turn
+from mha_core.errors import HeadlightError
+from pages.kit.sharing import (
+    LARGE_TOKENS,
+    LONGEST_LINE,
+    PASSES_AT_ONCE,
+    SHORT_TOKENS,
+    THREADS,
+    alone,
+    shared,
+    threads_for,
+    turn,
+)
 
 
 class Gone(BaseException):
@@ -216,13 +227,21 @@ def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> Non
     assert [threads_for(tokens) for tokens in (1, SHORT_TOKENS, SHORT_TOKENS + 1)] == [1, 1, THREADS]
 
 
-def test_one_long_pass_at_a_time_leaves_a_place_for_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.kit.sharing.THREADS", 2)
+def test_the_line_has_an_end(join: Join) -> None:
+    first = join("first")
+    assert first.inside.wait(20)
+    for number in range(LONGEST_LINE):
+        assert join(f"other {number}").told.wait(20)
+    with pytest.raises(HeadlightError, match=f"{LONGEST_LINE} others are waiting"), alone():
+        pass
+
+
+def test_large_passes_come_one_at_a_time() -> None:
     inside, most = [0], [0]
     lock = threading.Lock()
 
-    def long() -> None:
-        with turn(SHORT_TOKENS + 1):
+    def large() -> None:
+        with turn(LARGE_TOKENS + 1):
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
@@ -231,7 +250,7 @@ def test_one_long_pass_at_a_time_leaves_a_place_for_a_short_one(monkeypatch: pyt
                 inside[0] -= 1
 
     with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(long) for _ in range(6)]:
+        for done in [pool.submit(large) for _ in range(6)]:
             done.result(20)
     torch.set_num_threads(THREADS)
     assert most == [1]

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pages.kit.sockets import Bucket, SocketGate
+from pages.kit.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
 
 MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
 
@@ -67,7 +68,7 @@ class Serving:
         self.port = self._socket.getsockname()[1]
 
     def open(self) -> ClientConnection:
-        return connect(f"ws://127.0.0.1:{self.port}")
+        return connect(f"ws://127.0.0.1:{self.port}", max_size=None)
 
     def stop(self) -> None:
         self._server.should_exit = self._server.force_exit = True
@@ -96,6 +97,36 @@ def test_a_bucket_gives_so_much_at_once_and_then_in_time() -> None:
     assert bucket.take() == 0.5
     now[0] = 100.0
     assert [bucket.take() for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_who_is_refused_does_not_keep_others_out() -> None:
+    now = [0.0]
+    bucket = Bucket(2.0, 3, lambda: now[0])
+    assert [bucket.allows() for _ in range(1_000)] == [True] * 3 + [False] * 997
+    now[0] = 0.5
+    assert [bucket.allows() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("address", "whose"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("", ""),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_household_is_counted_once(address: str, whose: str) -> None:
+    assert household(address) == whose
+
+
+def test_this_process_may_have_many_connections() -> None:
+    allow_open_files()
+    held = [socket.socket() for _ in range(600)]
+    for each in held:
+        each.close()
 
 
 def test_what_is_said_goes_through(serve: Callable[..., Serving]) -> None:
@@ -178,6 +209,36 @@ class Deaf:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+
+def naming(controls: int, text: str = "") -> bytes:
+    """A message that names so many controls."""
+    message = BackMsg()
+    for number in range(controls):
+        message.rerun_script.widget_states.widgets.add(id=f"control {number}", string_value=text)
+    return bytes(message.SerializeToString())
+
+
+def test_a_message_names_no_more_controls_than_a_page_has(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    with serving.open() as visitor:
+        for known in (naming(MOST_CONTROLS), naming(1, "x" * 100_000), b"\xff" * 10_000):
+            visitor.send(known)
+            assert visitor.recv(10) == known
+        visitor.send(naming(MOST_CONTROLS + 1))
+        with pytest.raises(ConnectionClosed):
+            visitor.recv(10)
+
+
+def test_a_large_message_counts_as_several(serve: Callable[..., Serving]) -> None:
+    serving = serve(flood=(0.001, 10))
+    with serving.open() as visitor:
+        visitor.send(bytes(500_000))
+        assert len(visitor.recv(10)) == 500_000
+        visitor.send(bytes(500_000))
+        with pytest.raises(ConnectionClosed):
+            visitor.recv(10)
+        assert len([message for message in serving.heard if message["type"] == "websocket.receive"]) == 1
 
 
 def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
