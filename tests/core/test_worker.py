@@ -155,7 +155,7 @@ def test_enough_is_heard(tmp_path: Path) -> None:
 
 
 def test_more_threads_than_a_training_may_use_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     with pytest.raises(SizeError, match="threads=2: a training gets at most 1 on this machine"):
         here(order(tmp_path, replace(TINY, threads=2)))
 

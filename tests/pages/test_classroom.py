@@ -105,7 +105,7 @@ def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytes
 
 
 def test_threads_beyond_those_of_a_training_are_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     page = Train(thr="2")
     assert page.notices()[0].startswith("The link says thr=2, which cannot be used here; ")
     assert not page.off("train_start")

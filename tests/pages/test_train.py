@@ -76,7 +76,7 @@ def test_every_task_has_its_own_recipe(shipped: Path, planned: list[Plan], title
 
 
 def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     page = Train(
         task="food review",
         pe=["learned", "t5"],
