@@ -147,7 +147,7 @@ def tell(**usable: bool) -> list[str]:
     """What the link said and could not be used; from the next run on the controls have their defaults."""
     notices = links.notices(**usable)
     st.session_state["reset"] = st.session_state["unusable"]
-    st.session_state.pop("told", None)  # nothing here answers, so there is no run that must say it again
+    st.session_state.pop("told_before", None)  # nothing here answers, so there is no run that must say it again
     return notices
 
 

@@ -27,7 +27,7 @@ def enter() -> str:
     st.session_state["refused_model"] = None if asked in offered else asked
     before, st.session_state["chosen_model"] = st.session_state.get("chosen_model", found), found
     if before == asked != found:
-        st.session_state["told"] = ["The trained model that was shown here is gone: MiniLM is shown instead."]
+        st.session_state["told_before"] = ["The trained model that was shown here is gone: MiniLM is shown instead."]
     if before != found:
         _fit(before, found)
     return found

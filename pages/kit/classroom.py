@@ -25,7 +25,7 @@ from .shown import Shown
 
 __all__ = ["film_usable", "follow"]
 
-POLL_SECONDS = {"waits": 2.0, "trains": 0.5, "over": None}
+POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
 Look = Callable[[], Shown]
@@ -101,7 +101,7 @@ def _state(job: Job | None) -> State:
     present = visit.job()
     if present is None:
         return "", "over", 0
-    stage = "over" if present.over else "trains" if present.looked else "waits"
+    stage = "over" if present.over else "waits" if present.place else "trains" if present.looked else "starts"
     saved = sum(folder is not None for folder in job.saved) if job is not None else 0
     return present.folder.name, stage, saved
 
@@ -176,11 +176,14 @@ def _notices(bar: _Bar) -> list[str]:
             f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt until then is kept."
         )
     elif bar.beforehand:
-        found.append("These runs were trained beforehand (make checkpoints). Train makes your own.")
+        own = " Train makes your own." if bar.state[1] == "over" else ""
+        found.append(f"These runs were trained beforehand (make checkpoints).{own}")
     return [sentence for sentence in found if sentence]
 
 
 def _nothing(job: Job | None, task: Task) -> str:
+    if job is not None and job.place:
+        return "The curves come when it is your turn."
     if job is not None and not job.over:
         return "The first look at the test rows is still to come."
     if task is None:

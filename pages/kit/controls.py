@@ -16,7 +16,7 @@ from mha_core.positions import Learned, is_altered
 
 from . import events, models, rules
 from . import painted as painting
-from .limits import LONGEST_RULE, LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
+from .limits import LONGEST, LONGEST_RULE, LONGEST_TEXT, POSITIONS, TEMPERATURES, WIDEST_WINDOW
 from .links import BOUND, DEFAULTS, bound_if_short
 from .text import position_note
 from .view import At, parse_at, parse_heads, parse_look
@@ -232,7 +232,8 @@ def hidden_texts(first_at: str = DEFAULTS["at"]) -> tuple[str, str, str]:
 def check_length(text: str) -> None:
     """Raises a HeadlightError when the sentence has more characters than the server takes."""
     if len(text) > LONGEST_TEXT:
-        raise HeadlightError(f"a sentence may have {LONGEST_TEXT:,} characters, this one has {len(text):,}; shorten it")
+        has = f"{len(text):,}" if len(text) < LONGEST["s"] else f"{LONGEST['s']:,} or more"
+        raise HeadlightError(f"a sentence may have {LONGEST_TEXT:,} characters, this one has {has}; shorten it")
 
 
 def sizes() -> tuple[int, int]:

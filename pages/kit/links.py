@@ -137,16 +137,16 @@ def notices(**usable: bool) -> list[str]:
         got = st.session_state[key]
         if usable.get(key, set(_written(got)) == set(_normal(got, values))):
             continue
-        instead = "the default" if key in usable else _short(", ".join(_written(got))) or "nothing"
+        instead = "the default" if key in usable or got is None else _short(", ".join(_written(got))) or "nothing"
         sent = cut.pop(key, 0)
         why = f"{sent:,} characters, too long to be" if sent else "which cannot be"
         found.append(f"The link says {key}={_short(', '.join(values))}, {why} used here; {instead} is used instead.")
     found += [_told(key, sent) for key, sent in cut.items()]
-    told = st.session_state.pop("told", [])
+    told = st.session_state.pop("told_before", [])
     # the view answers by writing their defaults into the link, and that run says the same once more
     st.session_state["unusable"] = [key for key, used in usable.items() if key in asked and not used]
     if st.session_state["unusable"]:
-        st.session_state["told"] = list(found)
+        st.session_state["told_before"] = list(found)
     found = [*told, *found]
     left_out = [LEFT_OUT[key] for key in too_long() if st.session_state.get(key)]
     if left_out:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 from streamlit.util import calc_hash
 
-from pages.kit import events
+from pages.kit import events, sheet
 from pages.kit.links import DEFAULTS
 
 from .conftest import SHELL
@@ -149,6 +149,13 @@ def test_an_event_that_comes_before_its_page_has_sizes_does_nothing() -> None:
     del app.session_state["sizes"]
     act(app, "maps", {"at": "0.2", "look": "linear", "off": "1.1", "turn": 1})
     assert said(app)["at"] == DEFAULTS["at"]
+
+
+def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:
+    app = act(opened("positions"), "told", sent("told", 1, {"preset": "ALiBi and T5"}))
+    assert said(app)["enc"] == "alibi"
+    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.id.endswith("-told")]
+    assert json.loads(told.json)["blocks"][0] == sheet.notices([])
 
 
 def test_usual_events_still_do_what_they_say(shipped: object) -> None:
