@@ -82,7 +82,7 @@ def test_100_000_characters(explore: Explore) -> None:
     explore.retype(text)
     expect(explore.view.locator(".notices p")).to_have_text(
         [
-            "A sentence may have 2,000 characters, this one has 4,000; shorten it. "
+            "A sentence may have 2,000 characters, this one has 4,000 or more; shorten it. "
             f"The maps below still show “{TIRED}”.",
             "The sentence had 100,000 characters; the first 4,000 are kept.",
         ]

@@ -170,7 +170,7 @@ def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) ->
     explore.open(s="x" * 11_000, look="root_" * 2000)
     explore.shows()
     refused, looked, cut = explore.notices()
-    assert refused.startswith("A sentence may have 2,000 characters, this one has 4,000; shorten it.")
+    assert refused.startswith("A sentence may have 2,000 characters, this one has 4,000 or more; shorten it.")
     assert looked.startswith("The link says look=root_root_")
     assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
     assert cut == "The sentence had 11,000 characters; the first 4,000 are kept."
