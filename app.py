@@ -29,7 +29,7 @@ SWITCH_SECONDS = 0.0005
 GATES = (SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
-memory.use_few_arenas()
+memory.keep_little()
 # A pass is hundreds of calls into torch, and after each it may have to wait so long until it may go on in Python.
 sys.setswitchinterval(SWITCH_SECONDS)
 

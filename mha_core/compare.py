@@ -181,11 +181,11 @@ def without_each_head(
     Arguments and errors as in `Model.run`; `told` hears how much is done, 0 to 1.
     """
     off = tuple(heads_off)
-    run = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature)
+    whole = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature).sentence
     without = model.without_each_head(
         text, mask=mask, position=position, heads_off=off, temperature=temperature, told=told
     )
-    return torch.nn.functional.cosine_similarity(without, run.sentence.to(without.device), dim=-1).cpu()
+    return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
 
 
 # How far the implementations may lie apart, relative, without a temperature or an encoding.

@@ -273,7 +273,7 @@ class Model:
                 trace=no_trace if trace_layer is None else trace,
                 attention=self._respelled(encoder, trace_layer, implementation),
             )
-            return torch.stack(hidden, dim=1), torch.stack(weights, dim=1), trace
+            return torch.stack(hidden, dim=1), _stacked(weights), trace
 
         (hidden, weights, trace), notices = self._with_fall_back(compute)
         return [
@@ -359,3 +359,11 @@ class Model:
         if isinstance(made, Sinusoidal) and isinstance(encoder.position, Learned):
             made.amplitude = self._trained_amplitude
         return made.to(device=encoder.words.weight.device, dtype=self.dtype)
+
+
+def _stacked(parts: list[Tensor]) -> Tensor:
+    """(b, …) of every layer -> (b, layers, …). It empties the list, so that each is free as soon as it is copied."""
+    whole = parts[0].new_empty(len(parts[0]), len(parts), *parts[0].shape[1:])
+    for layer in range(len(parts)):
+        whole[:, layer] = parts.pop(0)
+    return whole

@@ -257,15 +257,16 @@ class Stack(nn.Module, ABC):
         given: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
         every, h = len(self.layers), self.sizes.n_heads
         on = torch.ones(every, h, dtype=torch.bool, device=ids.device) if heads is None else heads
-        entering, _ = self(ids, allow=allow, position=position, heads=heads, temperature=temperature)
+        # the maps are not kept: those of a long text take more than all the rest
+        entering = self(ids, allow=allow, position=position, heads=heads, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means = []
         for number, layer in enumerate(self.layers):
             alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
-                x, _ = layer(entering[number].expand(len(group), -1, -1), heads=group, **given)
+                x = layer(entering[number].expand(len(group), -1, -1), heads=group, **given)[0]
                 for later in range(number + 1, every):
-                    x, _ = self.layers[later](x, heads=None if heads is None else on[later], **given)
+                    x = self.layers[later](x, heads=None if heads is None else on[later], **given)[0]
                 means.append(x.mean(dim=1))
                 told(sum(map(len, means)) / (every * h))
         return torch.cat(means).view(every, h, -1)

@@ -6,7 +6,6 @@ import hashlib
 import logging
 import time
 from collections.abc import Hashable
-from contextlib import nullcontext
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from . import models, painted
 from .models import MINILM
 from .packing import ALL_LAYERS_UP_TO, pack_maps
 from .presets import PRESETS
-from .sharing import LARGE_TOKENS, PASSES_AT_ONCE, alone, looking, shared, threads_for, turn
+from .sharing import PASSES_AT_ONCE, alone, looking, shared, threads_for, turn
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -201,9 +200,7 @@ def _packed_key(picture: Picture, layer: int) -> Hashable:
 @shared(_packed, _packed_key)
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
-    tokens = len(picture.run.tokens)
-    with turn(tokens) if tokens > LARGE_TOKENS else nullcontext():
-        return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
+    return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
 
 
 @shared(_pinned)

@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["SWEEP_SECONDS", "Sweeper", "use_few_arenas"]
+__all__ = ["SWEEP_SECONDS", "Sweeper", "keep_little"]
 
 SWEEP_SECONDS = 5.0
 MOST_ARENAS = 2
-_M_ARENA_MAX = -8  # its number in malloc.h
+LARGE_BYTES = 4 * 2**20
+_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # their numbers in malloc.h
 
 
 def _glibc() -> ctypes.CDLL | None:
@@ -29,11 +30,14 @@ def _glibc() -> ctypes.CDLL | None:
     return None
 
 
-def use_few_arenas() -> None:
-    """Lets threads share their memory: every script run is a thread, and what it freed would stay with its own."""
+def keep_little() -> None:
+    """Has freed memory go back. Every script run is a thread, and what it freed would stay with its own; maps of a
+    long text would leave holes.
+    """
     lib = _glibc()
     if lib is not None:
         lib.mallopt(_M_ARENA_MAX, MOST_ARENAS)
+        lib.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 class Sweeper:

@@ -29,19 +29,29 @@ TOKENS = 16
 TEXT = 1_000_000  # characters
 
 
+Run = Callable[[str, float, int, Callable[[], object]], None]
+
+
 @dataclass(frozen=True)
 class Attack:
-    """What is done to the server. `run` does it for so many seconds; `visitors` of it go on at once."""
+    """What is done to the server.
+
+    Attributes:
+        told: the same in words.
+        run: does it for so many seconds, as attacker number n; it calls `begun` when everything is prepared.
+        visitors: so many go on at once.
+    """
 
     told: str
-    run: Callable[[str, float, int], None]
+    run: Run
     visitors: int = 1
 
 
-def burst(messages: int) -> Callable[[str, float, int], None]:
+def burst(messages: int) -> Run:
     """Sends tiny messages as fast as they are taken, and comes back when it is thrown out."""
 
-    def run(url: str, seconds: float, number: int) -> None:
+    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+        begun()
         end, left = time.monotonic() + seconds, messages
         while left and time.monotonic() < end:
             visitor = Visitor(url)
@@ -54,19 +64,21 @@ def burst(messages: int) -> Callable[[str, float, int], None]:
     return run
 
 
-def train(task: str, **link: object) -> Callable[[str, float, int], None]:
+def train(task: str, **link: object) -> Run:
     """Presses Train and stays to watch."""
 
-    def run(url: str, seconds: float, number: int) -> None:
+    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
         visitor = Visitor(url, "train", task=task, **link)
         visitor.act({"Train": None})
+        begun()
         visitor.follow(seconds)
 
     return run
 
 
-def long_text(url: str, seconds: float, number: int) -> None:
+def long_text(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Puts a megabyte into a box whose text stands in the link, again and again."""
+    begun()
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         with suppress(ConnectionClosed, InvalidStatus, TimeoutError):
@@ -76,34 +88,41 @@ def long_text(url: str, seconds: float, number: int) -> None:
                 visitor.type("ab "[turn % 2 :: 2] * (TEXT // 2), "Words of the queries")
 
 
-def unread(url: str, seconds: float, number: int) -> None:
+def unread(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Asks for 15 of the largest pictures and reads none of them."""
     reader = Visitor(url)
+    begun()
     for turn in range(15):
         reader.send({"Sentence": sentence(511, f"{number} {turn}")})
     time.sleep(seconds)
 
 
-def random_input(url: str, seconds: float, number: int) -> None:
+def random_input(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Changes the sizes of the random input, near the largest, before each answer has come."""
-    visitor, end, turn = Visitor(url, "implementations", n=400), time.monotonic() + seconds, 0
+    visitor = Visitor(url, "implementations", n=400)
+    begun()
+    end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
         visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200})
 
 
-def each_head(url: str, seconds: float, number: int) -> None:
+def each_head(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Has each of 72 heads switched off alone, on a long sentence that is new each time."""
-    visitor, end, turn = Visitor(url, "compare"), time.monotonic() + seconds, 0
+    visitor = Visitor(url, "compare")
+    begun()
+    end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
         visitor.type(sentence(511, f"{number} {turn}"))
         visitor.act({"Switch off each head alone": None})
 
 
-def long_sentences(url: str, seconds: float, number: int) -> None:
+def long_sentences(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Types sentences of 511 tokens without a pause."""
-    visitor, end, turn = Visitor(url), time.monotonic() + seconds, 0
+    visitor = Visitor(url)
+    begun()
+    end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
         visitor.type(sentence(511, f"{number} {turn}"))
@@ -123,14 +142,18 @@ ATTACKS = {
 
 
 def attack(name: str, url: str, seconds: float) -> None:
-    """The attackers' side: each visitor in a thread."""
+    """The attackers' side: each visitor in a thread. It says "begun" when all are prepared."""
     own = ATTACKS[name]
-    print("begun", flush=True)
-    threads = [threading.Thread(target=own.run, args=(url, seconds, n), daemon=True) for n in range(own.visitors)]
+    begun = threading.Barrier(own.visitors, lambda: print("begun", flush=True))
+
+    def run(number: int) -> None:
+        own.run(url, seconds, number, begun.wait)
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(own.visitors)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(seconds + 30)
+        thread.join(seconds + 60)
 
 
 def watch(visitor: Visitor, seconds: float, seed: str) -> list[float]:

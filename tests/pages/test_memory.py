@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from pages.kit.memory import SWEEP_SECONDS, Sweeper, use_few_arenas
+from pages.kit.memory import SWEEP_SECONDS, Sweeper, keep_little
 
 
 class Circle:
@@ -60,6 +60,6 @@ def test_it_sweeps_again_and_again_until_it_is_ended() -> None:
     assert gone() is None
 
 
-def test_fewer_arenas_harm_nobody() -> None:
-    use_few_arenas()
+def test_keeping_little_harms_nobody() -> None:
+    keep_little()
     assert len(bytes(10_000_000)) == 10_000_000
