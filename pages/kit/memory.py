@@ -18,7 +18,7 @@ __all__ = ["SWEEP_SECONDS", "Sweeper", "keep_little"]
 
 SWEEP_SECONDS = 5.0
 MOST_ARENAS = 2
-LARGE_BYTES = 4 * 2**20
+LARGE_BYTES = 12 * 2**20  # one layer of maps of 511 tokens
 _M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # their numbers in malloc.h
 
 
