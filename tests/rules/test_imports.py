@@ -53,6 +53,7 @@ MAY_IMPORT_STREAMLIT = {
     "layout",
     "headers",
     "gates",
+    "sockets",
     "visit",
 }
 
