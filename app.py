@@ -19,10 +19,11 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit import net_util
 
-from pages.kit import logs, memory, web
-from pages.kit.gates import HostGate, RouteGate, UploadGate
-from pages.kit.headers import SecurityHeaders
-from pages.kit.sockets import SocketGate, allow_open_files
+from pages.kit.draw import web
+from pages.kit.server import logs, memory
+from pages.kit.server.gates import HostGate, RouteGate, UploadGate
+from pages.kit.server.headers import SecurityHeaders
+from pages.kit.server.sockets import SocketGate, allow_open_files
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -45,7 +46,7 @@ net_util.get_external_ip = lambda: None
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
     try:
-        from pages.kit.cached import warm_up
+        from pages.kit.picture.pictures import warm_up
 
         warm_up()
     except ImportError as error:  # a package is missing: the pages say which, the server stays up
@@ -56,13 +57,13 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     yield
     # a server that is told to end leaves by a signal, so that nothing is called at exit
     with suppress(ImportError):
-        from pages.kit.visit import end_all
+        from pages.kit.jobs.visitor import end_all
 
         end_all()
 
 
 app = st.App(
-    str(HERE / "pages" / "kit" / "shell.py"),
+    str(HERE / "pages" / "kit" / "frame" / "shell.py"),
     lifespan=lifespan,
     routes=[Mount(web.PREFIX, StaticFiles(directory=web.FOLDER))],
     middleware=[Middleware(gate) for gate in GATES],

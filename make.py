@@ -162,16 +162,20 @@ def main(command: str, *args: str) -> int:
         return subprocess.call(line, cwd=ROOT)
     if command == "bench":
         # with arguments the core's alone; without, also what a visitor and the server's memory feel
-        modules = ["mha_core.benchmark"] if args else ["mha_core.benchmark", "tests.bench.server", "tests.bench.screen"]
+        modules = (
+            ["mha_core.measure.benchmark"]
+            if args
+            else ["mha_core.measure.benchmark", "tests.bench.server", "tests.bench.screen"]
+        )
         return max(python_m(module, *args) for module in modules)
     if command == "attack":
         # with arguments the attacks alone; without, also the classes
         modules = ["tests.bench.attack"] if args else ["tests.bench.attack", "tests.bench.load"]
         return max(python_m(module, *args) for module in modules)
     if command == "checkpoints":
-        return python_m("mha_core.checkpoints", "assets/trained", *args)
+        return python_m("mha_core.training.checkpoints", "assets/trained", *args)
     if command == "reproduce":
-        return python_m("mha_core.reproduce", *args)
+        return python_m("mha_core.training.reproduce", *args)
     if command == "test-gpu":
         return python_m("pytest", "-m", "gpu", *args)
     return test(*args) if command == "test" else lint()

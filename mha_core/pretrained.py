@@ -12,13 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import saved
 from .device import is_out_of_memory, pick, require_dtype
-from .encoder import Encoder, EncoderSizes
 from .errors import Unsupported, WeightsFileError
-from .events import History
-from .model import Model
-from .stack import Stack
+from .models.encoder import Encoder, EncoderSizes
+from .models.model import Model
+from .models.stack import Stack
+from .training import saved
+from .training.events import History
 
 __all__ = ["MINILM_SHA256", "load_model", "read_with_transformers"]
 

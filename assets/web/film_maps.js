@@ -4,7 +4,7 @@ import { BigMap } from "./map.js";
 import { unpack } from "./packets.js";
 import { quoted } from "./words.js";
 
-/** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/kit/film.py. */
+/** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
   const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
   if (!found) return { probe: 0, layer: 0, head: null, table: false };

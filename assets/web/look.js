@@ -1,4 +1,4 @@
-// What is looked at and how, and its two compact texts in the link (the other side is pages/kit/view.py).
+// What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
 const SWITCHES = ["nospecials", "all", "table", "sort"];
 

@@ -1,4 +1,4 @@
-// Asks for what has changed, once for each number that the server says is new (pages/kit/canvas.py, news).
+// Asks for what has changed, once for each number that the server says is new (pages/kit/draw/canvas.py, news).
 
 let asked = "";
 

@@ -1,4 +1,4 @@
-// Unpacks what pages/kit/packing.py packed: uint32 header length, JSON header, values.
+// Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values.
 
 export function unpack(bytes) {
   // a copy only when the values would not begin at a multiple of 4

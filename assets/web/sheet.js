@@ -1,5 +1,5 @@
 // A sheet: blocks of text, matrices, tables and bars, drawn in the order in which the server sends them
-// (pages/kit/sheet.py). What the visitor edits or presses goes back as numbered events, until the server has heard it.
+// (pages/kit/draw/sheet.py). What the visitor edits or presses goes back as numbered events, until the server has heard it.
 
 import { themeOf } from "./colour.js";
 import { h, setAttribute, styles } from "./dom.js";

@@ -2,7 +2,7 @@
 
 import { unpack } from "./packets.js";
 
-/** A packed trace (pages/kit/steps.py): everything of its header, and its steps as `Tensor`s. */
+/** A packed trace (pages/shapes/step_view.py): everything of its header, and its steps as `Tensor`s. */
 export function unpackTrace(packed) {
   const { header, body } = unpack(packed);
   const floats = new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4);

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import Locator, Page, expect
 
 from mha_core import Run
-from pages.kit.cached import Settings
+from pages.kit.picture.pictures import Settings
 
 from .helpers import TIRED, TWO_FRAMES, run_of
 

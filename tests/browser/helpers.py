@@ -17,10 +17,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import ConsoleMessage, ElementHandle, Locator, Page, Request, WebSocket
 
 from mha_core import Model, Run, device, load_model
-from pages.kit import models
-from pages.kit.cached import Settings
-from pages.kit.models import MINILM
-from pages.kit.presets import PRESETS
+from pages.kit.picture import models
+from pages.kit.picture.models import MINILM
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 90

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import Locator, Page, expect
 from torch import Tensor
 
-from pages.kit import painted
-from pages.kit.cached import Settings
+from pages.kit.picture import mask_codec
+from pages.kit.picture.pictures import Settings
 
 from .helpers import TWO_FRAMES, core
 
@@ -38,7 +38,7 @@ def weights_of(settings: Settings, layer: int, head: int) -> Tensor:
     """The weights that the page must show, computed in this process."""
     mask: str | Tensor = settings.mask
     if settings.painted:
-        mask = painted.allowed(settings.mask, settings.painted, painted.tokens_of(settings.painted), 12)
+        mask = mask_codec.allowed(settings.mask, settings.painted, mask_codec.tokens_of(settings.painted), 12)
     return core().run(settings.text, mask=mask).weights[layer, head]
 
 

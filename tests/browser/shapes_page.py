@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from mha_core import Step
-from pages.kit.cached import Settings
+from pages.kit.picture.pictures import Settings
 
 from .helpers import ROOT, TIRED, TWO_FRAMES, core
 

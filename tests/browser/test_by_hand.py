@@ -10,8 +10,8 @@ import pytest
 import torch
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from mha_core.by_hand import take_apart
-from pages.kit.presets import PRESETS
+from mha_core.measure.by_hand import take_apart
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import OPTIONS
 from .helpers import Server, core

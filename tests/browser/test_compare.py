@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from mha_core import Run, compare
-from pages.kit.cached import Settings
-from pages.kit.orders import shuffled
-from pages.kit.pairs import small
+from mha_core import Run
+from mha_core.measure import compare
+from pages.compare.orders import shuffled
+from pages.compare.pairs import small
+from pages.kit.picture.pictures import Settings
 
 from .compare_page import Compare
 from .conftest import NewPage

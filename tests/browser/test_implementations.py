@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit.race import YARDSTICK
+from pages.implementations.timing import YARDSTICK
 
 from .conftest import WAIT_MS, NewPage
 from .helpers import WIDE, Server

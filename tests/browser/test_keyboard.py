@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from pages.kit.presets import PRESETS
+from pages.kit.picture.presets import PRESETS
 
 from .helpers import TIRED, Explore, largest, written
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from pages.kit import painted
-from pages.kit.cached import Settings
-from pages.kit.rules import per_head_windows
+from pages.kit.picture import mask_codec
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.rules import per_head_windows
 
 from .conftest import NewPage
 from .helpers import TIRED, Explore
@@ -32,13 +32,13 @@ def painting(cells: Iterable[tuple[int, int]], heads: Iterable[int] = range(HEAD
     for head in heads:
         for i, j in cells:
             flips[head, i, j] = True
-    return painted.write_flips(flips)
+    return mask_codec.write_flips(flips)
 
 
 def check_weights(masks: Masks, settings: Settings, layer: int = 0, head: int = 3) -> None:
     """The table of the weights after, against the core: blocked ones are none, and each row sums to 1 or is empty."""
-    n = painted.tokens_of(settings.painted) if settings.painted else 6
-    allow = painted.allowed(settings.mask, settings.painted, n, HEADS)
+    n = mask_codec.tokens_of(settings.painted) if settings.painted else 6
+    allow = mask_codec.allowed(settings.mask, settings.painted, n, HEADS)
     allow = allow[head] if allow.dim() == 3 else allow
     weights = weights_of(settings, layer, head)
     shown = masks.table("after")
@@ -146,7 +146,7 @@ def test_paint_one_head(masks: Masks, new_page: NewPage) -> None:
     masks.click(0, 0)
     both = torch.zeros(HEADS, 6, 6, dtype=torch.bool)
     both[:, 0, 0] = both[3, 2, 1] = True
-    settings = masks.shows("none", painted.write_flips(both))
+    settings = masks.shows("none", mask_codec.write_flips(both))
     elsewhere = new_page()
     elsewhere.page.goto(masks.page.url.replace("/masks", "/"))
     elsewhere.settled(settings.digest)
@@ -168,7 +168,7 @@ def test_the_gallery(masks: Masks) -> None:
         check_weights(masks, masks.shows(rule))
         expect(masks.card(name)).to_have_attribute("aria-pressed", "true")
     masks.card("per head").click()
-    settings = masks.shows("none", painted.write_flips(per_head_windows(6, HEADS)))
+    settings = masks.shows("none", mask_codec.write_flips(per_head_windows(6, HEADS)))
     check_weights(masks, settings)
     masks.card("causal").click()
     masks.shows("causal")
@@ -241,7 +241,7 @@ def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
     flips = noise[0].repeat(HEADS, 1, 1)
     flips[:3] |= noise[1:]
     flips[3, :30] |= noise[1, :30]
-    p = painted.write_flips(flips)
+    p = mask_codec.write_flips(flips)
     assert 2800 < len(p) <= 3000
     masks.open(s=words, mask="painted", p=p, at="0.4")
     settings = masks.shows("none", p, words)

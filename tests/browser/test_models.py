@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit import models
-from pages.kit.cached import Settings
+from pages.kit.picture import models
+from pages.kit.picture.pictures import Settings
 
 from .compare_page import Compare
 from .conftest import NewPage

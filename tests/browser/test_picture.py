@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mha_core import Run
-from pages.kit.presets import PRESETS
+from pages.kit.picture.presets import PRESETS
 
 from .helpers import WIDE, Explore, core, largest, written
 
@@ -175,7 +175,7 @@ def test_every_preset_is_one_click_away(explore: Explore) -> None:
 
 
 def test_compare_now_shows_the_difference_to_transformers(explore: Explore) -> None:
-    from mha_core.compare import difference_to_transformers
+    from mha_core.measure.compare import difference_to_transformers
 
     explore.open()
     explore.button("compare now").click()

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from pages.kit.portrait_parts import TITLES
+from pages.positions.parts import TITLES
 
 from .conftest import WAIT_MS, NewPage
 from .helpers import WIDE, Server

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.kit import web
-from pages.kit.gates import UPLOADS
-from pages.kit.lab import MOST_BYTES
+from pages.kit.draw import web
+from pages.kit.jobs.training import MOST_BYTES
+from pages.kit.server.gates import UPLOADS
 
 from .conftest import NewPage
 from .helpers import HEALTH, TIRED, WIDE, Explore, Server, largest

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit.cached import Settings
-from pages.kit.lessons import LESSONS
-from pages.kit.packing import MEMORY_BYTES
+from pages.kit.draw.packing import MEMORY_BYTES
+from pages.kit.picture.pictures import Settings
+from pages.shapes.reshape_lessons import LESSONS
 
 from .conftest import NewPage
 from .helpers import TIRED, WIDE, core

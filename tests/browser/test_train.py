@@ -35,7 +35,7 @@ def workers(server: Server) -> list[int]:
             command = (entry / "cmdline").read_bytes()
         except OSError:
             continue
-        if parent == server.process.pid and b"mha_core.worker" in command:
+        if parent == server.process.pid and b"mha_core.training.worker" in command:
             found.append(int(entry.name))
     return found
 

@@ -9,10 +9,10 @@ from functools import cache
 import torch
 from torch import nn
 
-from mha_core import tasks
-from mha_core.recipe import Recipe
-from mha_core.tasks import Labelled, Language
-from mha_core.training import Training
+from mha_core.training import tasks
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import Labelled, Language
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, max_len=32, steps=8, evaluations=2, batch=8)
 TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, position="rotary")

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mha_core import Model, asking
+from mha_core import Model
 from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
-from mha_core.language_model import LanguageModel
-from mha_core.training import on_threads
+from mha_core.models.language_model import LanguageModel
+from mha_core.training import inference
+from mha_core.training.loop import on_threads
 
 from .runs import TINY, TINY_WORDS, task, trained
 
@@ -36,31 +37,31 @@ def language_model() -> Model:
 
 
 def test_classes(classifier: Model, language_model: Model, minilm: Model) -> None:
-    assert asking.classes(classifier) == task("who").classes  # type: ignore[union-attr]
-    assert asking.classes(language_model) == asking.classes(minilm) == ()
+    assert inference.classes(classifier) == task("who").classes  # type: ignore[union-attr]
+    assert inference.classes(language_model) == inference.classes(minilm) == ()
 
 
 def test_probabilities(classifier: Model) -> None:
-    found = asking.probabilities(classifier, TEXTS)
+    found = inference.probabilities(classifier, TEXTS)
     assert found.shape == (4, 10)
     assert (found >= 0).all()
     assert (found.sum(dim=-1) - 1).abs().max() <= 1e-6
-    logits = asking.logits(classifier, TEXTS).double()
+    logits = inference.logits(classifier, TEXTS).double()
     torch.testing.assert_close(found.double(), logits.exp() / logits.exp().sum(dim=-1, keepdim=True))
 
 
 def test_one_batch_or_one_by_one(classifier: Model) -> None:
-    together = asking.probabilities(classifier, TEXTS)
+    together = inference.probabilities(classifier, TEXTS)
     for text, row in zip(TEXTS, together, strict=True):
-        alone = asking.probabilities(classifier, [text])[0]
+        alone = inference.probabilities(classifier, [text])[0]
         assert (alone - row).abs().max() <= 1e-6
-        assert (asking.probabilities(classifier, [text], mask_padding=False)[0] - alone).abs().max() <= 1e-6
+        assert (inference.probabilities(classifier, [text], mask_padding=False)[0] - alone).abs().max() <= 1e-6
 
 
 def test_without_the_mask_a_text_feels_what_stands_beside_it(classifier: Model) -> None:
-    unmasked = asking.logits(classifier, TEXTS, mask_padding=False)
-    masked = asking.logits(classifier, TEXTS)
-    assert torch.equal(asking.logits(classifier, TEXTS, mask_padding=True), masked)
+    unmasked = inference.logits(classifier, TEXTS, mask_padding=False)
+    masked = inference.logits(classifier, TEXTS)
+    assert torch.equal(inference.logits(classifier, TEXTS, mask_padding=True), masked)
     longest = max(range(4), key=lambda row: len(classifier.tokenize(TEXTS[row])[1]))
     difference = (unmasked - masked).abs().amax(dim=1)
     assert difference[longest] <= 1e-6
@@ -69,28 +70,28 @@ def test_without_the_mask_a_text_feels_what_stands_beside_it(classifier: Model) 
 
 def test_as_it_was_trained() -> None:
     bug = trained(replace(TINY, mask_padding=False)).model()
-    assert torch.equal(asking.logits(bug, TEXTS), asking.logits(bug, TEXTS, mask_padding=False))
-    assert not torch.allclose(asking.logits(bug, TEXTS), asking.logits(bug, TEXTS, mask_padding=True))
+    assert torch.equal(inference.logits(bug, TEXTS), inference.logits(bug, TEXTS, mask_padding=False))
+    assert not torch.allclose(inference.logits(bug, TEXTS), inference.logits(bug, TEXTS, mask_padding=True))
 
 
 def test_the_last_look_at_the_test_rows_again(classifier: Model) -> None:
     """A saved model and a typed sentence give what the training counted."""
     rows, end = task("who").test, trained(TINY).history.end
     assert end
-    found = asking.logits(classifier, [row.text for row in rows])  # type: ignore[union-attr]
+    found = inference.logits(classifier, [row.text for row in rows])  # type: ignore[union-attr]
     assert found.argmax(dim=-1).tolist() == end.predicted
 
 
 def test_what_cannot_be_classified(classifier: Model, language_model: Model, minilm: Model) -> None:
     with pytest.raises(TooLong, match="at most 32"):
-        asking.probabilities(classifier, ["short", "the dog " * 20])
+        inference.probabilities(classifier, ["short", "the dog " * 20])
     with pytest.raises(SizeError, match="give at least one"):
-        asking.probabilities(classifier, [])
+        inference.probabilities(classifier, [])
     for model in (language_model, minilm):
         with pytest.raises(Unsupported, match="has no classes; ask a classifier"):
-            asking.probabilities(model, TEXTS)
+            inference.probabilities(model, TEXTS)
     with pytest.raises(HeadlightError, match="whole characters"):
-        asking.probabilities(classifier, ["\ud800"])
+        inference.probabilities(classifier, ["\ud800"])
 
 
 def test_the_most_likely_token_each_time(language_model: Model) -> None:
@@ -103,21 +104,21 @@ def test_the_most_likely_token_each_time(language_model: Model) -> None:
         ids = [*ids, chosen]
         expected.append(task("words").vocabulary[chosen])  # type: ignore[union-attr]
     assert len(ids) > language_model.sizes.max_len == 32
-    assert asking.continuation(language_model, TEXT, 40, temperature=0, seed=5) == expected
-    assert asking.continuation(language_model, TEXT, 7, temperature=0) == expected[:7]
+    assert inference.continuation(language_model, TEXT, 40, temperature=0, seed=5) == expected
+    assert inference.continuation(language_model, TEXT, 7, temperature=0) == expected[:7]
 
 
 @pytest.mark.parametrize("temperature", [1e-320, 1e-45, 1e-9])
 def test_nearly_without_temperature(language_model: Model, temperature: float) -> None:
-    expected = asking.continuation(language_model, TEXT, 5, temperature=0)
-    assert asking.continuation(language_model, TEXT, 5, temperature=temperature) == expected
+    expected = inference.continuation(language_model, TEXT, 5, temperature=0)
+    assert inference.continuation(language_model, TEXT, 5, temperature=temperature) == expected
 
 
 def test_a_seed_decides_the_draws(language_model: Model) -> None:
     before = torch.get_rng_state()
-    one = asking.continuation(language_model, TEXT, 30, seed=1)
-    assert asking.continuation(language_model, TEXT, 30, seed=1) == one
-    assert asking.continuation(language_model, TEXT, 30, seed=2) != one
+    one = inference.continuation(language_model, TEXT, 30, seed=1)
+    assert inference.continuation(language_model, TEXT, 30, seed=1) == one
+    assert inference.continuation(language_model, TEXT, 30, seed=2) != one
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -129,7 +130,7 @@ def test_draws_follow_the_probabilities(
     logits = torch.full((1, 1, 33), -torch.inf)
     logits[..., 4:7] = likely.log() + 3
     monkeypatch.setattr(language_model.encoder, "logits", lambda seen: logits)
-    drawn = asking.continuation(language_model, TEXT, 500, temperature=temperature)
+    drawn = inference.continuation(language_model, TEXT, 500, temperature=temperature)
     expected = likely ** (1 / temperature) / (likely ** (1 / temperature)).sum()
     for number, share in enumerate(expected.tolist()):
         spread = (share * (1 - share) / 500) ** 0.5
@@ -138,7 +139,7 @@ def test_draws_follow_the_probabilities(
 
 def test_a_text_longer_than_the_model_sees(language_model: Model) -> None:
     long = "wolf " * 50 + "apple " * 32
-    assert asking.continuation(language_model, long, 3, temperature=0) == asking.continuation(
+    assert inference.continuation(language_model, long, 3, temperature=0) == inference.continuation(
         language_model, "apple " * 32, 3, temperature=0
     )
 
@@ -146,22 +147,22 @@ def test_a_text_longer_than_the_model_sees(language_model: Model) -> None:
 @pytest.mark.parametrize("tokens", [-1, 501])
 def test_how_many_tokens(language_model: Model, tokens: int) -> None:
     with pytest.raises(HeadlightError, match="up to 500"):
-        asking.continuation(language_model, TEXT, tokens)
+        inference.continuation(language_model, TEXT, tokens)
 
 
 @pytest.mark.parametrize("temperature", [-1.0, 101.0, float("nan"), float("inf")])
 def test_what_is_no_temperature(language_model: Model, temperature: float) -> None:
     with pytest.raises(HeadlightError, match="at 0 to 100"):
-        asking.continuation(language_model, TEXT, 1, temperature=temperature)
+        inference.continuation(language_model, TEXT, 1, temperature=temperature)
 
 
 def test_what_does_not_go_on(classifier: Model, language_model: Model, minilm: Model) -> None:
-    assert asking.continuation(language_model, TEXT, 0) == []
+    assert inference.continuation(language_model, TEXT, 0) == []
     for text in ("", "  "):
         with pytest.raises(HeadlightError, match="the text is empty"):
-            asking.continuation(language_model, text, 1)
+            inference.continuation(language_model, text, 1)
     with pytest.raises(HeadlightError, match="whole characters"):
-        asking.continuation(language_model, "\ud800", 1)
+        inference.continuation(language_model, "\ud800", 1)
     for model in (classifier, minilm):
         with pytest.raises(Unsupported, match="does not go on with a text; ask a language model"):
-            asking.continuation(model, TEXT, 1)
+            inference.continuation(model, TEXT, 1)

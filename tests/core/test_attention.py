@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from mha_core import Trace, attention, join_heads, split_heads
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.compare import relative_difference
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
+from mha_core.measure.compare import relative_difference
 
 LEADING = [(), (2,), (2, 4), (2, 2, 4)]
 

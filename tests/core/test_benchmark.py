@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mha_core import IMPLEMENTATIONS, Model, benchmark
+from mha_core import IMPLEMENTATIONS, Model
 from mha_core.errors import Unsupported
+from mha_core.measure import benchmark
 
 
 def test_every_figure_has_its_candidates(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:

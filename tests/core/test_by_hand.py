@@ -9,8 +9,15 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, attention, masks
-from mha_core.by_hand import entropy, entropy_of_random, softmax_steps, softmax_three_ways, take_apart, weights_of
 from mha_core.errors import HeadlightError, MaskError, SizeError
+from mha_core.measure.by_hand import (
+    entropy,
+    entropy_of_random,
+    softmax_steps,
+    softmax_three_ways,
+    take_apart,
+    weights_of,
+)
 
 SCORES = torch.tensor([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], dtype=torch.float64)
 X = torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]], dtype=torch.float64)

@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
-from mha_core.classifier import FULLY_CONNECTED, Classifier, ClassifierSizes
 from mha_core.errors import HeadlightError
-from mha_core.initial import draw
+from mha_core.models.classifier import FULLY_CONNECTED, Classifier, ClassifierSizes
 from mha_core.positions import NAMES
+from mha_core.training.initial_weights import draw
 
 from .runs import randomised
 from .test_stack import dense_block

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, Model, Weights, compare, load_model, masks
+from mha_core import IMPLEMENTATIONS, Model, Weights, load_model, masks
 from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
+from mha_core.measure import compare
 
 from .conftest import TIRED, text_of
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from mha_core import Trace, masks
-from mha_core.encoder import Encoder, EncoderSizes
+from mha_core.models.encoder import Encoder, EncoderSizes
 from mha_core.positions import Learned, Nothing, Sinusoidal, Together
 
 from .dense import Counting, Rotated, Slanted

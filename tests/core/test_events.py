@@ -14,8 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from mha_core.events import End, Evaluation, Event, History, Snapshot, Start, Step, from_line, from_values, to_line
-from mha_core.recipe import ENDS, Recipe
+from mha_core.training.events import (
+    End,
+    Evaluation,
+    Event,
+    History,
+    Snapshot,
+    Start,
+    Step,
+    from_line,
+    from_values,
+    to_line,
+)
+from mha_core.training.recipe import ENDS, Recipe
 
 RECIPE = Recipe(n_layers=2, n_heads=2, d_model=8)
 START = Start(RECIPE, "Task", ["a", "b"], 6, 3, "f00, version 1", ["A note."], 9, 500, 7, [["[CLS]", "x"]], {}, "cpu")

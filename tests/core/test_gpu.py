@@ -12,11 +12,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Model, Trace, asking, attention, device, load_model, masks
-from mha_core.compare import largest_difference, relative_difference
+from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
 from mha_core.errors import DeviceError
+from mha_core.measure.compare import largest_difference, relative_difference
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
-from mha_core.recipe import Recipe
+from mha_core.training import inference
+from mha_core.training.recipe import Recipe
 
 from .conftest import TIRED, text_of
 from .runs import TINY, TINY_WORDS, WHO, trained
@@ -283,7 +284,7 @@ def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
     texts = ["the dog chased the cat", "the cat was chased by the dog", ""]
     found, expected = (load_model(str(tmp_path / "run"), device=where) for where in ("cuda", "cpu"))
     assert found.device == CUDA
-    assert largest_difference(asking.logits(found, texts).cpu(), asking.logits(expected, texts)) <= 1e-4
+    assert largest_difference(inference.logits(found, texts).cpu(), inference.logits(expected, texts)) <= 1e-4
     assert largest_difference(found.run(texts[0]).weights.cpu(), expected.run(texts[0]).weights) <= 1e-4
     found, expected = (load_model(str(tmp_path / "words"), device=where) for where in ("cuda", "cpu"))
     text = "apple ball bird apple"
@@ -293,4 +294,4 @@ def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
         assert not run.weights[..., torch.ones(4, 4).triu(1).bool()].any()
     assert largest_difference(found.run(text).weights.cpu(), expected.run(text).weights) <= 1e-4
     assert largest_difference(found.without_each_head(text).cpu(), expected.without_each_head(text)) <= 1e-4
-    assert asking.continuation(found, text, 5, seed=1) == asking.continuation(found, text, 5, seed=1)
+    assert inference.continuation(found, text, 5, seed=1) == inference.continuation(found, text, 5, seed=1)

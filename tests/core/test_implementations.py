@@ -17,8 +17,8 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Step, Trace, Weights, masks, no_trace
 from mha_core.attention import AttentionLayer
 from mha_core.attention.base import EVERYTHING
-from mha_core.compare import relative_difference
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError, Unsupported
+from mha_core.measure.compare import relative_difference
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 
 from .dense import Counting, dense_attention, flat, gradient_of, random_weights, torch_twin

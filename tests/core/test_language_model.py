@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Model, masks, tasks, tokens
+from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.errors import Unsupported
-from mha_core.initial import draw
-from mha_core.language_model import LanguageModel, LanguageSizes
+from mha_core.models.language_model import LanguageModel, LanguageSizes
 from mha_core.positions import NAMES
+from mha_core.training import tasks, tokens
+from mha_core.training.initial_weights import draw
 
 from .runs import randomised
 from .test_stack import dense_block, layer_norm

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Run, masks
 from mha_core.attention import respelled
-from mha_core.compare import largest_difference, worst_row_sum
-from mha_core.encoder import Encoder, EncoderSizes
 from mha_core.errors import DeviceError, HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
-from mha_core.model import Mask
+from mha_core.measure.compare import largest_difference, worst_row_sum
+from mha_core.models.encoder import Encoder, EncoderSizes
+from mha_core.models.model import Mask
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
 
 from .conftest import TIRED, text_of

@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import masks, tokens
-from mha_core.classifier import Classifier
-from mha_core.language_model import LanguageModel
-from mha_core.objectives import Classes, NextTokens, Sums, head_scores, objective
-from mha_core.recipe import Recipe
-from mha_core.tasks import Batch, Labelled, Language, Row
+from mha_core import masks
+from mha_core.models.classifier import Classifier
+from mha_core.models.language_model import LanguageModel
+from mha_core.training import tokens
+from mha_core.training.objectives import Classes, NextTokens, Sums, head_scores, objective
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import Batch, Labelled, Language, Row
 
 from .runs import TINY, TINY_WORDS, task
 

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mha_core import IMPLEMENTATIONS, Model, Trace, masks, positions
-from mha_core.compare import largest_difference, relative_difference, worst_row_sum
 from mha_core.errors import PositionError
+from mha_core.measure.compare import largest_difference, relative_difference, worst_row_sum
 from mha_core.positions import (
     ALiBi,
     InLayers,

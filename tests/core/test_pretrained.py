@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from mha_core import Model, Run, load_model, pretrained
-from mha_core.compare import largest_difference
-from mha_core.encoder import Encoder
 from mha_core.errors import DeviceError, DtypeError, Unsupported, WeightsFileError
+from mha_core.measure.compare import largest_difference
+from mha_core.models.encoder import Encoder
 
 from .conftest import TIRED, read_reference, text_of
 

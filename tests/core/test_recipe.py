@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core import tasks
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.recipe import Recipe, defaults
+from mha_core.training import tasks
+from mha_core.training.recipe import Recipe, defaults
 
 BOUNDS = {
     "d_model": (4, 1024),  # with the four heads of the default

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core.report import confusion, interval, mean_and_sd, per_class
+from mha_core.training.report import confusion, interval, mean_and_sd, per_class
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mha_core import reproduce, saved
-from mha_core.tasks import from_csv
+from mha_core.training import reproduce, saved
+from mha_core.training.tasks import from_csv
 
 CSV = "text,label\n" + "".join(
     f"the {noun} number {number} is {what},{label}\n"

@@ -18,16 +18,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load, save
 
-from mha_core import IMPLEMENTATIONS, asking, load_model, saved, tasks, tokens
-from mha_core.classifier import Classifier
+from mha_core import IMPLEMENTATIONS, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.events import End, Event, History, Start, Step, from_values
-from mha_core.language_model import LanguageModel
+from mha_core.models.classifier import Classifier
+from mha_core.models.language_model import LanguageModel
 from mha_core.positions import NAMES
-from mha_core.recipe import Recipe
-from mha_core.tasks import Labelled, Language, Row
-from mha_core.tasks.table import LIMITS
-from mha_core.training import Training, on_threads
+from mha_core.training import inference, saved, tasks, tokens
+from mha_core.training.events import End, Event, History, Start, Step, from_values
+from mha_core.training.loop import Training, on_threads
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import Labelled, Language, Row
+from mha_core.training.tasks.table import LIMITS
 
 from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
 
@@ -106,9 +107,9 @@ def test_a_saved_run_is_three_files_and_none_of_them_runs_code(folder: Path) -> 
 
 def test_in_float64(folder: Path) -> None:
     model, plain = load_model(str(folder), device="cpu", dtype=torch.float64), load_model(str(folder), device="cpu")
-    logits = asking.logits(model, TEXTS)
+    logits = inference.logits(model, TEXTS)
     assert logits.dtype == torch.float64
-    assert (logits - asking.logits(plain, TEXTS)).abs().max() <= 1e-5
+    assert (logits - inference.logits(plain, TEXTS)).abs().max() <= 1e-5
 
 
 def test_the_facts_name_the_task_and_not_the_path(folder: Path) -> None:

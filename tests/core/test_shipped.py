@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_core import asking, checkpoints, load_model, saved, tasks
-from mha_core.language_model import LanguageModel
-from mha_core.objectives import NextTokens
-from mha_core.tasks import Labelled
+from mha_core import load_model
+from mha_core.models.language_model import LanguageModel
+from mha_core.training import checkpoints, inference, saved, tasks
+from mha_core.training.objectives import NextTokens
+from mha_core.training.tasks import Labelled
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 RECIPES = {name: recipe for task in checkpoints.VARIANTS for name, recipe in checkpoints.recipes(task).items()}
@@ -43,7 +44,7 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
     assert history is not None
     task = tasks.build(history.recipe.task, history.recipe.data_seed)
     if isinstance(task, Labelled):
-        found = asking.probabilities(model, [row.text for row in task.test]).argmax(dim=-1)
+        found = inference.probabilities(model, [row.text for row in task.test]).argmax(dim=-1)
         labels = torch.tensor([row.label for row in task.test])
         accuracy = float((found == labels).float().mean())
     else:
@@ -59,8 +60,8 @@ def test_who_cannot_see_order_is_right_on_one_of_each_pair(task: str) -> None:
         assert last.test_accuracy == pytest.approx(0.5, abs=0.005)
         assert last.pair_accuracy == pytest.approx(0.0, abs=0.01)
     model = load_model(str(SHIPPED / f"{task}-none-1"), device="cpu")
-    blind = asking.logits(model, tasks.build(task).questions[:2])
-    sighted = asking.logits(
+    blind = inference.logits(model, tasks.build(task).questions[:2])
+    sighted = inference.logits(
         load_model(str(SHIPPED / f"{task}-rotary-1"), device="cpu"), tasks.build(task).questions[:2]
     )
     assert float((blind[0] - blind[1]).abs().max()) <= 1e-5

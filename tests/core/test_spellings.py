@@ -15,8 +15,8 @@ from mha_core.attention import AttentionLayer
 from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAttention
 from mha_core.attention.torch_module import TorchAttention
-from mha_core.compare import relative_difference
 from mha_core.errors import MaskError, Unsupported
+from mha_core.measure.compare import relative_difference
 
 from .dense import random_weights, torch_twin
 

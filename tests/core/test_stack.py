@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
-from mha_core.classifier import Classifier, ClassifierSizes
-from mha_core.compare import relative_difference
 from mha_core.errors import PositionError, Unsupported
-from mha_core.initial import draw
-from mha_core.language_model import LanguageModel, LanguageSizes
+from mha_core.measure.compare import relative_difference
+from mha_core.models.classifier import Classifier, ClassifierSizes
+from mha_core.models.language_model import LanguageModel, LanguageSizes
+from mha_core.models.stack import AttentionBlock
 from mha_core.positions import NAMES, InLayers, Position
-from mha_core.stack import AttentionBlock
+from mha_core.training.initial_weights import draw
 
 from .dense import dense_attention, flat
 from .runs import randomised

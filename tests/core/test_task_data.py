@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core import tasks
 from mha_core.errors import HeadlightError
-from mha_core.tasks.table import LIMITS
+from mha_core.training import tasks
+from mha_core.training.tasks.table import LIMITS
 
 
 def table(*rows: tuple[str, ...], head: tuple[str, ...] = ("text", "label"), delimiter: str = ",") -> bytes:

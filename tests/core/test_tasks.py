@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_core import tasks
 from mha_core.errors import HeadlightError
-from mha_core.tasks import Labelled, Language, Row
-from mha_core.tasks.characters import FEWEST_CHARACTERS, MOST_CHARACTERS, MOST_DIFFERENT
-from mha_core.tasks.order import is_balanced
+from mha_core.training import tasks
+from mha_core.training.tasks import Labelled, Language, Row
+from mha_core.training.tasks.characters import FEWEST_CHARACTERS, MOST_CHARACTERS, MOST_DIFFERENT
+from mha_core.training.tasks.order import is_balanced
 
 ORDER = ("who", "food", "brackets")
 LANGUAGE = ("words", "names")

@@ -9,8 +9,9 @@ import time
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, timing
+from mha_core import IMPLEMENTATIONS
 from mha_core.errors import SizeError
+from mha_core.measure import timing
 
 
 def test_candidates_are_visited_equally_often_in_shuffled_order() -> None:

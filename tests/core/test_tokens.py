@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mha_core import tasks, tokens
 from mha_core.errors import SizeError
-from mha_core.tasks import Labelled, Language, Row
+from mha_core.training import tasks, tokens
+from mha_core.training.tasks import Labelled, Language, Row
 
 ROOT = Path(__file__).parents[2]
 TEXT = "Two lines,\nof ümläuts \u00e9 and so on. " * 10

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, asking
+from mha_core import IMPLEMENTATIONS
 from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported
-from mha_core.events import End, Evaluation, Event, Snapshot, Start, Step
-from mha_core.recipe import Recipe
-from mha_core.training import Training
+from mha_core.training import inference
+from mha_core.training.events import End, Evaluation, Event, Snapshot, Start, Step
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
 
 from .runs import TINY, TINY_WORDS, WHO, equal, state_of, task, trained
 
@@ -133,7 +134,7 @@ def test_the_time_budget() -> None:
 def test_time_between_the_events_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several runs take turns: each waits while the others train."""
     clock = 0.0
-    monkeypatch.setattr("mha_core.training.time.perf_counter", lambda: clock)
+    monkeypatch.setattr("mha_core.training.loop.time.perf_counter", lambda: clock)
     events = []
     for event in Training(replace(TINY, seconds=1), task("who")).events():
         events.append(event)
@@ -325,6 +326,6 @@ def test_with_positions_it_is_learnt() -> None:
 def mirror_difference(made: Training) -> float:
     """The largest one between the logits of a test sentence and those of its mirror."""
     model, questions = made.model(), made.task.questions
-    logits = asking.logits(model, questions)
+    logits = inference.logits(model, questions)
     assert sorted(questions[0].split()) == sorted(questions[1].split())
     return float((logits[::2] - logits[1::2]).abs().max())

@@ -17,11 +17,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from mha_core import load_model, saved, worker, workload
+from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.events import End, Evaluation, Event, History, Start, Step, from_line
-from mha_core.recipe import Recipe
-from mha_core.workload import Data, Order
+from mha_core.training import limits, saved, worker
+from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
+from mha_core.training.limits import Data, Order
+from mha_core.training.recipe import Recipe
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60  # seconds: only for a test that has already failed
@@ -237,6 +238,6 @@ def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
 def test_what_is_too_much_for_this_data_ends_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, match: str
 ) -> None:
-    monkeypatch.setattr(workload, bound, 100)
+    monkeypatch.setattr(limits, bound, 100)
     with pytest.raises(SizeError, match=match):
         here(order(tmp_path, TINY, replace(TINY, seed=2)))

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.recipe import Recipe
-from mha_core.workload import Data, Order, check_parameters, check_step, check_threads, most_threads
+from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads, most_threads
+from mha_core.training.recipe import Recipe
 
 TINY = Recipe(d_model=16, n_heads=2, vocabulary=60)
 

@@ -11,20 +11,22 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mha_core import Model, tasks
-from mha_core.recipe import Recipe
-from mha_core.training import Training
-from pages.kit import cached, canvas, models
-from pages.kit.figures import Figure
+from mha_core import Model
+from mha_core.training import tasks
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+from pages.kit.draw import canvas
+from pages.kit.draw.figures import Figure
+from pages.kit.picture import models, pictures
 
-SHELL = Path(__file__).parents[2] / "pages" / "kit" / "shell.py"
+SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 
 OpenApp = Callable[..., AppTest]
 
 
 @pytest.fixture(scope="session")
 def model() -> Model:
-    return cached.model_on("auto")
+    return pictures.model_on("auto")
 
 
 def train(folder: Path, **recipe: Any) -> None:
@@ -54,7 +56,7 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     models.shipped.cache_clear()
     yield trained_folder
     models.shipped.cache_clear()
-    cached.forget()
+    pictures.forget()
 
 
 @pytest.fixture(autouse=True)

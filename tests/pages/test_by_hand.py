@@ -12,12 +12,13 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from mha_core import Model
-from mha_core.by_hand import entropy
-from pages.kit import apart
-from pages.kit.cached import Settings
-from pages.kit.presets import PRESETS
-from pages.kit.sheet import Block
-from pages.kit.view import At
+from mha_core.measure.by_hand import entropy
+from pages.by_hand import real_cell
+from pages.kit.draw.sheet import Block
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.recorded import Recorded, recorded
 
 from .conftest import SHELL
 
@@ -178,7 +179,7 @@ def test_a_cell_by_hand_is_the_maps(model: Model, mask: str, temperature: float,
     settings = Settings(TIRED, mask, position, temperature)
     run = model.run(TIRED, mask=mask, position=position, temperature=temperature)
     for layer, head, row, key in ((3, 1, 10, 2), (0, 2, 4, 3), (5, 11, 0, 14)):
-        blocks = apart.cell_blocks(apart.recorded(settings, layer), settings, At(layer, head, row, key))
+        blocks = real_cell.cell_blocks(recorded(settings, layer), settings, At(layer, head, row, key))
         found = steps(blocks)
         assert found["weight"] == pytest.approx(float(run.weights[layer, head, row, key]), abs=1e-6)
         assert found["in the map"] == pytest.approx(float(run.weights[layer, head, row, key]), abs=1e-9)
@@ -190,39 +191,41 @@ def test_a_cell_by_hand_is_the_maps(model: Model, mask: str, temperature: float,
 
 def test_without_a_key_the_largest_is_taken(model: Model) -> None:
     settings = Settings(TIRED)
-    found = apart.recorded(settings, 2)
+    found = recorded(settings, 2)
     largest = int(model.run(TIRED).weights[2, 5, 7].argmax())
-    assert apart.cell_blocks(found, settings, At(2, 5, 7)) == apart.cell_blocks(found, settings, At(2, 5, 7, largest))
+    assert real_cell.cell_blocks(found, settings, At(2, 5, 7)) == real_cell.cell_blocks(
+        found, settings, At(2, 5, 7, largest)
+    )
 
 
 def test_a_bias_of_the_position_is_seen_in_the_scores(model: Model) -> None:
     settings = Settings(TIRED, temperature=2.0)
-    found = apart.recorded(settings, 3)
+    found = recorded(settings, 3)
     slope = torch.arange(15).sub(torch.arange(15)[:, None]).abs().neg() / 8
-    biased = apart.Recorded(
+    biased = Recorded(
         found.tokens, found.q, found.k, found.scores + slope / 2, (found.scores + slope / 2).softmax(-1), None
     )
     assert found.bias(1, 2.0) is None
-    said = steps(apart.cell_blocks(biased, settings, At(3, 1, 10, 2)))
+    said = steps(real_cell.cell_blocks(biased, settings, At(3, 1, 10, 2)))
     assert said["position bias"] == pytest.approx(-1, abs=1e-4)
     assert said["difference"] < 1e-6
 
 
 def test_a_row_without_allowed_keys_is_said() -> None:
     settings = Settings("how are you")
-    found = apart.recorded(settings, 0)
+    found = recorded(settings, 0)
     nobody = torch.zeros_like(found.weights, dtype=torch.bool)
-    empty = apart.Recorded(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
-    blocks = apart.cell_blocks(empty, settings, At(0, 0, 1, 2))
+    empty = Recorded(found.tokens, found.q, found.k, found.scores, torch.zeros_like(found.weights), nobody)
+    blocks = real_cell.cell_blocks(empty, settings, At(0, 0, 1, 2))
     assert any("may look at nobody" in block.get("text", "") for block in every(blocks))
     assert steps(blocks)["weight"] == 0
     json.dumps(blocks, allow_nan=False)
-    json.dumps(apart.entropy_blocks(empty, settings, At(0, 0, 1)), allow_nan=False)
+    json.dumps(real_cell.entropy_blocks(empty, settings, At(0, 0, 1)), allow_nan=False)
 
 
 def test_a_forbidden_key_is_said() -> None:
     settings = Settings(TIRED, "causal", heads_off=((3, 1),))
-    blocks = apart.cell_blocks(apart.recorded(settings, 3), settings, At(3, 1, 2, 9))
+    blocks = real_cell.cell_blocks(recorded(settings, 3), settings, At(3, 1, 2, 9))
     said = " ".join(block.get("text", "") for block in every(blocks))
     assert "The mask does not let “animal” look at “because”" in said
     assert "This head is off in the model" in said
@@ -231,10 +234,10 @@ def test_a_forbidden_key_is_said() -> None:
 
 def test_a_long_row_lists_the_largest(model: Model) -> None:
     settings = Settings("so it goes on and on " * 80)
-    found = apart.recorded(settings, 1)
-    blocks = apart.cell_blocks(found, settings, At(1, 0, 3, 400))
+    found = recorded(settings, 1)
+    blocks = real_cell.cell_blocks(found, settings, At(1, 0, 3, 400))
     table = next(block for block in every(blocks) if block["kind"] == "table" and block["head"][0] == "key")
-    assert len(table["rows"]) == apart.MOST_LISTED
+    assert len(table["rows"]) == real_cell.MOST_LISTED
     assert sum(line[0].startswith("400 ") for line in table["rows"]) == 1
     assert f"of {len(found.tokens)} keys" in table["caption"]
 
@@ -251,10 +254,10 @@ def test_words_are_bounded_in_number_and_length(open_page: OpenPage) -> None:
 
 
 def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:
-    found = apart.recorded(Settings("how are you"), 0)
+    found = recorded(Settings("how are you"), 0)
     groups = {
         block["name"]: block["buttons"]
-        for block in every([apart.chooser(found, At(0, 2, 1), 6, 12)])
+        for block in every([real_cell.chooser(found, At(0, 2, 1), 6, 12)])
         if block["kind"] == "buttons"
     }
     assert {name: len(buttons) for name, buttons in groups.items()} == {"Layer": 6, "Head": 12, "Query": 5, "Key": 6}
@@ -281,7 +284,7 @@ def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:
     ],
 )
 def test_where_a_button_leads(event: dict[str, object], at: str) -> None:
-    assert str(apart.moved(At(0, 1, 2, 3), event, 6, 12)) == at
+    assert str(real_cell.moved(At(0, 1, 2, 3), event, 6, 12)) == at
 
 
 # ---- entropy
@@ -290,7 +293,7 @@ def test_where_a_button_leads(event: dict[str, object], at: str) -> None:
 def test_entropy_of_the_rows_with_and_without_the_division(model: Model) -> None:
     settings = Settings(TIRED, "causal")
     run = model.run(TIRED, mask="causal")
-    blocks = apart.entropy_blocks(apart.recorded(settings, 3), settings, At(3, 1, 10))
+    blocks = real_cell.entropy_blocks(recorded(settings, 3), settings, At(3, 1, 10))
     table = next(block for block in every(blocks) if block["kind"] == "table")
     expected = entropy(run.weights[3].double()).mean(-1)
     for (name, divided, raw), bits in zip(table["rows"], expected.tolist(), strict=True):

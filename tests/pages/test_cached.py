@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from mha_core import Model, Run, compare, load_model, saved
+from mha_core import Model, Run, load_model
 from mha_core import device as devices
-from pages.kit import cached, painted
-from pages.kit.cached import Settings
-from pages.kit.packing import pack_maps
+from mha_core.measure import compare
+from mha_core.training import saved
+from pages.kit.draw.packing import pack_maps
+from pages.kit.picture import mask_codec
+from pages.kit.picture import pictures as cached
+from pages.kit.picture.pictures import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +67,7 @@ def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
 @pytest.mark.parametrize("painted_cells", ["5.rGB", "5.rGB.3rJC", "5.0rA"])
 def test_a_painted_mask_is_the_one_that_the_model_gets(model: Model, painted_cells: str) -> None:
     settings = Settings("how are you", "causal", painted=painted_cells)
-    allow = painted.allowed("causal", painted_cells, 5, model.sizes.n_heads)
+    allow = mask_codec.allowed("causal", painted_cells, 5, model.sizes.n_heads)
     made = cached.picture(settings).run.weights
     assert torch.equal(made, model.run("how are you", mask=allow).weights)
     assert not made[(~allow).expand_as(made)].any()

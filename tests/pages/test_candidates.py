@@ -8,8 +8,8 @@ import pytest
 
 from mha_core import IMPLEMENTATIONS, positions
 from mha_core.attention import AttentionLayer
-from mha_core.recipe import Recipe
-from pages.kit.candidates import POST, combined, grouped, named, with_seeds
+from mha_core.training.recipe import Recipe
+from pages.train.grid import POST, combined, grouped, named, with_seeds
 
 BASE = Recipe()
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from mha_core import Model, asking, saved, tasks
-from mha_core.tasks import Labelled
-from pages.kit import lab
-from pages.kit.places import Places, Turn, Visitor
-from pages.kit.record import Record
+from mha_core import Model
+from mha_core.training import inference, saved, tasks
+from mha_core.training.tasks import Labelled
+from pages.kit.jobs import training
+from pages.kit.jobs.queue import Places, Turn, Visitor
+from pages.kit.jobs.record import Record
 
 from .test_lab import wait
 from .test_train import NEWS, upload
@@ -34,7 +35,7 @@ def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.Mo
     places = Places(1, 9)
     other = Turn(Visitor("", "other"), 150)
     places.ask(other)
-    monkeypatch.setattr(lab, "places", places)
+    monkeypatch.setattr(training, "places", places)
     fragment, polls = st.fragment, []
 
     def noted(of: Any, **how: Any) -> Any:
@@ -79,7 +80,7 @@ def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPa
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(asking, "logits", never)
+    monkeypatch.setattr(inference, "logits", never)
     monkeypatch.setattr(Model, "run", never)
     page.app.run()
     assert page.blocks() == told
@@ -89,8 +90,8 @@ def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = Places(1, 9)
-    monkeypatch.setattr(lab, "places", places)
-    monkeypatch.setattr(lab, "SHARED_SECONDS", 0.0)
+    monkeypatch.setattr(training, "places", places)
+    monkeypatch.setattr(training, "SHARED_SECONDS", 0.0)
     page = Train(**{**TINY, "steps": "5000"}, pe=["none"])
     job = page.start()
     wait(lambda: job.step)
@@ -156,7 +157,7 @@ def test_a_look_between_page_and_bar_draws_the_page_once_more(shipped: Path, mon
     calls: list[bool] = []
     histories = Record.histories.fget  # type: ignore[attr-defined]
 
-    def late(job: lab.Job) -> Any:
+    def late(job: training.Job) -> Any:
         found = histories(job)
         if not calls:
             calls.append(True)

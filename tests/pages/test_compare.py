@@ -11,11 +11,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mha_core import compare
-from pages.kit import cached, orders, pairs
-from pages.kit.cached import Settings
-from pages.kit.painted import write_flips
-from pages.kit.presets import PRESETS
+from mha_core.measure import compare
+from pages.compare import orders, pairs
+from pages.kit.picture import pictures
+from pages.kit.picture.mask_codec import write_flips
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import SHELL, unpacked
 
@@ -67,7 +68,7 @@ def check(app: AppTest, left: Settings, right: Settings, layer: int = 0, head: i
     header = state(app)
     assert header["digest"] == f"{left.digest}-{right.digest}"
     for shown, settings in zip(maps(app), (left, right), strict=True):
-        assert np.array_equal(shown, cached.picture(settings).run.weights[layer, head].numpy())
+        assert np.array_equal(shown, pictures.picture(settings).run.weights[layer, head].numpy())
     return header
 
 
@@ -167,7 +168,7 @@ def test_one_head_at_a_time(opened: OpenPage) -> None:
     app = opened(s="can you can that", mask="causal")
     found = json.loads(component(app, "heads").json)
     settings = Settings("can you can that", "causal")
-    cosines = compare.without_each_head(cached.model_on("auto"), settings.text, mask="causal")
+    cosines = compare.without_each_head(pictures.model_on("auto"), settings.text, mask="causal")
     assert np.allclose(found["cosines"], cosines, atol=1e-6)
     layer, head = divmod(int(cosines.argmin()), 12)
     assert f"layer {layer} head {head} is missed most" in found["said"]

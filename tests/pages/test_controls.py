@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from pages.kit import canvas
-from pages.kit.cached import Settings
-from pages.kit.controls import check_length
-from pages.kit.limits import LONGEST_TEXT, POSITIONS
-from pages.kit.links import DEFAULTS
-from pages.kit.pins import parse_pin, pin_text
-from pages.kit.view import At
+from pages.explore.pins import parse_pin, pin_text
+from pages.kit.draw import canvas
+from pages.kit.frame.controls import check_length
+from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At
 
 LAYERS, HEADS = 6, 12
 pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import MaskError
-from pages.kit.dialects import DIALECTS, ROWS, dictionary
+from pages.implementations.dialects import DIALECTS, ROWS, dictionary
 
 
 def said(idea: str, dialect: str) -> str:

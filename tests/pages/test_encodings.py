@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from mha_core import Model
-from mha_core.encoder import Encoder
 from mha_core.errors import HeadlightError, PositionError
+from mha_core.models.encoder import Encoder
 from mha_core.positions import NAMES, Shaw, T5Bias
-from pages.kit import encodings
-from pages.kit.cached import Settings
-from pages.kit.encodings import Sizes, by_distance, made, made_or_default, table
-from pages.kit.limits import POSITIONS
-from pages.kit.presets import PRESETS
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
+from pages.positions import encodings
+from pages.positions.encodings import Sizes, by_distance, made, made_or_default, table
 
 SIZES = [Sizes(1, 2, 1), Sizes(2, 8, 2), Sizes(7, 12, 3), Sizes(40, 384, 12), Sizes(300, 96, 6)]
 each_size = pytest.mark.parametrize("sizes", SIZES, ids=str)

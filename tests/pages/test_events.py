@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 from streamlit.util import calc_hash
 
-from pages.kit import events, sheet
-from pages.kit.links import DEFAULTS
+from pages.kit.draw import events, sheet
+from pages.kit.frame.links import DEFAULTS
 
 from .conftest import SHELL
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mha_core import Model
-from pages.kit.cached import Settings
-from pages.kit.presets import PRESETS
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import OpenApp, messages, state, unpacked
 

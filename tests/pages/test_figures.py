@@ -7,8 +7,8 @@ import json
 import plotly.graph_objects as go
 import pytest
 
-from pages.kit import figures
-from pages.kit.figures import Point
+from pages.kit.draw import figures
+from pages.kit.draw.figures import Point
 
 CURVES = {
     "a <b>bold</b>": [Point(16, 1.5, 1.0, 2.0), Point(64, 2.0, 1.9, 2.5)],

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from mha_core.events import End, Event, History, Snapshot, Start
-from mha_core.recipe import Recipe
-from pages.kit import film
-from pages.kit.film import Choice, pack, parse_choice
+from mha_core.training.events import End, Event, History, Snapshot, Start
+from mha_core.training.recipe import Recipe
+from pages.train import film
+from pages.train.film import Choice, pack, parse_choice
 
 from .conftest import unpacked
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.kit.gates import (
+from pages.kit.server.gates import (
     MOST_ARRIVING,
     MOST_FILES,
     MOST_HELD,
@@ -131,13 +131,13 @@ def test_a_file_that_is_refused_costs_no_other_one() -> None:
 
 
 def test_few_files_arrive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.kit.gates.MOST_FILES", 100)
+    monkeypatch.setattr("pages.kit.server.gates.MOST_FILES", 100)
     many = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(MOST_ARRIVING)]
     assert statuses([*many, ("PUT", f"{UPLOADS}/yours/1")]) == [204] * MOST_ARRIVING + [429]
 
 
 def test_one_address_does_not_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.kit.gates.MOST_FILES", 100)
+    monkeypatch.setattr("pages.kit.server.gates.MOST_FILES", 100)
     many = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(MOST_OF_ADDRESS + 1)]
     assert statuses(many, addresses=1) == [204] * MOST_OF_ADDRESS + [429]
 

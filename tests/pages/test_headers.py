@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from pages.kit import web
-from pages.kit.headers import HEADERS, SecurityHeaders
+from pages.kit.draw import web
+from pages.kit.server.headers import HEADERS, SecurityHeaders
 
 
 def answer(scope_type: str) -> list[Message]:

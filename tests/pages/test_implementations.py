@@ -11,10 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit import parity, race
-from pages.kit.cached import Settings
-from pages.kit.parity import Sizes
-from pages.kit.presets import PRESETS
+from pages.implementations import parity, timing
+from pages.implementations.parity import Sizes
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import SHELL
 from .test_race import wait
@@ -33,9 +33,9 @@ def opened() -> Iterator[Callable[..., AppTest]]:
         return app.switch_page("../implementations.py").run()
 
     yield open_page
-    for running in list(race._queue):
+    for running in list(timing._queue):
         running.stop()
-    wait(lambda: not race._queue)
+    wait(lambda: not timing._queue)
 
 
 def blocks(app: AppTest) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = app.session_state["present_race"].plan
-    assert plan == race.Plan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
+    assert plan == timing.Plan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_race_runs_to_its_table(opened: Callable[..., AppTest]) -> None:
     app.run()
     (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
     assert [row[:2] for row in table["rows"]] == [
-        [n, name] for n in ("16", "20") for name in ("einsum", "torch", race.YARDSTICK)
+        [n, name] for n in ("16", "20") for name in ("einsum", "torch", timing.YARDSTICK)
     ]
     assert len(app.get("plotly_chart")) == 2
     assert not app.button(key="start").disabled
@@ -219,7 +219,7 @@ def test_a_race_is_stopped_by_its_button(opened: Callable[..., AppTest]) -> None
 
 
 def test_a_full_queue_is_told(opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race, "LONGEST_QUEUE", -1)
+    monkeypatch.setattr(timing, "LONGEST_QUEUE", -1)
     app = opened()
     app.button(key="start").click().run()
     (notice,) = notices(app)

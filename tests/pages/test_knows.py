@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mha_core.events import End, Evaluation, Event, History, Start
-from mha_core.recipe import Recipe
-from pages.kit import knows
-from pages.kit.learning import Candidate
+from mha_core.training.events import End, Evaluation, Event, History, Start
+from mha_core.training.recipe import Recipe
+from pages.train import summary
+from pages.train.curves import Candidate
 
 
 def run(
@@ -45,34 +45,34 @@ def column(block: dict[str, Any], head: str) -> list[str]:
 def test_means_and_spreads() -> None:
     none = candidate("none", run(0.5, 0.0, 1), run(0.5, 0.0, 2), run(0.5, 0.0, 3))
     rope = candidate("rotary", run(1.0, 1.0, 1, seconds=1.0), run(0.98, 0.96, 2), run(0.99, 0.98, 3, seconds=3.0))
-    block = knows.table([none, rope])
+    block = summary.table([none, rope])
     assert column(block, "") == ["none", "rotary"]
     assert column(block, "accuracy") == ["0.500 ± 0.000", "0.990 ± 0.010"]
     assert column(block, "both of a pair") == ["0.000", "0.980"]
     assert column(block, "parameters") == ["33,546"] * 2
     assert column(block, "seconds to 0.99") == ["never", "2.00 (2 of 3)"]
     assert column(block, "95 % interval")[0] == "0.431–0.569"
-    assert "3 seeds" in knows.note([none, rope])
+    assert "3 seeds" in summary.note([none, rope])
 
 
 def test_a_single_seed_has_no_spread_and_a_run_under_way_is_not_judged() -> None:
-    block = knows.table([candidate("none", run(0.5, end=False)), candidate("empty", History(Recipe()))])
+    block = summary.table([candidate("none", run(0.5, end=False)), candidate("empty", History(Recipe()))])
     assert column(block, "") == ["none"]
     assert column(block, "accuracy") == ["0.500"]
     assert column(block, "seconds to 0.99") == ["not yet"]
     assert "both of a pair" not in block["head"]
-    assert knows.table([candidate("empty", History(Recipe()))])["rows"] == []
+    assert summary.table([candidate("empty", History(Recipe()))])["rows"] == []
 
 
 def test_language_models_have_no_interval_and_another_level() -> None:
     heads = [[0.1, 0.2, 0.7, 0.3]]
     model = candidate("2 layers", run(0.93, classes=(), heads=heads))
-    block = knows.table([model])
+    block = summary.table([model])
     assert block["head"] == ["", "accuracy", "parameters", "seconds to 0.90"]
     assert column(block, "seconds to 0.90") == ["2.00"]
-    induction, previous = knows.heads([model])
+    induction, previous = summary.heads([model])
     assert induction["cells"] == previous["cells"] == [["0.10", "0.20", "0.70", "0.30"]]
-    assert knows.heads([candidate("a", run(0.5))]) == []
+    assert summary.heads([candidate("a", run(0.5))]) == []
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_language_models_have_no_interval_and_another_level() -> None:
     ],
 )
 def test_what_the_mirrors_say(pairs: dict[str, float | None], said: list[str], unsaid: list[str]) -> None:
-    words = knows.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
+    words = summary.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
     assert all(each in words for each in said)
     assert not any(each in words for each in unsaid)
 
@@ -96,31 +96,31 @@ def test_what_the_mirrors_say(pairs: dict[str, float | None], said: list[str], u
 def test_why_is_told_of_a_model_without_positions() -> None:
     blind = run(0.5, 0.0)
     blind.recipe = replace(blind.recipe, position="none")
-    told = knows.mirrors([candidate("mask on", blind), candidate("rotary", run(1.0, 1.0))])
+    told = summary.mirrors([candidate("mask on", blind), candidate("rotary", run(1.0, 1.0))])
     assert "“mask on”. Without positions both get the same answer" in told
 
 
 def test_a_first_seed_that_never_looked_is_passed_over() -> None:
     heads = [[0.1, 0.2, 0.7, 0.3]]
     model = candidate("2 layers", History(Recipe()), run(0.93, classes=(), heads=heads, seed=2))
-    assert column(knows.table([model]), "accuracy") == ["0.930"]
-    assert len(knows.heads([model])) == 2
+    assert column(summary.table([model]), "accuracy") == ["0.930"]
+    assert len(summary.heads([model])) == 2
 
 
 def test_the_data_are_told() -> None:
-    told = knows.about_data(run(0.5))
+    told = summary.about_data(run(0.5))
     assert told == "Title: 30 training rows, 200 test rows, fingerprint abc. A row was left out."
-    assert knows.about_data(History(Recipe())) == ""
+    assert summary.about_data(History(Recipe())) == ""
 
 
 @pytest.mark.parametrize(("steps", "what"), [(17, "an epoch of 17 steps"), (0, "a step:")])
 def test_the_time_of_an_epoch(steps: int, what: str) -> None:
     names = {name: {"median": at, "low": 0.5, "high": 1.5, "calls": 9} for name, at in (("fused", 0.8), ("torch", 1.0))}
     timing = {"names": names, "seconds": {"fused": 0.1, "torch": 0.125}, "steps_per_epoch": steps}
-    (block,) = knows.epochs(timing)
+    (block,) = summary.epochs(timing)
     assert block["rows"] == [
         ["fused", "0.80", "0.50 to 1.50", "0.100", "9"],
         ["torch", "1.00", "0.50 to 1.50", "0.125", "9"],
     ]
     assert what in block["caption"]
-    assert knows.epochs(None) == []
+    assert summary.epochs(None) == []

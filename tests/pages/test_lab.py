@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from mha_core import saved
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.events import End, Evaluation, Step, to_line
-from mha_core.recipe import Recipe
-from pages.kit import child, lab, record
-from pages.kit.lab import Data, Job, Plan, Visitor
-from pages.kit.places import Places
+from mha_core.training import saved
+from mha_core.training.events import End, Evaluation, Step, to_line
+from mha_core.training.recipe import Recipe
+from pages.kit.jobs import process, record, training
+from pages.kit.jobs.queue import Places
+from pages.kit.jobs.training import Data, Job, Plan, Visitor
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
@@ -55,9 +55,9 @@ def new_job(tmp_path: Path) -> Iterator[NewJob]:
         return Job(Plan(recipes or (TINY,), data), folder, alive, visitor).start()
 
     yield start
-    for job in lab.under_way():
+    for job in training.under_way():
         job.kill()
-    wait(lambda: not lab.under_way())
+    wait(lambda: not training.under_way())
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
             return subprocess.Popen([sys.executable, "-S", "-c", script], **pipes)  # type: ignore[call-overload, no-any-return]
 
-        monkeypatch.setattr(child, "start", start)
+        monkeypatch.setattr(process, "start", start)
 
     return put
 
@@ -152,8 +152,8 @@ def test_news_grow_with_everything_but_single_steps() -> None:
 def test_a_share_of_the_time_while_others_wait(
     new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "SHARED_SECONDS", 0.3)
-    monkeypatch.setattr(lab, "places", Places(1, 9))
+    monkeypatch.setattr(training, "SHARED_SECONDS", 0.3)
+    monkeypatch.setattr(training, "places", Places(1, 9))
     ends = (
         LISTENS
         + """line = sys.stdin.readline().strip(); print('{"done": "%s"}' % {"enough": "time"}.get(line, line))"""
@@ -179,8 +179,8 @@ def test_a_share_of_the_time_while_others_wait(
 
 
 def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "SHARED_SECONDS", 0.0)
-    monkeypatch.setattr(lab, "places", Places(1, 9))
+    monkeypatch.setattr(training, "SHARED_SECONDS", 0.0)
+    monkeypatch.setattr(training, "places", Places(1, 9))
     first = new_job(ENDLESS, visitor=Visitor("", "one"))
     wait(lambda: first.step)
     waits = new_job(visitor=Visitor("", "other"))
@@ -237,7 +237,7 @@ def test_a_waiting_job_can_leave(new_job: NewJob, stand_in: Callable[[str], None
 
 def test_a_long_queue_turns_the_next_one_away(new_job: NewJob, stand_in: Callable[[str], None]) -> None:
     stand_in(OBEYS)
-    for _ in range(lab.WORKERS_AT_ONCE + lab.LONGEST_QUEUE):
+    for _ in range(training.WORKERS_AT_ONCE + training.LONGEST_QUEUE):
         new_job()
     with pytest.raises(HeadlightError, match="try again"):
         new_job()
@@ -248,8 +248,8 @@ def test_a_visitor_who_is_gone_frees_the_place(
     new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
     stand_in(OBEYS)
-    monkeypatch.setattr(lab, "SILENCE", 0.2)
-    others = [new_job() for _ in range(lab.WORKERS_AT_ONCE)] if waits else []
+    monkeypatch.setattr(training, "SILENCE", 0.2)
+    others = [new_job() for _ in range(training.WORKERS_AT_ONCE)] if waits else []
     here = threading.Event()
     here.set()
     job = new_job(alive=here.is_set)
@@ -295,7 +295,7 @@ def test_ends_that_nobody_wanted(
 def test_a_worker_that_does_not_listen_is_killed(
     new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(training, "STOP_SECONDS", 0.2)
     line = json.dumps({"run": 0, "line": to_line(Step(1, 2.5, 0.1))})
     stand_in(LISTENS + f"print({line!r}, flush=True); import time; time.sleep(999)")
     job = new_job()
@@ -309,7 +309,7 @@ def test_a_worker_that_does_not_listen_is_killed(
 def test_a_worker_that_takes_too_long_is_ended(
     new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "SLACK_SECONDS", -119.9)
+    monkeypatch.setattr(training, "SLACK_SECONDS", -119.9)
     stand_in(LISTENS + "import time; time.sleep(999)")
     job = new_job()
     wait(lambda: job.over)
@@ -320,7 +320,7 @@ def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.M
     def fail() -> subprocess.Popen[bytes]:
         raise PermissionError("a secret path")
 
-    monkeypatch.setattr(child, "start", fail)
+    monkeypatch.setattr(process, "start", fail)
     job = new_job()
     wait(lambda: job.over)
     assert job.error == "the training process cannot be reached (PermissionError)"
@@ -342,4 +342,4 @@ def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.M
 def test_what_cannot_be_trained_is_refused(plan: Plan, match: str) -> None:
     with pytest.raises(SizeError, match=match):
         Job(plan, Path()).start()
-    assert not lab.under_way()
+    assert not training.under_way()

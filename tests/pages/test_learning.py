@@ -10,10 +10,11 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from mha_core.events import End, Evaluation, Event, History, Start, Step
-from mha_core.recipe import Recipe
-from pages.kit import figures, learning
-from pages.kit.learning import Candidate, charts, progress, told
+from mha_core.training.events import End, Evaluation, Event, History, Start, Step
+from mha_core.training.recipe import Recipe
+from pages.kit.draw import figures
+from pages.train import curves
+from pages.train.curves import Candidate, charts, progress, told
 
 
 def learned(
@@ -222,4 +223,4 @@ def test_colours_follow_the_order_of_the_encodings() -> None:
     for theme in ("dark", "light"):
         assert len({figures.candidate_colour(number, theme) for number in range(8)}) == 8
     assert figures.candidate_colour(0, "dark") == "#93A0BD"
-    assert learning.LAYOUTS[0] == "overlaid"
+    assert curves.LAYOUTS[0] == "overlaid"

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from pages.kit import lessons
-from pages.kit.cached import Settings
-from pages.kit.lessons import LESSONS, Lesson
-from pages.kit.traces import Traced, traced
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.traces import Traced, traced
+from pages.shapes import reshape_lessons
+from pages.shapes.reshape_lessons import LESSONS, Lesson
 
 TEXTS = ["", "how are you", "The animal didn't cross the street because it was too tired", "a b c " * 40]
 HEADS = [0, 5, 11]
@@ -48,7 +48,7 @@ def test_every_lesson_can_be_read_and_shows_the_code_that_ran(name: str, mask: s
     assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE)
     functions = re.split(r"\n\n(?=def )", lesson.source)
     assert all(function.startswith("def ") for function in functions)
-    assert all(function in inspect.getsource(lessons) for function in functions)
+    assert all(function in inspect.getsource(reshape_lessons) for function in functions)
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -64,7 +64,7 @@ def test_where_the_rows_of_the_wrong_view_come_from(found: Traced, head: int) ->
         real.append(same)
     lesson = LESSONS["no transpose"](found, head)
     (table,) = blocks(lesson, "table")
-    shown = min(n, 2 * lessons.MOST_SHOWN)
+    shown = min(n, 2 * reshape_lessons.MOST_SHOWN)
     assert len(table["rows"]) == shown
     for i, (row, token, own, told) in enumerate(table["rows"]):
         assert told == ("right" if (i, head) in real[i] else "wrong")
@@ -85,7 +85,7 @@ def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
     lesson = LESSONS["no transpose"](found, head)
     right, wrong = blocks(lesson, "matrix")
     n = len(found.tokens)
-    shown = min(n, lessons.MOST_SHOWN)
+    shown = min(n, reshape_lessons.MOST_SHOWN)
     maps = []
     for q, k in (
         (value(found, "q")[0, head], value(found, "k")[0, head]),
@@ -161,18 +161,18 @@ def test_a_loop_over_any_number_of_axes() -> None:
     for axes in ((), (2,), (2, 3), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
         expected = torch.einsum("...id,...dj->...ij", a, b)
-        torch.testing.assert_close(lessons.looped(a, b), expected, atol=1e-14, rtol=0)
+        torch.testing.assert_close(reshape_lessons.looped(a, b), expected, atol=1e-14, rtol=0)
 
 
 def test_the_two_ways_of_splitting_differ_unless_there_is_one_token_or_one_head() -> None:
     x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
-    wrong, right = lessons.without_transpose(x, 4), lessons.with_transpose(x, 4)
+    wrong, right = reshape_lessons.without_transpose(x, 4), reshape_lessons.with_transpose(x, 4)
     assert wrong.shape == right.shape == (2, 4, 3, 2)
     assert not torch.equal(wrong, right)
     for b, i, h, d in ((1, 2, 3, 1), (0, 0, 2, 1)):
         assert right[b, h, i, d] == x[b, i, 2 * h + d]
-    assert torch.equal(lessons.without_transpose(x, 1), lessons.with_transpose(x, 1))
-    assert torch.equal(lessons.without_transpose(x[:, :1], 4), lessons.with_transpose(x[:, :1], 4))
+    assert torch.equal(reshape_lessons.without_transpose(x, 1), reshape_lessons.with_transpose(x, 1))
+    assert torch.equal(reshape_lessons.without_transpose(x[:, :1], 4), reshape_lessons.with_transpose(x[:, :1], 4))
 
 
 def test_why_contiguous(found: Traced) -> None:

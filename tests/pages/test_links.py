@@ -14,10 +14,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 from streamlit.util import calc_hash
 
-from pages.kit import links
-from pages.kit.limits import LONGEST, LONGEST_CHOICE
-from pages.kit.links import DEFAULTS, LONGEST_LINK
-from pages.kit.view import parse_look
+from pages.kit.frame import links
+from pages.kit.frame.links import DEFAULTS, LONGEST_LINK
+from pages.kit.picture.limits import LONGEST, LONGEST_CHOICE
+from pages.kit.picture.place import parse_look
 
 from .conftest import SHELL
 

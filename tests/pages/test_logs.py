@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pages.kit.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
+from pages.kit.server.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
 
 Write = Callable[..., str]
 

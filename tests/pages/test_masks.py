@@ -14,10 +14,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from mha_core import Model
-from pages.kit import cached, painted
-from pages.kit.cached import Settings
-from pages.kit.limits import LONGEST_RULE
-from pages.kit.presets import PRESETS
+from pages.kit.picture import mask_codec, pictures
+from pages.kit.picture.limits import LONGEST_RULE
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import SHELL, OpenApp, unpacked
 from .conftest import state as state_of_explore
@@ -101,7 +101,7 @@ def test_every_kind_on_every_page(open_masks: OpenMasks, model: Model, values: d
     before, after = maps(app)
     assert torch.equal(after, model.run(WORDS, mask=rule).weights[3, 1])
     assert torch.equal(before, model.run(WORDS).weights[3, 1])
-    forbidden = painted.read_cells(now["base"], 36)
+    forbidden = mask_codec.read_cells(now["base"], 36)
     assert forbidden is not None
     assert not after.flatten()[forbidden].any()
     digest = Settings(WORDS, rule).digest
@@ -117,8 +117,8 @@ def test_every_kind_on_every_page(open_masks: OpenMasks, model: Model, values: d
 
 def test_painted_cells_on_every_page(open_masks: OpenMasks, open_app: OpenApp, model: Model) -> None:
     values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYB.3rFB", "at": "0.3"}
-    settings = Settings(WORDS, "causal", painted=painted.usable("6.rYB.3rFB", 12) or "")
-    allow = painted.allowed("causal", settings.painted, 6, 12)
+    settings = Settings(WORDS, "causal", painted=mask_codec.usable("6.rYB.3rFB", 12) or "")
+    allow = mask_codec.allowed("causal", settings.painted, 6, 12)
     weights = model.run(WORDS, mask=allow).weights
     app = open_masks(**values)
     before, after = maps(app)
@@ -130,7 +130,7 @@ def test_painted_cells_on_every_page(open_masks: OpenMasks, open_app: OpenApp, m
     assert shown["label"] == "mask causal, painted cells for single heads"
     assert len(shown["forbidden"]) == 12
     for head, text in enumerate(shown["forbidden"]):
-        cells = painted.read_cells(text, 36)
+        cells = mask_codec.read_cells(text, 36)
         assert cells is not None
         assert torch.equal(~cells.view(6, 6), allow[head])
     for implementation, left_out in (("naive", 0), ("sequence_first", 1)):
@@ -187,7 +187,7 @@ def test_a_rule_that_cannot_be_read_keeps_the_last(open_masks: OpenMasks, key: s
 
 def test_empty_rows_are_written_three_ways(open_masks: OpenMasks) -> None:
     app = open_masks(s=WORDS, mask="painted", on="causal", p="6.rYF")
-    allow = painted.allowed("causal", "6.rYF", 6, 12)
+    allow = mask_codec.allowed("causal", "6.rYF", 6, 12)
     assert not allow[4].any()
     said = sheets(app)
     assert "Row 4 “that” may look at nobody" in said
@@ -243,4 +243,4 @@ def test_the_numbers_are_kept(monkeypatch: pytest.MonkeyPatch, open_masks: OpenM
     app = open_masks(s=WORDS, mask="causal")
     monkeypatch.setattr(Model, "_run", None)
     assert state(app.run())["digest"] == Settings(WORDS, "causal").digest
-    assert cached.picture(Settings(WORDS, "causal")).run.tokens
+    assert pictures.picture(Settings(WORDS, "causal")).run.tokens

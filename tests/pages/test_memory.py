@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from pages.kit.memory import SWEEP_SECONDS, Sweeper, keep_little
+from pages.kit.server.memory import SWEEP_SECONDS, Sweeper, keep_little
 
 
 class Circle:

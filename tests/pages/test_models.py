@@ -11,21 +11,27 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mha_core import asking, compare, load_model, saved, tasks
+from mha_core import load_model
 from mha_core.attention.base import EVERYTHING, AttentionLayer
-from mha_core.classifier import Classifier
 from mha_core.errors import HeadlightError
-from mha_core.initial import classifier_sizes
+from mha_core.measure import compare
+from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
-from mha_core.recipe import Recipe
-from mha_core.tasks.table import LIMITS
-from pages.kit import asked, cached, models, orders, pairs, text, traces, visit
-from pages.kit.cached import Settings
-from pages.kit.limits import MOST_LAYERS, SIZES
-from pages.kit.models import Own
-from pages.kit.painted import write_cells
-from pages.kit.pairs import Pair
-from pages.kit.presets import PRESETS
+from mha_core.training import inference, saved, tasks
+from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks.table import LIMITS
+from pages.compare import orders, pairs
+from pages.compare.pairs import Pair
+from pages.kit.frame import last_usable
+from pages.kit.jobs import visitor
+from pages.kit.picture import models, pictures, traces
+from pages.kit.picture import words as text
+from pages.kit.picture.limits import MOST_LAYERS, SIZES
+from pages.kit.picture.mask_codec import write_cells
+from pages.kit.picture.models import Own
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 from .conftest import SHELL, OpenApp, state
 
@@ -39,7 +45,7 @@ def own_runs(monkeypatch: pytest.MonkeyPatch, **runs: Path) -> None:
         name: SimpleNamespace(id=name, label=f"mine, {name}", folder=folder, history=saved.read(folder))
         for name, folder in runs.items()
     }
-    monkeypatch.setattr(visit, "own_runs", lambda: found)
+    monkeypatch.setattr(visitor, "own_runs", lambda: found)
 
 
 @pytest.fixture
@@ -65,15 +71,15 @@ def test_nothing_else_has_a_folder(name: str) -> None:
     with pytest.raises(HeadlightError, match="gone"):
         models.folder(name)
     with pytest.raises(HeadlightError, match="gone"):
-        cached.picture(Settings("it", model=name))
+        pictures.picture(Settings("it", model=name))
 
 
 def test_a_trained_model_is_loaded_once() -> None:
-    first = cached.model_on("auto", "who-none-1")
-    assert cached.model_of(Settings("it", model="who-none-1")) is first
+    first = pictures.model_on("auto", "who-none-1")
+    assert pictures.model_of(Settings("it", model="who-none-1")) is first
     assert first.origin == "trained here"
-    cached.forget()
-    assert cached.model_on("auto", "who-none-1") is not first
+    pictures.forget()
+    assert pictures.model_on("auto", "who-none-1") is not first
 
 
 @pytest.mark.parametrize("position", NAMES)
@@ -89,14 +95,14 @@ def test_the_largest_model_of_a_visitor_can_be_saved_and_opened(implementation: 
 
 
 def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) -> None:
-    model = cached.model_on("auto", "food-learned-1")
+    model = pictures.model_on("auto", "food-learned-1")
     attention = model.encoder.layers[0].attention
     assert isinstance(attention, AttentionLayer)
     assert attention.can == EVERYTHING
     plain, question = load_model(str(shipped / "food-learned-1")), models.presets("food-learned-1")[0]
     assert compare.relative_difference(model.run(question).weights, plain.run(question).weights) < 1e-6
     changed = Settings(question, position="alibi", temperature=2.0, heads_off=((0, 1),), model="food-learned-1")
-    assert bool(cached.picture(changed).run.weights.isfinite().all())
+    assert bool(pictures.picture(changed).run.weights.isfinite().all())
 
 
 def test_questions_of_shipped_and_own_runs(shipped: Path, own: Path) -> None:
@@ -118,34 +124,36 @@ def test_questions_of_shipped_and_own_runs(shipped: Path, own: Path) -> None:
 def test_the_picture_is_the_models_own(shipped: Path, name: str) -> None:
     question = models.presets(name)[0]
     run = load_model(str(shipped / name)).run(question, temperature=0.5)
-    assert torch.equal(cached.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
+    assert torch.equal(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
 
 
 def test_settings_of_two_models_never_mix() -> None:
     one, other = Settings("the fox", model="who-none-1"), Settings("the fox", model="who-rotary-1")
     assert len({one, other, Settings("the fox")}) == len({s.digest for s in (one, other, Settings("the fox"))}) == 3
     assert one.untouched.model == "who-none-1"
-    assert not torch.equal(cached.picture(one).run.weights, cached.picture(other).run.weights)
+    assert not torch.equal(pictures.picture(one).run.weights, pictures.picture(other).run.weights)
 
 
 def test_the_answer_is_the_models(shipped: Path) -> None:
     model = load_model(str(shipped / "who-rotary-1"))
-    picture = cached.picture(Settings(WHO[0], model="who-rotary-1"))
-    found = asking.probabilities(model, [WHO[0]])[0]
-    best = asking.classes(model)[int(found.argmax())]
-    first = text.figures(picture, cached.model_of(picture.settings), None)[0]
+    picture = pictures.picture(Settings(WHO[0], model="who-rotary-1"))
+    found = inference.probabilities(model, [WHO[0]])[0]
+    best = inference.classes(model)[int(found.argmax())]
+    first = text.figures(picture, pictures.model_of(picture.settings), None)[0]
     assert first["value"].split()[0] == best
     assert float(first["value"].split()[1].strip("<>")) == pytest.approx(float(found.max()), abs=0.0051)
-    off = cached.picture(Settings(WHO[0], heads_off=((0, 0), (0, 1)), model="who-rotary-1"))
+    off = pictures.picture(Settings(WHO[0], heads_off=((0, 0), (0, 1)), model="who-rotary-1"))
     assert models.answer(model, off.run) != models.answer(model, picture.run), "under these settings"
-    assert models.answer(cached.model_on("auto"), cached.picture(Settings("it")).run) == []
+    assert models.answer(pictures.model_on("auto"), pictures.picture(Settings("it")).run) == []
 
 
 # ---- the words
 
 
 def test_what_is_said_of_positions_is_the_models() -> None:
-    none, rotary, learned = (cached.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1"))
+    none, rotary, learned = (
+        pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1")
+    )
     assert text.position_note("trained", none) == "The model was trained without positions."
     assert text.position_note("none", none).endswith("The model was trained like this.")
     assert "rotation, turns queries and keys, as it was trained" in text.position_note("trained", rotary)
@@ -163,7 +171,7 @@ def test_what_is_said_of_positions_is_the_models() -> None:
 
 def test_about_says_how_it_was_trained(shipped: Path) -> None:
     settings = Settings(models.presets("food-learned-1")[0], model="food-learned-1")
-    facts = text.about(cached.model_of(settings), cached.picture(settings))
+    facts = text.about(pictures.model_of(settings), pictures.picture(settings))
     start = saved.read(shipped / "food-learned-1").start
     assert start is not None
     assert facts["model"] == "Food review, learned (trained here)"
@@ -173,7 +181,7 @@ def test_about_says_how_it_was_trained(shipped: Path) -> None:
     )
     assert start.fingerprint in facts["trained"]
     assert str(shipped) not in "".join(facts.values()), "no path of this machine"
-    assert "trained" not in text.about(cached.model_on("auto"), cached.picture(Settings("it")))
+    assert "trained" not in text.about(pictures.model_on("auto"), pictures.picture(Settings("it")))
 
 
 def test_reasons_are_those_of_the_model() -> None:
@@ -181,10 +189,10 @@ def test_reasons_are_those_of_the_model() -> None:
     found = orders.reordered(trained, " ".join(reversed(WHO[0].split())))
     assert found.difference <= pairs.SAME
     assert "nothing says where they stand" in orders.why(found)
-    picture = cached.picture(trained)
+    picture = pictures.picture(trained)
     said = pairs.sentences(Pair(picture, picture, 0, 0))
     assert "Nothing in this model says where a token stands." in said[0]
-    masked = cached.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
+    masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
     assert "mask" in pairs.sentences(Pair(masked, masked, 0, 0))[0]
 
 
@@ -196,7 +204,7 @@ def test_steps_of_what_an_implementation_cannot() -> None:
 
 
 def test_words_that_are_not_known_are_named() -> None:
-    model = cached.model_on("auto", "words-rotary-1")
+    model = pictures.model_on("auto", "words-rotary-1")
     typed = "zebra wolf zebra qualm"
     (said,) = models.unknown(model, typed)
     assert said == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. It sees [UNK] there."
@@ -205,8 +213,8 @@ def test_words_that_are_not_known_are_named() -> None:
 
 def test_a_sentence_without_a_token_has_a_sentence() -> None:
     with pytest.raises(HeadlightError, match="there is none; type one"):
-        asked.within(Settings("", model="words-rotary-1"))
-    assert asked.within(Settings("", model="who-none-1"))[0].text == ""
+        last_usable.within(Settings("", model="words-rotary-1"))
+    assert last_usable.within(Settings("", model="who-none-1"))[0].text == ""
 
 
 # ---- the pages
@@ -335,7 +343,7 @@ def test_a_run_that_is_gone_is_told(open_app: OpenApp, own: Path, monkeypatch: p
     assert shown["origin"] == "pretrained"
     assert shown["notices"][0] == "The trained model that was shown here is gone: MiniLM is shown instead."
     with pytest.raises(HeadlightError, match="gone"):
-        cached.model_on("auto", "secret")
+        pictures.model_on("auto", "secret")
 
 
 def test_damaged_weights_have_a_sentence(open_app: OpenApp, own: Path) -> None:

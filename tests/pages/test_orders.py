@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core import Model, compare
+from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.kit import orders
-from pages.kit.cached import Settings
-from pages.kit.pairs import SAME, small
-from pages.kit.presets import PRESETS
+from mha_core.measure import compare
+from pages.compare import orders
+from pages.compare.pairs import SAME, small
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 TIRED = PRESETS[0]
 

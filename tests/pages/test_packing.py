@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pages.kit.packing import ALL_LAYERS_UP_TO, THUMBNAIL, pack_focus, pack_maps
+from pages.kit.draw.packing import ALL_LAYERS_UP_TO, THUMBNAIL, pack_focus, pack_maps
 
 from .conftest import unpacked
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mha_core import masks
-from pages.kit import painted
-from pages.kit.limits import LONGEST_PAINTED, MOST_PAINTED
-from pages.kit.rules import per_head_windows
+from pages.kit.picture import mask_codec
+from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED
+from pages.kit.picture.rules import per_head_windows
 
 HEADS = 12
 sizes = st.integers(1, MOST_PAINTED)
@@ -38,8 +38,8 @@ def cells(draw: st.DrawFn, size: int) -> Tensor:
 @given(st.data(), st.integers(1, 3000))
 def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     own = data.draw(cells(size))
-    text = painted.write_cells(own)
-    back = painted.read_cells(text, size)
+    text = mask_codec.write_cells(own)
+    back = mask_codec.read_cells(text, size)
     assert back is not None
     assert torch.equal(back, own)
     assert (text == "") == (not own.any())
@@ -52,27 +52,30 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     flips = everyone.repeat(HEADS, 1, 1)
     for head in data.draw(st.sets(st.integers(0, HEADS - 1), max_size=2)):
         flips[head] ^= data.draw(cells(n * n)).view(n, n)
-    text = painted.write_flips(flips)
+    text = mask_codec.write_flips(flips)
     if len(text) > LONGEST_PAINTED:
-        assert painted.read_flips(text, HEADS) is None
+        assert mask_codec.read_flips(text, HEADS) is None
         return
-    assert painted.usable(text, HEADS) == text, "there is one spelling"
+    assert mask_codec.usable(text, HEADS) == text, "there is one spelling"
     if not text:
         assert not flips.any()
         return
-    back = painted.read_flips(text, HEADS)
+    back = mask_codec.read_flips(text, HEADS)
     assert back is not None
     assert torch.equal(back, flips)
-    assert painted.tokens_of(text) == n
-    assert painted.per_head(text) == (not bool((flips == flips[0]).all()))
+    assert mask_codec.tokens_of(text) == n
+    assert mask_codec.per_head(text) == (not bool((flips == flips[0]).all()))
 
 
 @given(st.text(max_size=30) | st.text("0123456789.rbABCxyz-_g", max_size=30))
 def test_any_text_is_a_painting_or_none(text: str) -> None:
-    usable = painted.usable(text, HEADS)
+    usable = mask_codec.usable(text, HEADS)
     if usable is not None:
-        assert painted.usable(usable, HEADS) == usable
-        assert usable == "" or painted.allowed("causal", usable, painted.tokens_of(usable), HEADS).dtype == torch.bool
+        assert mask_codec.usable(usable, HEADS) == usable
+        assert (
+            usable == ""
+            or mask_codec.allowed("causal", usable, mask_codec.tokens_of(usable), HEADS).dtype == torch.bool
+        )
 
 
 @pytest.mark.parametrize(
@@ -82,8 +85,8 @@ def test_any_text_is_a_painting_or_none(text: str) -> None:
      "x.rB", "-6.rB", "6.rB\n", f"6.r{'B' * LONGEST_PAINTED}"],
 )  # fmt: skip
 def test_what_is_no_painting(text: str) -> None:
-    assert painted.usable(text, HEADS) is None
-    assert painted.read_flips(text, HEADS) is None
+    assert mask_codec.usable(text, HEADS) is None
+    assert mask_codec.read_flips(text, HEADS) is None
 
 
 @pytest.mark.parametrize("n", range(1, 13))
@@ -91,25 +94,25 @@ def test_painted_cells_turn_the_rule_round(n: int) -> None:
     generator = torch.Generator().manual_seed(n)
     flips = torch.rand(3, n, n, generator=generator) < 0.3
     for own in (flips, flips[:1].repeat(3, 1, 1)):
-        text = painted.write_flips(own)
-        made = painted.allowed("causal", text, n, 3)
-        assert made.shape == ((3, n, n) if painted.per_head(text) else (n, n))
+        text = mask_codec.write_flips(own)
+        made = mask_codec.allowed("causal", text, n, 3)
+        assert made.shape == ((3, n, n) if mask_codec.per_head(text) else (n, n))
         for head in range(3):
             dense = [[(j <= i) != bool(own[head, i, j]) for j in range(n)] for i in range(n)]
             assert made.expand(3, n, n)[head].tolist() == dense
-            forbidden = painted.forbidden("causal", text, n, 3)
-            back = painted.read_cells(forbidden[head if len(forbidden) > 1 else 0], n * n)
+            forbidden = mask_codec.forbidden("causal", text, n, 3)
+            back = mask_codec.read_cells(forbidden[head if len(forbidden) > 1 else 0], n * n)
             assert back is not None
             assert (~back).view(n, n).tolist() == dense
 
 
 def test_a_painting_of_another_length_is_left_out() -> None:
-    assert torch.equal(painted.allowed("causal", "6.rB", 5, HEADS), masks.allow(masks.causal, 5, 5)[0, 0])
+    assert torch.equal(mask_codec.allowed("causal", "6.rB", 5, HEADS), masks.allow(masks.causal, 5, 5)[0, 0])
 
 
 def test_windows_for_each_head() -> None:
     flips = per_head_windows(9, HEADS)
-    text = painted.write_flips(flips)
+    text = mask_codec.write_flips(flips)
     assert len(text) <= LONGEST_PAINTED
-    for head, allow in enumerate(painted.allowed("none", text, 9, HEADS)):
+    for head, allow in enumerate(mask_codec.allowed("none", text, 9, HEADS)):
         assert torch.equal(allow, masks.allow(masks.window(head + 1), 9, 9)[0, 0])

@@ -5,19 +5,21 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mha_core import Model, compare
-from pages.kit import cached, pairs
-from pages.kit.cached import Settings
-from pages.kit.pairs import Pair
-from pages.kit.presets import PRESETS
-from pages.kit.view import At
+from mha_core import Model
+from mha_core.measure import compare
+from pages.compare import pairs
+from pages.compare.pairs import Pair
+from pages.kit.picture import pictures
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At
+from pages.kit.picture.presets import PRESETS
 
 TIRED, WIDE = PRESETS[:2]
 BAG = Settings(TIRED, position="none")
 
 
 def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> Pair:
-    return Pair(cached.picture(left), cached.picture(right), layer, head)
+    return Pair(pictures.picture(left), pictures.picture(right), layer, head)
 
 
 def values(pair: Pair, at: At) -> dict[str, str]:
@@ -57,12 +59,12 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     assert (
         left == "Left: the rows of “the” (at 1 and 7) differ by more than 0.9999. Positions say where each one stands."
     )
-    rows = pairs.repeated(cached.picture(BAG))
+    rows = pairs.repeated(pictures.picture(BAG))
     assert rows is not None
     said = "are equal in every layer and head" if rows.difference == 0 else f"{pairs.small(rows.difference)}."
     assert said in right
     assert right.endswith("Nothing in this model says where a token stands.")
-    run = cached.model_on("auto").run(TIRED, position="none", mask="causal")
+    run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
     causal = compare.repeated_words(run.weights, run.ids)
     assert causal is not None
     assert causal.difference > 0.1

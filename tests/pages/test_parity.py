@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, Model, compare
+from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention.base import EVERYTHING
 from mha_core.errors import SizeError, TooLong
-from pages.kit import parity
-from pages.kit.cached import Settings
-from pages.kit.parity import FEATURES, Equality, Sizes
-from pages.kit.presets import PRESETS
+from mha_core.measure import compare
+from pages.implementations import parity
+from pages.implementations.parity import FEATURES, Equality, Sizes
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
 
 
 def check(equality: Equality) -> None:

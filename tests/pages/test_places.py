@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mha_core.errors import HeadlightError
-from pages.kit.places import Places, Turn, Visitor
+from pages.kit.jobs.queue import Places, Turn, Visitor
 
 
 class Clock:

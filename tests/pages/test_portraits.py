@@ -10,12 +10,12 @@ import plotly.graph_objects as go
 import pytest
 
 from mha_core.positions import NAMES
-from pages.kit import portraits
-from pages.kit.encodings import Sizes, bias, made, table
-from pages.kit.portrait_biases import TILE
-from pages.kit.portrait_parts import Part, View, drawn, sample
-from pages.kit.portraits import SLOTS, portrait
-from pages.kit.sheet import number
+from pages.kit.draw.sheet import number
+from pages.positions import portraits
+from pages.positions.biases import TILE
+from pages.positions.encodings import Sizes, bias, made, table
+from pages.positions.parts import Part, View, drawn, sample
+from pages.positions.portraits import SLOTS, portrait
 
 
 def view(n: int, **values: Any) -> View:

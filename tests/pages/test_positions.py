@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import Model
 from mha_core.positions import NAMES
-from pages.kit import portraits
-from pages.kit.portrait_parts import TITLES
-from pages.kit.portraits import SLOTS
-from pages.kit.presets import PRESETS
+from pages.kit.picture.presets import PRESETS
+from pages.positions import portraits
+from pages.positions.parts import TITLES
+from pages.positions.portraits import SLOTS
 
 from .conftest import SHELL
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mha_core import Model
-from pages.kit.limits import LONGEST_TEXT
-from pages.kit.presets import PRESETS
+from pages.kit.picture.limits import LONGEST_TEXT
+from pages.kit.picture.presets import PRESETS
 
 
 def test_presets(model: Model) -> None:

@@ -12,8 +12,8 @@ import torch
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError, SizeError
-from pages.kit import race
-from pages.kit.race import YARDSTICK, Leg, Plan, Race
+from pages.implementations import timing
+from pages.implementations.timing import YARDSTICK, Leg, Plan, Race
 
 SMALL = Plan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
 PATIENCE = 60  # seconds: only for a test that has already failed
@@ -44,15 +44,15 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """A gate in place of the task "forward with maps"; opened in the end, and every race over."""
     made = Gate()
-    monkeypatch.setitem(race.TASKS, "forward with maps", (made, True))
+    monkeypatch.setitem(timing.TASKS, "forward with maps", (made, True))
     yield made
-    for running in list(race._queue):
+    for running in list(timing._queue):
         running.stop()
     made.opened.set()
-    wait(lambda: not race._queue)
+    wait(lambda: not timing._queue)
 
 
-@pytest.mark.parametrize("task", race.TASKS)
+@pytest.mark.parametrize("task", timing.TASKS)
 def test_a_race_has_all_its_results(task: str) -> None:
     running = Race(replace(SMALL, task=task)).start()
     shares = [running.share]
@@ -68,7 +68,7 @@ def test_a_race_has_all_its_results(task: str) -> None:
     for leg in running.legs:
         assert leg.times.keys() == leg.peaks.keys() == {*IMPLEMENTATIONS, YARDSTICK}
         for name, times in leg.times.items():
-            assert race.FEWEST_ROUNDS <= times.calls <= race.MOST_ROUNDS
+            assert timing.FEWEST_ROUNDS <= times.calls <= timing.MOST_ROUNDS
             assert 0 < times.low <= times.median <= times.high
             assert leg.peaks[name]
         assert len({times.calls for times in leg.times.values()}) == 1
@@ -113,7 +113,7 @@ def test_finished_lengths_stay_when_a_race_is_stopped(monkeypatch: pytest.Monkey
 def test_a_race_whose_page_is_gone_ends(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Race(SMALL).start()
     assert gate.reached.wait(PATIENCE)
-    monkeypatch.setattr(race, "SILENCE", -1.0)
+    monkeypatch.setattr(timing, "SILENCE", -1.0)
     gate.opened.set()
     wait(lambda: running.over)
     assert gate.calls == 1
@@ -136,7 +136,7 @@ def test_one_at_a_time_in_the_order_of_coming(gate: Gate) -> None:
 
 
 def test_a_long_queue_turns_the_next_one_away(gate: Gate) -> None:
-    for _ in range(race.LONGEST_QUEUE + 1):
+    for _ in range(timing.LONGEST_QUEUE + 1):
         Race(SMALL).start()
     with pytest.raises(HeadlightError, match="try again"):
         Race(SMALL).start()
@@ -155,7 +155,7 @@ def test_errors_become_a_sentence(monkeypatch: pytest.MonkeyPatch, error: Except
     def fail(*_: object, maps: bool) -> None:
         raise error
 
-    monkeypatch.setitem(race.TASKS, "forward with maps", (fail, True))
+    monkeypatch.setitem(timing.TASKS, "forward with maps", (fail, True))
     running = Race(SMALL).start()
     wait(lambda: running.over)
     assert running.error == told
@@ -176,7 +176,7 @@ def test_errors_become_a_sentence(monkeypatch: pytest.MonkeyPatch, error: Except
 def test_what_would_take_too_long_is_refused(sizes: dict[str, int], match: str) -> None:
     with pytest.raises(SizeError, match=match):
         Race(replace(SMALL, **sizes)).start()  # type: ignore[arg-type]
-    assert not race._queue
+    assert not timing._queue
 
 
 def test_a_training_step_keeps_more_and_has_half_the_bound() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mha_core.timing import Spread
-from pages.kit import results
-from pages.kit.race import YARDSTICK, Leg, Plan, Race
+from mha_core.measure.timing import Spread
+from pages.implementations import timing_tables
+from pages.implementations.timing import YARDSTICK, Leg, Plan, Race
 
 
 def raced(*, peaks: bool = True, lengths: tuple[int, ...] = (16, 20)) -> Race:
@@ -28,11 +28,11 @@ def raced(*, peaks: bool = True, lengths: tuple[int, ...] = (16, 20)) -> Race:
     [(1, True, (1,)), (16, True, (16,)), (17, True, (16, 17)), (128, True, (16, 32, 64, 128)), (128, False, (128,))],
 )
 def test_lengths(n: int, sweep: bool, lengths: tuple[int, ...]) -> None:
-    assert results.lengths(n, sweep=sweep) == lengths
+    assert timing_tables.lengths(n, sweep=sweep) == lengths
 
 
 def test_the_table_has_every_figure_in_the_house_order() -> None:
-    rows = results.table(raced())["rows"]
+    rows = timing_tables.table(raced())["rows"]
     assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("naive", "einsum", YARDSTICK)]
     assert rows[0] == ["16", "naive", "3.000", "2.000 to 6.000", "7", "1.50", "3.00", "1.50"]
     assert rows[2][5:] == ["1.00", "2.00", "1.00"]
@@ -40,31 +40,31 @@ def test_the_table_has_every_figure_in_the_house_order() -> None:
 
 def test_the_curves_have_the_numbers_of_the_table() -> None:
     race = raced()
-    figure = results.ratio_figure(race, "dark")
+    figure = timing_tables.ratio_figure(race, "dark")
     naive, einsum, one = figure["data"]
     assert [line["name"] for line in figure["data"]] == ["naive", "einsum", f"{YARDSTICK} with maps"]
     assert naive["y"] == [1.5, 1.5]
     assert naive["error_y"]["array"] == [1.5, 1.5]
     assert einsum["y"] == [0.5, 0.5]
     assert one["y"] == [1, 1]
-    memory = results.memory_figure(race, "light")
+    memory = timing_tables.memory_figure(race, "light")
     assert memory is not None
     assert memory["data"][0]["y"] == [1.5, 1.5]
 
 
 def test_memory_that_was_not_measured_is_not_drawn() -> None:
     race = raced(peaks=False)
-    assert results.memory_figure(race, "dark") is None
-    assert results.table(race)["rows"][0][6:] == ["–", "–"]
-    assert results.told(race) == ["Peak memory is not measured on this device."]
+    assert timing_tables.memory_figure(race, "dark") is None
+    assert timing_tables.table(race)["rows"][0][6:] == ["–", "–"]
+    assert timing_tables.told(race) == ["Peak memory is not measured on this device."]
 
 
 def test_what_is_said_of_a_race() -> None:
     race = raced(lengths=(16, 20, 32))
-    assert results.summary(race) == "training step with maps · b 2, d_model 24, 3 heads, float32 · cpu, a machine"
-    assert results.progress(race) == "Length 32, 3 of 3 · 0 s"
-    assert results.told(race) == []
+    assert timing_tables.summary(race) == "training step with maps · b 2, d_model 24, 3 heads, float32 · cpu, a machine"
+    assert timing_tables.progress(race) == "Length 32, 3 of 3 · 0 s"
+    assert timing_tables.told(race) == []
     race._began, race._ended = 1.0, 5.5
-    assert results.told(race) == ["Stopped after 4.5 s; complete lengths are kept: 2 of 3."]
+    assert timing_tables.told(race) == ["Stopped after 4.5 s; complete lengths are kept: 2 of 3."]
     race.error = "the device is out of memory"
-    assert results.told(race) == ["The race ended early: the device is out of memory."]
+    assert timing_tables.told(race) == ["The race ended early: the device is out of memory."]

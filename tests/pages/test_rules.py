@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mha_core import masks
-from pages.kit import painted, rules
-from pages.kit.limits import LONGEST_PAINTED, LONGEST_RULE
+from pages.kit.picture import mask_codec, rules
+from pages.kit.picture.limits import LONGEST_PAINTED, LONGEST_RULE
 
 HEADS = 12
 PARTS = ["none", "causal", "window:1", "window:3", "prefix:2", "prefix:0", "sinks:1", "dilated:2:2", "documents:2:5"]
@@ -80,9 +80,9 @@ def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None
     cards = rules.gallery(tokens, HEADS, 4, rule, "causal", "")
     assert [card.name for card in cards][:2] == ["full", "causal"]
     for card in cards:
-        allow = painted.allowed(card.rule, card.painted, n, HEADS)
+        allow = mask_codec.allowed(card.rule, card.painted, n, HEADS)
         allow = allow[4] if allow.dim() == 3 else allow
-        cells = painted.read_cells(card.cells, n * n)
+        cells = mask_codec.read_cells(card.cells, n * n)
         assert cells is not None
         assert torch.equal(~cells.view(n, n), allow)
         assert card.counted == rules.counted(allow)
@@ -92,7 +92,7 @@ def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None
         assert card.why_not or card.event
     if rule in ("window:1", "dilated:2:3"):
         assert rule in [card.rule for card in cards], "a card takes the numbers in use over"
-    too_long = n > 64 or len(painted.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
+    too_long = n > 64 or len(mask_codec.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
     assert [bool(card.why_not) for card in cards[-2:]] == [too_long, True]
 
 

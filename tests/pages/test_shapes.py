@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit.cached import Settings
-from pages.kit.lessons import LESSONS
-from pages.kit.links import DEFAULTS
-from pages.kit.presets import PRESETS
-from pages.kit.traces import traced
+from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.traces import traced
+from pages.shapes.reshape_lessons import LESSONS
 
 from .conftest import SHELL, unpacked
 from .test_steps import read_back

@@ -13,7 +13,7 @@ import torch
 from cachetools import LRUCache
 
 from mha_core.errors import HeadlightError
-from pages.kit.sharing import (
+from pages.kit.picture.sharing import (
     LARGE_TOKENS,
     LONGEST_LINE,
     PASSES_AT_ONCE,

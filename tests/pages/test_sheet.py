@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.kit import sheet
+from pages.kit.draw import sheet
 
 INF = math.inf
 

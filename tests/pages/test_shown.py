@@ -7,24 +7,24 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from mha_core import saved
-from pages.kit import shown
-from pages.kit.learning import Candidate
+from mha_core.training import saved
+from pages.train import runs
+from pages.train.curves import Candidate
 
 
 def test_shipped_runs_stand_in_the_order_of_the_controls(shipped: Path) -> None:
-    found = shown.of_shipped("who")
+    found = runs.of_shipped("who")
     assert [each.name for each in found.candidates] == ["none", "rotary"]
     assert found.models == ("who-none-1", "who-rotary-1")
     assert found.ready == {"none": "who-none-1", "rotary": "who-rotary-1"}
     assert found.beforehand
     assert found.first("rotary").recipe.position == "rotary"
-    assert shown.of_shipped("csv").candidates == ()
+    assert runs.of_shipped("csv").candidates == ()
 
 
 def test_runs_of_files_get_names_of_their_own(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
-    both = shown.of_shipped("who") + shown.of_histories([history], ["own"])
+    both = runs.of_shipped("who") + runs.of_histories([history], ["own"])
     assert [each.name for each in both.candidates] == ["none", "rotary", "rotary (file)"]
     assert both.models[-1] == "own"
 
@@ -32,14 +32,14 @@ def test_runs_of_files_get_names_of_their_own(shipped: Path) -> None:
 def test_seeds_belong_together_and_the_first_with_weights_is_asked(shipped: Path) -> None:
     first = saved.read(shipped / "who-rotary-1")
     second = replace(first, recipe=replace(first.recipe, seed=2))
-    found = shown.of_histories([second, first], [None, "one"])
+    found = runs.of_histories([second, first], [None, "one"])
     assert [[run.recipe.seed for run in each.histories] for each in found.candidates] == [[1, 2]]
     assert found.models == ("one",)
 
 
 def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
-    written = shown.csv_of(shown.Shown((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
+    written = runs.csv_of(runs.Shown((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["candidate"] for row in rows] == ["'=1+1"] * len(history.evaluations)
     assert [float(row["test_accuracy"]) for row in rows] == [look.test_accuracy for look in history.evaluations]

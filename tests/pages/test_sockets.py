@@ -18,7 +18,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pages.kit.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
+from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
 
 MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
 

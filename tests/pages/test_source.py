@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mha_core import IMPLEMENTATIONS, Step
-from pages.kit import traces
-from pages.kit.cached import Settings
-from pages.kit.source import ROOT, Excerpt, excerpt, lines_run
+from pages.kit.picture import traces
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.source import ROOT, Excerpt, excerpt, lines_run
 
 TEXT = "how are you"
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit import packing, traces
-from pages.kit.cached import Settings
-from pages.kit.packing import MEMORY_BYTES
-from pages.kit.steps import find, pack_trace, usable
-from pages.kit.traces import Traced, traced
+from pages.kit.draw import packing
+from pages.kit.draw.packing import MEMORY_BYTES
+from pages.kit.picture import traces
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.traces import Traced, traced
+from pages.shapes.step_view import find, pack_trace, usable
 
 from .conftest import unpacked
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mha_core import Model
-from pages.kit.tables import csv_of, npz_of, quoted
+from pages.kit.draw.tables import csv_of, npz_of, quoted
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

@@ -7,9 +7,10 @@ import pytest
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import MINILM_SHA256
-from pages.kit import cached, text
-from pages.kit.cached import Settings
-from pages.kit.limits import POSITIONS
+from pages.kit.picture import pictures
+from pages.kit.picture import words as text
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.pictures import Settings
 
 TEXT = "it is short"
 
@@ -45,7 +46,7 @@ def test_sentence() -> None:
 
 
 def test_figures_are_the_pictures(model: Model) -> None:
-    picture = cached.picture(Settings(TEXT, heads_off=((0, 0), (2, 3))))
+    picture = pictures.picture(Settings(TEXT, heads_off=((0, 0), (2, 3))))
     cosine, off, worst, difference = text.figures(picture, model, None)
     untouched = model.run(TEXT).sentence
     assert float(cosine["value"]) == pytest.approx(float(picture.run.sentence @ untouched), abs=6e-4)
@@ -58,7 +59,7 @@ def test_figures_are_the_pictures(model: Model) -> None:
 
 
 def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None:
-    about = text.about(model, cached.picture(Settings(TEXT, "causal")))
+    about = text.about(model, pictures.picture(Settings(TEXT, "causal")))
     assert about["sha256 of the weights"] == MINILM_SHA256
     assert about["settings"] == "mask causal; 5 tokens"
     assert int(about["threads"]) >= 1
@@ -67,5 +68,5 @@ def test_about_has_what_is_needed_to_get_the_numbers_again(model: Model) -> None
 
 @pytest.mark.parametrize(("sent", "words"), [(15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")])
 def test_status(model: Model, sent: int, words: str) -> None:
-    said = text.status(cached.picture(Settings(TEXT)), model, sent)
+    said = text.status(pictures.picture(Settings(TEXT)), model, sent)
     assert said.endswith(f" ms · {words} of maps · 5 of at most 512 tokens")

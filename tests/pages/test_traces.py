@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Step
-from mha_core.compare import largest_difference
 from mha_core.errors import HeadlightError
-from pages.kit import traces
-from pages.kit.cached import Settings
-from pages.kit.traces import Traced, parents, settings_within, traced
+from mha_core.measure.compare import largest_difference
+from pages.kit.picture import traces
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.traces import Traced, parents, settings_within, traced
 
 TEXT = "how are you"
 # what each tensor is computed from by the paper's formulas

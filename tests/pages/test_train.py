@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from mha_core import saved, tasks
-from mha_core.recipe import defaults
-from mha_core.tasks import Labelled
-from pages.kit import lab, visit
-from pages.kit.candidates import POST_CHOICES
-from pages.kit.lab import Data, Plan
-from pages.kit.places import Places
-from pages.kit.recipes import LANGUAGE, TASKS
+from mha_core.training import saved, tasks
+from mha_core.training.recipe import defaults
+from mha_core.training.tasks import Labelled
+from pages.kit.jobs import training, visitor
+from pages.kit.jobs.queue import Places
+from pages.kit.jobs.training import Data, Plan
+from pages.train.grid import POST_CHOICES
+from pages.train.recipe_controls import LANGUAGE, TASKS
 
 from .test_lab import wait
 from .train_app import TINY, Train, no_job_stays
@@ -33,7 +33,7 @@ NEWS = "\n".join(["text,label", *(f"{word} {other},{word}" for word in ("sport",
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Where plans go instead of being trained."""
     plans: list[Plan] = []
-    monkeypatch.setattr(visit, "start", plans.append)
+    monkeypatch.setattr(visitor, "start", plans.append)
     return plans
 
 
@@ -198,9 +198,9 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
     assert len(own) == 4
     assert [len(saved.pack(run.folder)) > 1000 for run in own] == [True] * 4
     # another page and back: everything is still there
-    page.app.switch_page("../explore.py").run()
+    page.app.switch_page("../../explore/page.py").run()
     assert not page.app.exception
-    page.app.switch_page("../train.py").run()
+    page.app.switch_page("../../train/page.py").run()
     assert page.table("accuracy")["rows"] == rows
 
 
@@ -256,13 +256,13 @@ def test_a_killed_worker_is_told_and_its_place_is_free(shipped: Path) -> None:
     wait(lambda: job.over)
     page.app.run()
     assert page.notices()[0].startswith("The training ended early: the training process ended unexpectedly (SIGKILL)")
-    assert not lab.under_way()
+    assert not training.under_way()
     assert not page.off("train_start")
     assert page.start() is not job
 
 
 def test_a_full_queue_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "places", Places(0, 0))
+    monkeypatch.setattr(training, "places", Places(0, 0))
     page = Train(**TINY)
     page.app.button(key="train_start").click().run()
     assert any("try again in a minute" in sentence for sentence in page.notices())
@@ -381,7 +381,7 @@ def test_a_saved_run_of_an_unknown_task_is_told(shipped: Path, tmp_path: Path) -
     page = Train()
     upload(page, "run_file", saved.pack(foreign), "application/zip")
     assert page.notices()[-1].startswith("This run cannot be opened: there is no task 'nosuch' here.")
-    assert visit.own_runs() == {}
+    assert visitor.own_runs() == {}
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mha_core.events import End, History, Start
-from mha_core.recipe import Recipe
-from mha_core.tasks import Labelled, Row
-from pages.kit import verdicts
+from mha_core.training.events import End, History, Start
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import Labelled, Row
+from pages.train import confusion
 
 TRUE = [0, 0, 0, 1, 1, 2]
 SAID = [0, 0, 1, 1, 0, 0]
@@ -21,11 +21,11 @@ def history(predicted: list[int], fingerprint: str = TASK.fingerprint) -> Histor
 
 
 def test_counts() -> None:
-    assert verdicts.counts(TASK, SAID) == [[2, 1, 0], [1, 1, 0], [1, 0, 0]]
+    assert confusion.counts(TASK, SAID) == [[2, 1, 0], [1, 1, 0], [1, 0, 0]]
 
 
 def test_report() -> None:
-    rows = verdicts.report(TASK, SAID)["rows"]
+    rows = confusion.report(TASK, SAID)["rows"]
     assert rows[0] == ["a", "0.500", "0.667", "0.571", "3"]
     assert rows[1] == ["=b()", "0.500", "0.500", "0.500", "2"]
     assert rows[2] == ["c", "—", "0.000", "0.000", "1"]  # never answered
@@ -35,18 +35,18 @@ def test_report() -> None:
 
 
 def test_the_matrix_and_its_cells() -> None:
-    block = verdicts.confusion(TASK, SAID, (0, 1))
+    block = confusion.confusion(TASK, SAID, (0, 1))
     assert block["cells"] == [["2", "1", "0"], ["1", "1", "0"], ["1", "0", "0"]]
     assert block["marks"] == [[0, 1]]
-    assert block["edit"] == verdicts.CELL
-    assert verdicts.listed(TASK, SAID, (0, 1))["rows"] == [["0", "text 2 =1+1"]]
-    assert verdicts.listed(TASK, SAID, (2, 2))["rows"] == []
+    assert block["edit"] == confusion.CELL
+    assert confusion.listed(TASK, SAID, (0, 1))["rows"] == [["0", "text 2 =1+1"]]
+    assert confusion.listed(TASK, SAID, (2, 2))["rows"] == []
 
 
 def test_all_sentences_of_a_large_cell_are_not_sent() -> None:
     rows = tuple(Row(f"{number}", 0) for number in range(500))
     task = Labelled("csv", "Mine", 1, ("a", "b"), rows, rows, ("q",), ("q",))
-    block = verdicts.listed(task, [0] * 500, (0, 0))
+    block = confusion.listed(task, [0] * 500, (0, 0))
     assert len(block["rows"]) == 200
     assert block["caption"].startswith("500 test rows")
 
@@ -60,4 +60,4 @@ def test_all_sentences_of_a_large_cell_are_not_sent() -> None:
     ],
 )
 def test_only_a_run_on_these_rows_is_judged(run: History, usable: bool) -> None:
-    assert verdicts.usable(run, TASK) is usable
+    assert confusion.usable(run, TASK) is usable

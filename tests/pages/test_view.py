@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.kit.view import DEFAULT_AT, At, Look, parse_at, parse_heads, parse_look, write_heads
+from pages.kit.picture.place import DEFAULT_AT, At, Look, parse_at, parse_heads, parse_look, write_heads
 
 LAYERS, HEADS = 6, 12
 layers, heads = st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1)

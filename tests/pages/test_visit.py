@@ -20,11 +20,13 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.recipe import Recipe
-from mha_core.tasks import build
-from mha_core.training import Training
-from pages.kit import child, lab, visit
-from pages.kit.lab import Plan
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import build
+from pages.kit.jobs import process
+from pages.kit.jobs import training as lab
+from pages.kit.jobs import visitor as visit
+from pages.kit.jobs.training import Plan
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 PATIENCE = 60  # seconds: only for a test that has already failed
@@ -127,7 +129,7 @@ def test_every_visit_ends_with_the_server() -> None:
 def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     script = """import sys; sys.stdin.readline(); sys.stdin.readline(); print('{"done": "stopped"}')"""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    monkeypatch.setattr(child, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
+    monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(Plan((TINY,))))
     second = visitor.asks(lambda: visit.start(Plan((TINY,))))

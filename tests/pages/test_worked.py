@@ -13,14 +13,14 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.by_hand import softmax_steps, weights_of
-from pages.kit import edits, worked
-from pages.kit.edits import Matrix
-from pages.kit.given import SWITCHES, Given, changed, defaults, distinct, from_link, preset, reworded, to_link
-from pages.kit.sheet import Block
+from mha_core.measure.by_hand import softmax_steps, weights_of
+from pages.by_hand import codec, examples
+from pages.by_hand.codec import Matrix
+from pages.by_hand.state import SWITCHES, Given, changed, defaults, distinct, from_link, preset, reworded, to_link
+from pages.kit.draw.sheet import Block
 
 DEFAULTS = defaults()
-EXAMPLES = [worked.one_head, worked.two_sentences, worked.two_heads, worked.stacked]
+EXAMPLES = [examples.one_head, examples.two_sentences, examples.two_heads, examples.stacked]
 
 
 def every(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -65,8 +65,8 @@ def given(**changes: Any) -> Given:
     ],
 )
 def test_numbers_as_typed(text: str, value: float) -> None:
-    assert edits.parse_number(text) == value
-    assert math.copysign(1, edits.parse_number("-0")) == 1
+    assert codec.parse_number(text) == value
+    assert math.copysign(1, codec.parse_number("-0")) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_numbers_as_typed(text: str, value: float) -> None:
 )
 def test_what_is_no_number_says_why(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as raised:
-        edits.parse_number(text)
+        codec.parse_number(text)
     assert len(str(raised.value)) < 120
 
 
@@ -105,11 +105,11 @@ def test_matrices_go_through_the_link(data: st.DataObject) -> None:
         own = st.sampled_from([0.0, 1.0]) if name in SWITCHES else cells
         lines = [data.draw(st.lists(own, min_size=len(line), max_size=len(line))) for line in DEFAULTS[name]]
         edited[name] = tuple(map(tuple, lines))
-    text = edits.write(edited, DEFAULTS)
+    text = codec.write(edited, DEFAULTS)
     assert not set(text) - set("abcdefghijklmnopqrstuvwxyz0123456789._-")
-    found = edits.parse(text, DEFAULTS, SWITCHES)
+    found = codec.parse(text, DEFAULTS, SWITCHES)
     assert found == {name: value for name, value in edited.items() if value != DEFAULTS[name]}
-    assert edits.parse("", DEFAULTS, SWITCHES) == {}
+    assert codec.parse("", DEFAULTS, SWITCHES) == {}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_matrices_go_through_the_link(data: st.DataObject) -> None:
     ],
 )
 def test_a_text_that_is_no_matrix(text: str) -> None:
-    assert edits.parse(text, DEFAULTS, SWITCHES) is None
+    assert codec.parse(text, DEFAULTS, SWITCHES) is None
 
 
 def test_no_words_no_matrices() -> None:
@@ -161,7 +161,7 @@ def test_a_wrong_text_is_kept_and_the_rest_stays() -> None:
     assert text == "a lot"
     assert "not a number" in why
     assert "3.2 is still used" in why
-    block = matrix(worked.one_head(now), "x")
+    block = matrix(examples.one_head(now), "x")
     assert block["cells"][2] == ["3.1", "a lot"]
     assert block["invalid"] == [[2, 1, why]]
     other = changed(now, {"edit": "x", "row": 0, "col": 0, "text": "7"})
@@ -201,7 +201,7 @@ def test_the_link_stays_short() -> None:
         for row, line in enumerate(DEFAULTS[name]):
             for col in range(len(line)):
                 now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
-    assert len(to_link(now)) <= edits.LONGEST
+    assert len(to_link(now)) <= codec.LONGEST
     assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
     assert from_link(to_link(now), now.queries, now.keys) == now.matrices
 
@@ -229,10 +229,10 @@ def test_other_words_keep_what_was_edited() -> None:
 
 
 def test_the_posts_numbers() -> None:
-    blocks = worked.one_head(given())
+    blocks = examples.one_head(given())
     assert matrix(blocks, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
     weights = matrix(blocks, "weights")
-    for line, printed in zip(numbers(weights), worked.PRINTED, strict=True):
+    for line, printed in zip(numbers(weights), examples.PRINTED, strict=True):
         assert line == pytest.approx(printed, abs=0.01)
     assert weights["sums"] == ["1.0000"] * 3
     assert matrix(blocks, "exp")["cells"][0] == ["1.6487", "1.1052", "1.4918"]
@@ -243,7 +243,7 @@ def test_the_posts_numbers() -> None:
 
 def test_exactly_two_cells_of_the_printed_table_are_cut() -> None:
     scores, x = (torch.tensor(DEFAULTS[name], dtype=torch.float64) for name in "sx")
-    assert worked.cut_cells(worked.PRINTED, softmax_steps(scores, x).weights) == [(0, 0), (1, 0)]
+    assert examples.cut_cells(examples.PRINTED, softmax_steps(scores, x).weights) == [(0, 0), (1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -256,18 +256,18 @@ def test_exactly_two_cells_of_the_printed_table_are_cut() -> None:
     ],
 )
 def test_the_post_is_only_quoted_for_its_own_numbers(changes: dict[str, Any]) -> None:
-    assert "post" not in texts(worked.one_head(given(**changes)))
+    assert "post" not in texts(examples.one_head(given(**changes)))
 
 
 def test_scores_from_products() -> None:
-    blocks = worked.one_head(given(products=True, divide=True, wk=((0, 1), (1, 0))))
+    blocks = examples.one_head(given(products=True, divide=True, wk=((0, 1), (1, 0))))
     assert matrix(blocks, "scores")["cells"][0] == ["2.6400", "4.9400", "7.2400"]
     assert matrix(blocks, "scaled")["cells"][0][0] == f"{2.64 / math.sqrt(2):.4f}"
 
 
 def test_a_mask_is_shown_and_empty_rows_are_told() -> None:
     mask = ((0, 0, 0), (1, 0, 1), (1, 1, 1))
-    blocks = worked.one_head(given(a=mask))
+    blocks = examples.one_head(given(a=mask))
     assert matrix(blocks, "masked")["cells"][1] == ["0.1000", "−∞", "0.3000"]
     assert matrix(blocks, "weights")["cells"][0] == ["0.0000"] * 3
     assert matrix(blocks, "weights")["sums"] == ["0.0000", "1.0000", "1.0000"]
@@ -278,7 +278,7 @@ def test_a_mask_is_shown_and_empty_rows_are_told() -> None:
 
 
 def test_overflow_is_avoided_and_told() -> None:
-    blocks = worked.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
+    blocks = examples.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
     assert matrix(blocks, "exp")["formula"] == "exp(score − max)"
     assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]
     assert "overflows in float32" in texts(blocks)
@@ -289,7 +289,7 @@ def test_overflow_is_avoided_and_told() -> None:
 
 
 def test_two_sentences_of_different_length() -> None:
-    blocks = worked.two_sentences(given(queries=("how", "are", "you"), keys=("you", "can")))
+    blocks = examples.two_sentences(given(queries=("how", "are", "you"), keys=("you", "can")))
     assert numbers(matrix(blocks, "x")) == [[1.1, 1.2], [2.1, 2.2], [3.1, 3.2], [4.1, 4.2]]
     assert [len(line) for line in matrix(blocks, "weights")["cells"]] == [2, 2, 2]
     q, k = torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]]).double(), torch.tensor([[3.1, 3.2], [4.1, 4.2]]).double()
@@ -301,14 +301,14 @@ def test_two_sentences_of_different_length() -> None:
 
 @pytest.mark.parametrize(("queries", "keys"), [((), ("you",)), (("you",), ()), ((), ())])
 def test_without_words_the_page_asks_for_some(queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
-    (notice,) = worked.two_sentences(given(queries=queries, keys=keys))
+    (notice,) = examples.two_sentences(given(queries=queries, keys=keys))
     assert "at least one word" in notice["sentences"][0]
 
 
 def test_words_that_repeat_and_words_that_are_long() -> None:
     mask = ((0, 0), (1, 1), (1, 1))
     long = "x" * 2000
-    blocks = worked.two_sentences(given(queries=(long, "a", "a"), keys=("a", "a"), a2=mask))
+    blocks = examples.two_sentences(given(queries=(long, "a", "a"), keys=("a", "a"), a2=mask))
     assert len(matrix(blocks, "x")["cells"]) == 2
     assert len(texts(blocks)) < 200
 
@@ -320,7 +320,7 @@ def test_two_heads_equal_the_layer(divide: bool, small: bool) -> None:
         divide=divide, a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)), wo=((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1))
     )
     now = changed(now, {"fill": "x4", "preset": "small"}) if small else now
-    blocks = worked.two_heads(now)
+    blocks = examples.two_heads(now)
     w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
     layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], now["wo"]))
     out, weights = layer(now["x4"], allow=now.allow("a4"), temperature=1.0 if divide else 1 / math.sqrt(2))
@@ -336,12 +336,12 @@ def test_two_heads_equal_the_layer(divide: bool, small: bool) -> None:
 
 
 def test_the_posts_slip_is_told_while_its_inputs_stand() -> None:
-    assert "4000" in matrix(worked.two_heads(given()), "x")["note"]
-    assert matrix(worked.two_heads(given(x4=((1, 2, 3, 4),) * 3)), "x")["note"] == ""
+    assert "4000" in matrix(examples.two_heads(given()), "x")["note"]
+    assert matrix(examples.two_heads(given(x4=((1, 2, 3, 4),) * 3)), "x")["note"] == ""
 
 
 def test_stacked_weights_are_one_product() -> None:
-    blocks = worked.stacked(given())
+    blocks = examples.stacked(given())
     assert matrix(blocks, "product")["cells"] == [
         ["10", "100", "20", "200"],
         ["20", "200", "40", "400"],

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit import lab
-from pages.kit.lab import Job
+from pages.kit.jobs import training
+from pages.kit.jobs.training import Job
 
 from .conftest import SHELL
 from .test_lab import wait
@@ -86,6 +86,6 @@ class Train:
 def no_job_stays() -> Iterator[None]:
     """No training outlives its test."""
     yield
-    for job in lab.under_way():
+    for job in training.under_way():
         job.kill()
-    wait(lambda: not lab.under_way())
+    wait(lambda: not training.under_way())

@@ -1,61 +1,29 @@
-"""Who may import whom, read from the source: one direction in the core, and no page library there."""
+"""Who may import whom, read from the source by folder: one direction, no circle, no page library in the core."""
 
 from __future__ import annotations
 
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CORE = sorted((ROOT / "mha_core").rglob("*.py"))
-PAGES = sorted((ROOT / "pages").glob("*.py"))
-KIT = sorted((ROOT / "pages" / "kit").glob("*.py"))
+FILES = sorted(file for folder in ("mha_core", "pages") for file in (ROOT / folder).rglob("*.py"))
+CORE = [file for file in FILES if file.is_relative_to(ROOT / "mha_core")]
+PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 
-# Lower ones may not import higher ones; those of one step may import each other. A package counts as one module.
-STEPS = [
-    {"errors"},
-    {"device", "recipe", "report"},
-    {"trace", "masks", "tasks", "positions", "events", "workload"},
-    {"attention", "tokens"},
-    {"by_hand", "stack"},
-    {"encoder", "classifier", "language_model"},
-    {"model", "initial"},
-    {"saved", "objectives", "asking"},
-    {"pretrained", "training"},
-    {"timing"},
-    {"benchmark", "worker", "checkpoints", "reproduce"},
-    {"compare"},
-    {"__init__"},
-]
-HEIGHT = {module: height for height, modules in enumerate(STEPS) for module in modules}
+# The rooms of each package from the ground up: a room may import those before it in the list.
+CORE_ROOMS = [
+    "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "models", "training",
+    "pretrained", "measure",
+]  # fmt: skip
+KIT_ROOMS = ["server", "draw", "picture", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
-MAY_IMPORT_STREAMLIT = {
-    "about",
-    "asked",
-    "shell",
-    "controls",
-    "chosen",
-    "brought",
-    "classroom",
-    "questions",
-    "takeaway",
-    "recipes",
-    "live",
-    "links",
-    "maps",
-    "painter",
-    "pair_view",
-    "steps",
-    "canvas",
-    "layout",
-    "headers",
-    "gates",
-    "sockets",
-    "visit",
-}
+# What computes knows no page: in these rooms, these files alone know Streamlit.
+KNOW_STREAMLIT = {"draw": {"canvas"}, "picture": set[str](), "jobs": {"visitor"}}
 
 
 def name_of(file: Path) -> str:
@@ -89,10 +57,29 @@ def roots(file: Path, *, inside: bool) -> set[str]:
     return {name.split(".")[0] for name in imports(file, inside=inside)}
 
 
-def core_module(name: str) -> str:
-    """ "mha_core.attention.base.X" -> "attention"."""
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in HEIGHT else "__init__"
+def resolved(name: str) -> str:
+    """The module that an imported name is or comes from: "mha_core.errors.SizeError" -> "mha_core.errors"."""
+    while name and not any((ROOT / name.replace(".", "/")).with_suffix(end).exists() for end in ("", ".py")):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def ours(file: Path) -> set[str]:
+    """The project's modules that a file imports, inside functions too."""
+    names = {*imports(file, inside=False), *imports(file, inside=True)}
+    return {resolved(name) for name in names if name.split(".")[0] in ("mha_core", "pages")}
+
+
+def module_of(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(module: str) -> str:
+    """ "mha_core.attention.base" -> "attention", "pages.kit.draw.sheet" -> "kit.draw", "pages.masks" -> "masks"."""
+    package, *rest = module.split(".")
+    if package == "pages" and rest[:1] == ["kit"]:
+        return ".".join(rest[:2])
+    return rest[0] if rest else package
 
 
 @pytest.mark.parametrize("file", CORE, ids=name_of)
@@ -101,36 +88,65 @@ def test_the_core_needs_torch_alone(file: Path) -> None:
     assert roots(file, inside=True) <= sys.stdlib_module_names | {"torch", "mha_core"} | INSIDE_FUNCTIONS
 
 
-@pytest.mark.parametrize("file", CORE, ids=name_of)
-def test_the_core_imports_in_one_direction(file: Path) -> None:
-    own = file.relative_to(ROOT / "mha_core").with_suffix("").parts[0]
-    assert own in HEIGHT, f"{name_of(file)} has no step in this test"
-    for name in [*imports(file, inside=False), *imports(file, inside=True)]:
-        if name.startswith("mha_core"):
-            other = core_module(name)
-            lower = HEIGHT[other] < HEIGHT[own] or (own != other and HEIGHT[other] == HEIGHT[own])
-            assert own == other or lower, f"{name_of(file)} imports {name}"
+def test_no_arrow_goes_up() -> None:
+    """Every file belongs to a room; a room imports what stands before it, a page the kit, the kit no page."""
+    height = {room: number for number, room in enumerate(CORE_ROOMS)} | {"mha_core": len(CORE_ROOMS)}
+    height |= {f"kit.{room}": number for number, room in enumerate(KIT_ROOMS)} | {"pages": -1, "kit": -1}
+    height |= {folder.name: len(KIT_ROOMS) for folder in PAGES if folder.name not in height}
+    wrong = []
+    for file in FILES:
+        own = room_of(module_of(file))
+        page = file.relative_to(ROOT).parts[0] == "pages"
+        for module in ours(file):
+            other = room_of(module)
+            if page and module.startswith("mha_core"):
+                continue
+            # masks and positions are rooms of the core and pages too
+            below = other.startswith("kit.") if page and not own.startswith("kit") else height[other] < height[own]
+            if other != own and not (below and module.startswith("pages") == page):
+                wrong.append(f"{name_of(file)} imports {module}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_a_page_imports_the_kit_and_the_core_and_no_other_page(file: Path) -> None:
-    for name in [*imports(file, inside=False), *imports(file, inside=True)]:
-        root, *rest = name.split(".")
-        assert root not in {"torch", "plotly", "pandas", "transformers"}, f"{name_of(file)} imports {name}"
-        assert root != "pages" or rest[0] == "kit", f"{name_of(file)} imports {name}"
+def test_no_circle() -> None:
+    graph = {module_of(file): ours(file) - {module_of(file)} for file in FILES}
+    TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
 
 
-@pytest.mark.parametrize("file", KIT, ids=name_of)
-def test_only_some_of_the_kit_know_streamlit(file: Path) -> None:
-    everything = roots(file, inside=False) | roots(file, inside=True)
-    assert "streamlit" not in everything or file.stem in MAY_IMPORT_STREAMLIT
+def test_the_kit_holds_what_several_pages_share() -> None:
+    """A file that one page alone needs, directly or through others, lies beside that page."""
+    graph = {module_of(file): ours(file) for file in FILES}
+
+    def reached(module: str, seen: set[str]) -> set[str]:
+        for other in graph.get(module, set()) - seen:
+            seen.add(other)
+            reached(other, seen)
+        return seen
+
+    by_page = [reached(f"pages.{folder.name}.page", set()) for folder in PAGES]
+    by_app = reached("app", set()) | {
+        module for name in imports(ROOT / "app.py", inside=False) for module in [resolved(name)]
+    }
+    for file in (ROOT / "pages" / "kit").rglob("*.py"):
+        module = module_of(file)
+        if file.name != "__init__.py" and module not in by_app and room_of(module) != "kit.server":
+            assert file.stem == "shell" or sum(module in found for found in by_page) > 1, (
+                f"one page needs {name_of(file)}"
+            )
 
 
-@pytest.mark.parametrize("file", KIT, ids=name_of)
-def test_the_kit_imports_no_page(file: Path) -> None:
-    for name in [*imports(file, inside=False), *imports(file, inside=True)]:
-        root, *rest = name.split(".")
-        assert root != "pages" or rest[0] == "kit", f"{name_of(file)} imports {name}"
+@pytest.mark.parametrize("room", KNOW_STREAMLIT)
+def test_what_computes_knows_no_streamlit(room: str) -> None:
+    files = (ROOT / "pages" / "kit" / room).glob("*.py")
+    knowing = {file.stem for file in files if "streamlit" in roots(file, inside=False) | roots(file, inside=True)}
+    assert knowing == KNOW_STREAMLIT[room]
+
+
+@pytest.mark.parametrize("folder", PAGES, ids=lambda folder: folder.name)
+def test_a_page_computes_nothing_itself(folder: Path) -> None:
+    file = folder / "page.py"
+    heavy = {"torch", "plotly", "pandas", "transformers"}
+    assert not (roots(file, inside=False) | roots(file, inside=True)) & heavy
 
 
 def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,4 +163,8 @@ def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "torch.nn", "typing.TYPE_CHECKING", "mha_core.masks", "mha_core.attention.weights.Weights", "os", "json",
     ]  # fmt: skip
     assert list(imports(file, inside=True)) == ["transformers.BertModel"]
-    assert core_module("mha_core.attention.weights.Weights") == "attention"
+    assert resolved("mha_core.attention.base.AttentionLayer") == "mha_core.attention.base"
+    rooms = [
+        room_of(name) for name in ("mha_core.attention.base", "pages.kit.draw.sheet", "pages.masks.page", "mha_core")
+    ]
+    assert rooms == ["attention", "kit.draw", "masks", "mha_core"]

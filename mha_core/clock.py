@@ -1,0 +1,82 @@
+"""Times of calls that stand side by side: interleaved, shuffled, warmed up, the device synchronised."""
+
+from __future__ import annotations
+
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+__all__ = ["Candidates", "Spread", "calls", "interleaved", "machine", "spread"]
+
+Candidates = Mapping[str, Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Seconds of one candidate's counted calls: the median, the quartiles round it, and how many calls there were."""
+
+    median: float
+    low: float
+    high: float
+    calls: int
+
+
+def calls(
+    candidates: Candidates,
+    rounds: int,
+    *,
+    warm_up: int = 2,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
+) -> Iterator[tuple[str, int, float]]:
+    """Calls the candidates and yields each call as (name, round, seconds). Whoever stops asking stops the series.
+
+    Every round calls each candidate once, in a freshly shuffled order, so that whatever else the machine does falls on
+    all alike; the `warm_up` rounds before have negative numbers. On a GPU the clock is read only when the device has
+    finished.
+    """
+    order, shuffle = list(candidates), random.Random(seed)
+    on_gpu = torch.device(device).type != "cpu"
+    for number in range(-warm_up, rounds):
+        shuffle.shuffle(order)
+        for name in order:
+            if on_gpu:
+                torch.accelerator.synchronize(device)
+            start = time.perf_counter()
+            candidates[name]()
+            if on_gpu:
+                torch.accelerator.synchronize(device)
+            yield name, number, time.perf_counter() - start
+
+
+def interleaved(
+    candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
+) -> dict[str, float]:
+    """Median seconds of each candidate over all rounds of `calls`, in the order given."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for name, number, took in calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
+        if number >= 0:
+            seconds[name].append(took)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def spread(seconds: Sequence[float]) -> Spread:
+    """Median and quartiles of at least one time."""
+    low, median, high = statistics.quantiles(seconds, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
+    return Spread(median, low, high, len(seconds))
+
+
+def machine() -> str:
+    """The processor if its name is known, torch's version, and the threads in use."""
+    names = [platform.processor(), platform.machine()]
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")] + names
+    name = next((name for name in names if name), "unknown processor")
+    return f"{name}, torch {torch.__version__}, {torch.get_num_threads()} threads"

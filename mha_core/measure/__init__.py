@@ -1,0 +1,1 @@
+"""What is measured of implementations and models: time, differences, and attention worked by hand."""

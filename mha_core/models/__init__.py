@@ -1,0 +1,1 @@
+"""Whole models over the attention layers: the stack of blocks and what is built on it."""

@@ -1,0 +1,68 @@
+"""A text classifier: embedding, positions, attention, one row for the whole text, two linear layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .. import masks
+from ..errors import HeadlightError
+from ..positions import Position
+from .stack import BlockSizes, Stack, embedding
+
+__all__ = ["FULLY_CONNECTED", "PADDING", "Classifier", "ClassifierSizes"]
+
+FULLY_CONNECTED = 128  # width of the layer before the last
+PADDING = 0  # the id of [PAD]
+
+
+@dataclass(frozen=True)
+class ClassifierSizes(BlockSizes):
+    """`classes`: how many. `pooling`: what stands for the text, the row of "[CLS]" or the "mean" over its tokens."""
+
+    classes: int = 2
+    pooling: str = "[CLS]"
+
+
+class Classifier(Stack):
+    """Token ids to one number a class. See `Stack` for the passes that show maps.
+
+    Raises:
+        Unsupported: the implementation cannot serve the position.
+    """
+
+    sizes: ClassifierSizes
+
+    def __init__(self, sizes: ClassifierSizes) -> None:
+        super().__init__(sizes)
+        if sizes.pooling not in ("[CLS]", "mean"):
+            raise HeadlightError(f"pooling={sizes.pooling!r}: choose [CLS] or mean")
+        self.words = embedding(sizes.vocabulary, sizes.d_model, PADDING)
+        self.position = sizes.encoding()
+        self.layers = sizes.blocks()
+        self.connected = nn.Linear(sizes.d_model, FULLY_CONNECTED)
+        self.out = nn.Linear(FULLY_CONNECTED, sizes.classes)
+
+    def embed(self, ids: Tensor, position: Position) -> Tensor:
+        return position.add(self.words(ids))
+
+    def logits(self, ids: Tensor, keep: Tensor, *, mask_padding: bool = True) -> Tensor:
+        """ids int64 (b, i), keep bool (b, i) with True = a real token -> (b, classes).
+
+        mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
+        """
+        length = ids.shape[1]
+        allow = masks.allow(masks.full, length, length, keep) if mask_padding else None
+        return self.answer(self.without_maps(ids, allow), keep)
+
+    def answer(self, x: Tensor, keep: Tensor) -> Tensor:
+        """The last hidden state (b, i, c) -> one number a class, (b, classes)."""
+        if self.sizes.pooling == "mean":
+            counted = keep[..., None].to(x.dtype)
+            pooled = (x * counted).sum(dim=1) / counted.sum(dim=1)
+        else:
+            pooled = x[:, 0]
+        logits: Tensor = self.out(F.relu(self.connected(pooled)))
+        return logits

@@ -1,0 +1,7 @@
+"""Training of small models: a recipe, its task and objective, the loop, and what is kept of a run."""
+
+from __future__ import annotations
+
+from .loop import Training
+
+__all__ = ["Training"]

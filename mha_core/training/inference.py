@@ -1,0 +1,86 @@
+"""Questions to a trained model: the class of a text, how a text goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..errors import HeadlightError, SizeError, Unsupported
+from ..models.classifier import Classifier
+from ..models.language_model import LanguageModel
+from ..models.model import Model
+
+__all__ = ["classes", "continuation", "logits", "probabilities"]
+
+MOST_TOKENS = 500  # that are made at once
+
+
+def classes(model: Model) -> tuple[str, ...]:
+    """The names of the classes; none when it is no classifier."""
+    start = model.history.start if model.history else None
+    return tuple(start.classes) if start else ()
+
+
+@torch.no_grad()
+def logits(model: Model, texts: Sequence[str], *, mask_padding: bool | None = None) -> Tensor:
+    """One number a class, (n, classes), of at least one text. All texts are one batch, padded to the longest.
+
+    Args:
+        mask_padding: None = as the model was trained. False lets every token look at the padding too.
+
+    Raises:
+        TooLong: a text has more tokens than the model takes.  Unsupported: the model is no classifier.
+    """
+    stack = model.encoder
+    if not isinstance(stack, Classifier):
+        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+    if not texts:
+        raise SizeError("no text was given; give at least one")
+    if mask_padding is None:
+        mask_padding = model.history is None or model.history.recipe.mask_padding
+    coded = [torch.tensor(model.tokenize(text)[1]) for text in texts]
+    ids = torch.nn.utils.rnn.pad_sequence(coded, batch_first=True, padding_value=model.pad_id)
+    keep = torch.arange(ids.shape[1]) < torch.tensor([len(each) for each in coded])[:, None]
+    return stack.logits(ids.to(model.device), keep.to(model.device), mask_padding=mask_padding)
+
+
+def probabilities(model: Model, texts: Sequence[str], *, mask_padding: bool | None = None) -> Tensor:
+    """As `logits`, but probabilities that sum to 1."""
+    return logits(model, texts, mask_padding=mask_padding).softmax(dim=-1)
+
+
+@torch.no_grad()
+def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
+    """How the text goes on: so many more tokens, each drawn after the one before.
+
+    The model sees as many of the last tokens as it was trained on.
+
+    Args:
+        temperature: divides the logits; 0 takes the most likely token each time.
+        seed: of the draws; the same one gives the same tokens.
+
+    Raises:
+        Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
+    """
+    stack = model.encoder
+    if not isinstance(stack, LanguageModel):
+        raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
+    if not 0 <= tokens <= MOST_TOKENS or not 0 <= temperature <= 100:
+        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MOST_TOKENS} at 0 to 100 are made")
+    ids = list(model.coded(text)[1])
+    if not ids:
+        raise HeadlightError("the text is empty; give the model something to go on with")
+    generator, made = torch.Generator().manual_seed(seed), list[str]()
+    for _ in range(tokens):
+        seen = torch.tensor([ids[-model.sizes.max_len :]], device=model.device)
+        last = stack.logits(seen)[0, -1].cpu().double()
+        if temperature == 0:
+            chosen = int(last.argmax())
+        else:
+            powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
+            chosen = int(torch.multinomial(powers, 1, generator=generator))
+        ids.append(chosen)
+        made.append(model.tokenizer.id_to_token(chosen) or "[UNK]")
+    return made

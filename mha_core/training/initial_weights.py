@@ -1,0 +1,85 @@
+"""The model of a recipe: with empty parameters, and with the random start that a training gives them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..attention import Weights
+from ..attention.base import AttentionLayer
+from ..models.classifier import Classifier, ClassifierSizes
+from ..models.language_model import LanguageModel, LanguageSizes
+from ..models.stack import BlockSizes
+from .recipe import Recipe
+
+__all__ = ["classifier_sizes", "draw", "language_sizes"]
+
+
+def classifier_sizes(recipe: Recipe, vocabulary: int, classes: int) -> ClassifierSizes:
+    """The sizes of a recipe's classifier."""
+    return ClassifierSizes(
+        vocabulary=vocabulary, max_len=recipe.max_len, classes=classes, pooling=recipe.pooling, **_common(recipe)
+    )
+
+
+def language_sizes(recipe: Recipe, vocabulary: int, length: int) -> LanguageSizes:
+    """The sizes of a recipe's language model; `length` is the number of tokens that it sees at once."""
+    return LanguageSizes(vocabulary=vocabulary, max_len=length, **_common(recipe))
+
+
+def _common(recipe: Recipe) -> dict[str, Any]:
+    names = {field.name for field in fields(BlockSizes)} & {field.name for field in fields(Recipe)}
+    return {name: getattr(recipe, name) for name in names - {"vocabulary", "max_len"}}
+
+
+@torch.no_grad()
+def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> None:
+    """Gives every parameter its random start, on the CPU. The same seed gives the same numbers in every implementation.
+
+    The positional encoding has a generator of its own, so that models that differ in nothing else share all others. Its
+    seed is another one too: from the same, a learned table would begin with the very numbers of the embeddings.
+
+    Args:
+        own: each attention layer follows its implementation's law instead of the one that all share. They differ in
+            "torch" alone: nn.MultiheadAttention draws q, k and v by Xavier's law and begins with biases of 0.
+    """
+    sizes, generator = stack.sizes, torch.Generator().manual_seed(seed)
+    stack.position = sizes.encoding(2**32 - 1 - seed)  # torch's generator uses no more than 32 bits
+    for module in _parts(stack):
+        if isinstance(module, AttentionLayer):
+            module.load(_attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch"))
+        elif isinstance(module, nn.Embedding):
+            module.weight.normal_(generator=generator)
+            if module.padding_idx is not None:
+                module.weight[module.padding_idx] = 0
+        elif isinstance(module, nn.Linear):
+            weight, bias = _linear(module.out_features, module.in_features, generator)
+            module.weight.copy_(weight)
+            module.bias.copy_(bias)
+
+
+def _parts(module: nn.Module) -> list[nn.Module]:
+    """Everything with parameters, in the order of the forward pass; an attention layer is one part."""
+    if isinstance(module, AttentionLayer) or not list(module.children()):
+        return [module]
+    return [part for child in module.children() for part in _parts(child)]
+
+
+def _linear(rows: int, columns: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """nn.Linear's law: weight (rows, columns) and bias (rows,), uniform within 1 / √columns."""
+    bound = 1 / math.sqrt(columns)
+    weight, bias = torch.empty(rows, columns), torch.empty(rows)
+    return weight.uniform_(-bound, bound, generator=generator), bias.uniform_(-bound, bound, generator=generator)
+
+
+def _attention(c: int, generator: torch.Generator, *, xavier: bool) -> Weights:
+    (q, q_bias), (k, k_bias), (v, v_bias), (o, o_bias) = (_linear(c, c, generator) for _ in range(4))
+    if xavier:
+        bound = math.sqrt(6 / (c + 3 * c))  # q, k and v are one matrix (3 c, c) there
+        q, k, v = (torch.empty(c, c).uniform_(-bound, bound, generator=generator) for _ in range(3))
+        q_bias = k_bias = v_bias = o_bias = torch.zeros(c)
+    return Weights(q, k, v, o, q_bias, k_bias, v_bias, o_bias)

@@ -1,0 +1,119 @@
+"""What a training process is told to do, and how much would be too much for it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from ..errors import HeadlightError, SizeError
+from .events import Start
+from .recipe import Recipe
+
+__all__ = ["KINDS", "Data", "Order", "check_maps", "check_parameters", "check_step", "check_threads", "most_threads"]
+
+KINDS = ("csv", "news", "text", "hub")
+# Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
+MOST_SCORES = 80_000_000  # layers · b · h · n²
+MOST_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
+# All runs of a job are in memory at once, and the optimiser keeps three numbers more for each parameter.
+MOST_PARAMETERS = 20_000_000
+MOST_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which whoever listens keeps
+
+
+@dataclass(frozen=True)
+class Data:
+    """Data from outside. kind: one of `KINDS`, where "hub" alone has no file; the rest as in `tasks.from_csv`."""
+
+    kind: str
+    path: str = ""
+    text: str = "text"
+    label: str = "label"
+    keep_duplicates: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is told. folder: where trained runs go; seconds: the budget of all runs together."""
+
+    folder: str
+    recipes: tuple[Recipe, ...]
+    data: Data | None
+    seconds: float
+    timing: bool
+
+    def to_line(self) -> str:
+        """One line of JSON."""
+        return json.dumps({**asdict(self), "recipes": [recipe.to_json() for recipe in self.recipes]})
+
+    @classmethod
+    def from_line(cls, line: str) -> Self:
+        """The order of a line of `to_line`.
+
+        Raises:
+            HeadlightError: it is none, or a recipe is out of bounds.
+        """
+        try:
+            found = json.loads(line)
+            recipes = tuple(Recipe.from_json(recipe) for recipe in found.pop("recipes"))
+            data = found.pop("data")
+            return cls(recipes=recipes, data=None if data is None else Data(**data), **found)
+        except HeadlightError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise HeadlightError(f"this is no order for a training ({type(error).__name__})") from error
+
+
+def most_threads() -> int:
+    """How many threads one training may use: a core is left for those who look at pages, where there are several."""
+    given = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, given - 1)
+
+
+def check_threads(recipes: tuple[Recipe, ...]) -> None:
+    """Raises a SizeError when a recipe wants more threads than one training may use on this machine."""
+    wanted, most = max((recipe.threads for recipe in recipes), default=1), most_threads()
+    if wanted > most:
+        raise SizeError(f"threads={wanted}: a training gets at most {most} on this machine")
+
+
+def check_parameters(recipes: tuple[Recipe, ...]) -> None:
+    """Raises a SizeError when the models of these recipes would not fit into memory side by side."""
+    most = sum(
+        recipe.d_model * (recipe.vocabulary + recipe.n_layers * (4 * recipe.d_model + 2 * recipe.d_feed_forward))
+        for recipe in recipes
+    )
+    if most > MOST_PARAMETERS:
+        raise SizeError(
+            f"up to {most:,} parameters in {len(recipes)} models, at most {MOST_PARAMETERS:,} are trained together; "
+            "choose fewer runs, a smaller vocabulary or smaller sizes"
+        )
+
+
+def check_step(recipe: Recipe, length: int) -> None:
+    """Raises a SizeError when a step on texts of up to `length` tokens would take too long or too much memory."""
+    tokens = recipe.n_layers * recipe.batch * length
+    scores = tokens * recipe.n_heads * length
+    products = tokens * recipe.d_model * (4 * recipe.d_model + 2 * recipe.d_feed_forward)
+    for formula, size, most in (
+        ("layers · b · h · n²", scores, MOST_SCORES),
+        ("layers · b · n · d · (4 d + 2 feed-forward)", products, MOST_PRODUCTS),
+    ):
+        if size > most:
+            raise SizeError(
+                f"with texts of {length} tokens {formula} = {size:,}, at most {most:,} are computed here; choose a "
+                "smaller batch, shorter texts or smaller sizes"
+            )
+
+
+def check_maps(start: Start, runs: int) -> None:
+    """Raises a SizeError when the snapshots of so many runs like this one would take too much memory."""
+    recipe = start.recipe
+    cells = recipe.n_layers * recipe.n_heads * sum(len(probe) ** 2 for probe in start.probes)
+    most = runs * (recipe.evaluations + 1) * cells
+    if most > MOST_MAPS:
+        raise SizeError(
+            f"{runs} runs with {recipe.n_layers} × {recipe.n_heads} heads keep {most:,} bytes of maps while they "
+            f"learn, at most {MOST_MAPS:,} are kept; choose fewer runs or fewer heads"
+        )

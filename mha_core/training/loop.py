@@ -1,0 +1,191 @@
+"""Training as a generator of events: whoever asks for the next one drives it, and whoever stops asking stops it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from ..device import pick
+from ..models.model import Model
+from . import saved, tokens
+from .events import End, Evaluation, Event, History, Snapshot, Start, Step
+from .objectives import Sums, objective
+from .recipe import Recipe
+from .tasks import Labelled, Language
+
+__all__ = ["Training"]
+
+
+class Training:
+    """One run: its data, its model, and the way to the trained weights.
+
+    Args:
+        recipe: what is trained.
+        task: the data.
+
+    Raises:
+        HeadlightError: as in `Recipe.check`; the implementation or the sizes cannot serve the position; no such device.
+    """
+
+    def __init__(self, recipe: Recipe, task: Labelled | Language) -> None:
+        recipe.check()
+        self.recipe = recipe
+        self.task = task
+        self.device = pick(recipe.device)
+        self.tokenizer = tokens.of(task, recipe.vocabulary)
+        self.history = History(recipe)
+        self._objective = objective(recipe, task, self.tokenizer, self.device)
+        self.stack = self._objective.stack
+        self._optimizer = torch.optim.AdamW(
+            self.stack.parameters(), recipe.rate, (0.9, recipe.beta2), weight_decay=recipe.weight_decay, fused=True
+        )
+        self._schedule = (
+            torch.optim.lr_scheduler.OneCycleLR(
+                self._optimizer, max_lr=recipe.rate, total_steps=recipe.steps, cycle_momentum=False
+            )
+            if recipe.schedule == "one-cycle"
+            else None
+        )
+        self._batches = torch.Generator().manual_seed(recipe.seed)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """How many steps it takes to see every training row once; 0 where every batch is made anew."""
+        return math.ceil(self._objective.rows_train / self.recipe.batch)
+
+    def step(self) -> Sums:
+        """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
+        with on_threads(self.recipe.threads):
+            self._optimizer.zero_grad()
+            loss, sums = self._objective.next_loss(self._batches)
+            if math.isfinite(sums.loss):
+                torch.autograd.backward(loss)
+                self._optimizer.step()
+                if self._schedule is not None:
+                    self._schedule.step()
+            return sums
+
+    def events(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Trains, and tells: the start, an evaluation with its snapshots, steps, …, the end. Also kept in `history`.
+
+        `stop` is asked before each step. Only time spent in here counts for the budget, so several runs can take turns.
+        """
+        for event in self._events(stop):
+            self.history.take(event)
+            yield event
+
+    def model(self) -> Model:
+        """A copy of the model as it stands, to look at."""
+        stack = copy.deepcopy(self.stack).eval().requires_grad_(False)
+        facts = {"model": self.task.title, "torch": str(torch.__version__), "python": platform.python_version()}
+        return Model(self.recipe.task, self.tokenizer, stack, origin="trained here", facts=facts, history=self.history)
+
+    def save(self, folder: Path) -> None:
+        """Writes the run into a folder of its own, see `saved`."""
+        saved.save(folder, self.history, self.tokenizer, self.stack)
+
+    def _events(self, stop: Callable[[], bool]) -> Iterator[Event]:
+        recipe = self.recipe
+        looks = {round(part * recipe.steps / recipe.evaluations) for part in range(recipe.evaluations + 1)}
+        step, seconds, spent, reason = 0, 0.0, 0.0, ""  # seconds of the steps alone; spent of the budget
+        since = Sums()
+        predicted: list[int] = []
+        looked = -1
+        yield self._start()
+        while True:
+            began = time.perf_counter()
+            if (step in looks or reason) and looked != step:
+                looked = step
+                evaluation, predicted = self._evaluate(step, seconds, since)
+                if not math.isfinite(evaluation.train_loss + evaluation.test_loss):
+                    reason, predicted = "not a number", []
+                    break
+                told: list[Event] = [evaluation, *self._snapshots(step)]
+                since = Sums()
+                if recipe.target is not None and evaluation.test_accuracy >= recipe.target:
+                    reason = reason or "target"
+                spent += time.perf_counter() - began
+                yield from told
+                continue
+            reason = reason or ("steps" if step == recipe.steps else "stopped" if stop() else "")
+            if reason and looked == step:
+                break
+            if reason:
+                continue
+            sums = self.step()
+            if not math.isfinite(sums.loss):
+                reason, predicted = "not a number", []
+                break
+            took = time.perf_counter() - began
+            step, seconds, spent, since = step + 1, seconds + took, spent + took, since + sums
+            if spent > recipe.seconds and step < recipe.steps:
+                reason = "time"
+            yield Step(step, _short(sums.mean_loss), _short(seconds))
+        yield End(reason, step, _short(seconds), predicted)
+
+    def _start(self) -> Start:
+        work = self._objective
+        return Start(
+            recipe=self.recipe,
+            title=self.task.title,
+            classes=list(self.task.classes) if isinstance(self.task, Labelled) else [],
+            rows_train=work.rows_train,
+            rows_test=work.rows_test,
+            fingerprint=f"{self.task.fingerprint}, version {self.task.version}",
+            notes=[*self.task.notes, *work.notes],
+            vocabulary=self.stack.sizes.vocabulary,
+            parameters=sum(parameter.numel() for parameter in self.stack.parameters()),
+            longest=work.longest,
+            probes=[tokens for tokens, _ in work.probes],
+            versions={name: version(name) for name in ("torch", "tokenizers")} | {"python": platform.python_version()},
+            machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
+        )
+
+    def _evaluate(self, step: int, seconds: float, since: Sums) -> tuple[Evaluation, list[int]]:
+        """The look at the test rows, and the class of each."""
+        with on_threads(self.recipe.threads):
+            judged = self._objective.judge()
+            trained = since if since.losses else self._objective.first_look()
+        evaluation = Evaluation(
+            step=step,
+            seconds=_short(seconds),
+            train_loss=_short(trained.mean_loss),
+            train_accuracy=trained.accuracy,
+            test_loss=_short(judged.sums.mean_loss),
+            test_accuracy=judged.sums.accuracy,
+            **judged.more,
+        )
+        return evaluation, judged.predicted
+
+    def _snapshots(self, step: int) -> Iterator[Snapshot]:
+        for number, (_, ids) in enumerate(self._objective.probes):
+            with on_threads(self.recipe.threads):
+                maps = torch.cat(self._objective.maps(torch.tensor([ids], device=self.device)))
+                rounded = (maps * 255).round().to("cpu", torch.uint8)
+            yield Snapshot(step, number, list(maps.shape), rounded.numpy().tobytes())
+
+
+def _short(value: float) -> float:
+    """Six digits: nobody reads more, and a saved history has thousands of them."""
+    return float(f"{value:.6g}")
+
+
+@contextmanager
+def on_threads(threads: int) -> Iterator[None]:
+    """Torch's threads for a while: sums come out the same only when they are split the same way."""
+    before = torch.get_num_threads()
+    if before != threads:
+        torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        if before != threads:
+            torch.set_num_threads(before)

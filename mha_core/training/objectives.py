@@ -1,0 +1,257 @@
+"""What a training run minimises and how it is judged: the class of a text, or the next token."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .. import masks
+from ..models.classifier import PADDING, Classifier
+from ..models.language_model import LanguageModel
+from .initial_weights import classifier_sizes, draw, language_sizes
+from .recipe import Recipe
+from .tasks import Batch, Labelled, Language
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["Classes", "Judged", "NextTokens", "Objective", "Sums", "head_scores", "objective"]
+
+ROWS_LOOKED_AT = 64  # of a language model's test rows, for the scores of its heads
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Over rows, or over places of a text: of the loss and of right answers, and over how many."""
+
+    loss: float = 0.0
+    losses: int = 0
+    right: int = 0
+    answers: int = 0
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.loss + other.loss, self.losses + other.losses, self.right + other.right, self.answers + other.answers
+        )
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss; 0 over nothing."""
+        return self.loss / max(1, self.losses)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers; 0 over nothing."""
+        return self.right / max(1, self.answers)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the test rows say: sums, the class of every row, and what else is known (fields of `events.Evaluation`)."""
+
+    sums: Sums
+    predicted: list[int]
+    more: dict[str, Any]
+
+
+class Objective(ABC):
+    """One of the two, for one recipe and one task.
+
+    Attributes:
+        stack: the model.
+        rows_train, rows_test, longest: as in `events.Start`.
+        probes: tokens and ids of the texts whose maps are kept.
+    """
+
+    stack: Classifier | LanguageModel
+    rows_train: int
+    rows_test: int
+    longest: int
+    probes: list[tuple[list[str], list[int]]]
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
+        """The loss of the next training batch, a scalar to go back from, and its sums."""
+
+    @abstractmethod
+    def judge(self) -> Judged:
+        """The model on the test rows."""
+
+    @abstractmethod
+    def first_look(self) -> Sums:
+        """The model on as many training rows as there are test rows."""
+
+    @abstractmethod
+    def maps(self, ids: Tensor) -> list[Tensor]:
+        """The weights (1, h, i, j) of every layer for one text, int64 (1, i)."""
+
+
+class Classes(Objective):
+    """The class of a text."""
+
+    def __init__(self, stack: Classifier, recipe: Recipe, task: Labelled, tokenizer: Tokenizer) -> None:
+        self.stack: Classifier = stack
+        self._recipe, self._task, self._device = recipe, task, stack.words.weight.device
+        self._train, cut_train = self._coded(tokenizer, [row.text for row in task.train])
+        self._test, cut_test = self._coded(tokenizer, [row.text for row in task.test])
+        if cut_train + cut_test:
+            self.notes = (
+                f"{cut_train + cut_test} texts have more than {recipe.max_len} tokens: the rest of them is left out.",
+            )
+        self._labels_train = torch.tensor([row.label for row in task.train])
+        self._labels_test = torch.tensor([row.label for row in task.test])
+        self.rows_train, self.rows_test = len(task.train), len(task.test)
+        probes = [tokenizer.encode(text) for text in task.probes]
+        self.probes = [(probe.tokens[: recipe.max_len], probe.ids[: recipe.max_len]) for probe in probes]
+        self.longest = max(len(ids) for ids in [*self._train, *self._test])
+        self._order = torch.empty(0, dtype=torch.int64)
+
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
+        if not len(self._order):  # a new epoch
+            self._order = torch.randperm(self.rows_train, generator=generator)
+        rows, self._order = self._order[: self._recipe.batch], self._order[self._recipe.batch :]
+        logits, labels = self._logits(self._train, rows), self._labels_train[rows].to(self._device)
+        return F.cross_entropy(logits, labels), _sums(logits, labels)
+
+    @torch.no_grad()
+    def judge(self) -> Judged:
+        found = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
+        predicted = [label for _, labels in found for label in labels]
+        return Judged(sum((sums for sums, _ in found), Sums()), predicted, {"pair_accuracy": self._pairs(predicted)})
+
+    @torch.no_grad()
+    def first_look(self) -> Sums:
+        some = self._in_order(min(self.rows_train, self.rows_test))
+        return sum((self._look(self._train, self._labels_train, rows)[0] for rows in some), Sums())
+
+    @torch.no_grad()
+    def maps(self, ids: Tensor) -> list[Tensor]:
+        _, weights = self.stack(ids)
+        return list(weights)
+
+    def _coded(self, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[list[int]], int]:
+        """Ids of the texts, and how many had to be cut."""
+        every = [coded.ids for coded in tokenizer.encode_batch(texts)]
+        longest = self._recipe.max_len
+        return [ids[:longest] for ids in every], sum(len(ids) > longest for ids in every)
+
+    def _in_order(self, rows: int) -> tuple[Tensor, ...]:
+        return torch.split(torch.arange(rows), self._recipe.batch)
+
+    def _logits(self, coded: list[list[int]], rows: Tensor) -> Tensor:
+        """Logits (b, classes) of these rows as one batch, padded to its longest."""
+        texts = [torch.tensor(coded[row]) for row in rows.tolist()]
+        ids = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=PADDING)
+        keep = torch.arange(ids.shape[1]) < torch.tensor([len(text) for text in texts])[:, None]
+        mask = self._recipe.mask_padding
+        return self.stack.logits(ids.to(self._device), keep.to(self._device), mask_padding=mask)
+
+    def _look(self, coded: list[list[int]], labels: Tensor, rows: Tensor) -> tuple[Sums, list[int]]:
+        logits = self._logits(coded, rows)
+        return _sums(logits, labels[rows].to(self._device)), logits.argmax(dim=-1).tolist()
+
+    def _pairs(self, predicted: list[int]) -> float | None:
+        """Share of mirror pairs with both members right; None without pairs."""
+        right: dict[int, bool] = {}
+        for row, label in zip(self._task.test, predicted, strict=True):
+            if row.pair is not None:
+                right[row.pair] = right.get(row.pair, True) and label == row.label
+        return sum(right.values()) / len(right) if right else None
+
+
+class NextTokens(Objective):
+    """The next token at every place; accuracy counts where the answer can be known."""
+
+    def __init__(self, stack: LanguageModel, recipe: Recipe, task: Language, tokenizer: Tokenizer) -> None:
+        self.stack: LanguageModel = stack
+        self._recipe, self._task, self._device = recipe, task, stack.words.weight.device
+        self._test = task.test()
+        self.rows_train, self.rows_test, self.longest = task.rows_train, len(self._test.ids), task.length
+        probes = [tokenizer.encode(text) for text in task.probes]
+        self.probes = [(probe.tokens[: task.length], probe.ids[: task.length]) for probe in probes]
+
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
+        return self._loss(self._task.batch(self._recipe.batch, generator))
+
+    @torch.no_grad()
+    def judge(self) -> Judged:
+        sums = Sums()
+        for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
+            sums += self._loss(_rows(self._test, rows))[1]
+        some = _rows(self._test, torch.arange(min(ROWS_LOOKED_AT, self.rows_test)))
+        maps = self.maps(some.ids[:, :-1].to(self._device))
+        scores = [head_scores(weights.cpu(), some.source) for weights in maps]
+        known = bool((some.source >= 0).any())
+        more = {
+            "induction": [induction for induction, _ in scores] if known else [],
+            "previous": [p for _, p in scores],
+        }
+        return Judged(sums, [], more)
+
+    @torch.no_grad()
+    def first_look(self) -> Sums:
+        generator = torch.Generator().manual_seed(self._recipe.seed)
+        return self._loss(self._task.batch(self.rows_test, generator))[1]
+
+    @torch.no_grad()
+    def maps(self, ids: Tensor) -> list[Tensor]:
+        length = ids.shape[1]
+        _, weights = self.stack(ids, allow=masks.allow(masks.causal, length, length, device=ids.device))
+        return list(weights)
+
+    def _loss(self, batch: Batch) -> tuple[Tensor, Sums]:
+        ids, scored = batch.ids.to(self._device), batch.scored.to(self._device)
+        logits, answers = self.stack.logits(ids[:, :-1]), ids[:, 1:]
+        loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+        with torch.no_grad():
+            right = int(((logits.argmax(dim=-1) == answers) & scored).sum())
+        places = answers.numel()
+        return loss, Sums(loss.item() * places, places, right, int(scored.sum()))
+
+
+def head_scores(weights: Tensor, source: Tensor) -> tuple[list[float], list[float]]:
+    """The two figures that tell an induction head: one of each a head.
+
+    Args:
+        weights: (b, h, i, j).
+        source: int64 (b, i), the key that holds the answer, -1 where there is none.
+
+    Returns:
+        induction: the mean weight on that key, over the places that have one (0 without any).
+        previous: the mean weight on the token before, over all places but the first.
+    """
+    known = source >= 0
+    picked = weights.gather(3, source.clamp(min=0)[:, None, :, None].expand(-1, weights.shape[1], -1, 1))[..., 0]
+    induction = (picked * known[:, None]).sum(dim=(0, 2)) / max(1, int(known.sum()))
+    previous = weights.diagonal(offset=-1, dim1=2, dim2=3).mean(dim=(0, 2))
+    return [round(score, 6) for score in induction.tolist()], [round(score, 6) for score in previous.tolist()]
+
+
+def objective(
+    recipe: Recipe, task: Labelled | Language, tokenizer: Tokenizer, device: torch.device
+) -> Classes | NextTokens:
+    """The objective of a task, with a model in its random start on the device."""
+    vocabulary = tokenizer.get_vocab_size()
+    if isinstance(task, Labelled):
+        classifier = Classifier(classifier_sizes(recipe, vocabulary, len(task.classes)))
+        draw(classifier, recipe.seed, own=recipe.start == "own")
+        return Classes(classifier.to(device), recipe, task, tokenizer)
+    language_model = LanguageModel(language_sizes(recipe, vocabulary, task.length))
+    draw(language_model, recipe.seed, own=recipe.start == "own")
+    return NextTokens(language_model.to(device), recipe, task, tokenizer)
+
+
+def _sums(logits: Tensor, labels: Tensor) -> Sums:
+    with torch.no_grad():
+        loss = F.cross_entropy(logits, labels, reduction="sum").item()
+        return Sums(loss, len(labels), int((logits.argmax(dim=-1) == labels).sum()), len(labels))
+
+
+def _rows(batch: Batch, rows: Tensor) -> Batch:
+    return Batch(batch.ids[rows], batch.scored[rows], batch.source[rows])

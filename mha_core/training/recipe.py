@@ -1,0 +1,160 @@
+"""What decides a training run: the same recipe, data and number of threads give the same weights, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Self
+
+from ..errors import HeadlightError, SizeError
+
+__all__ = ["ENDS", "Recipe", "defaults"]
+
+# Why a run ended.
+ENDS = ("steps", "target", "time", "stopped", "not a number")
+_LONGEST = 100  # characters of a name
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One training run, without its data.
+
+    Attributes:
+        task: a name of `tasks.NAMES`, or "csv", "news", "text" for data that comes from outside.
+        implementation: a name of `IMPLEMENTATIONS`.
+        position: a name of `positions.NAMES`.
+        amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
+        mask_padding: False lets every token look at the padding of its batch: the classic bug, for showing it.
+        d_model, n_heads, n_layers, d_feed_forward: sizes; without d_feed_forward there is no feed-forward network.
+        residual, norm: each attention layer's input is added to its output; is normalised before it.
+        pooling: what a classifier reads, the row of "[CLS]" or the "mean" over all tokens.
+        vocabulary: at most so many tokens, trained on the training rows.
+        max_len: tokens of a text; what is longer is cut, and counted in the notes.
+        steps, batch, rate, weight_decay, beta2: AdamW's; betas are (0.9, beta2).
+        schedule: "one-cycle" up to `rate` and down again, or "constant".
+        start: initial weights, "shared" by all implementations of a seed, or each one's "own" law.
+        evaluations: how often the test rows are looked at, evenly spread, the first before the first step.
+        seed: of weights and batches.  data_seed: of the data and their split.
+        device: as in `device.pick`.  threads: of torch, on the CPU.
+        seconds: the time budget of this run alone.
+        target: the run ends at this accuracy on the test rows; None = it does not.
+    """
+
+    task: str = "who"
+    implementation: str = "fused"
+    position: str = "sinusoidal"
+    amplitude: float = 1.0
+    mask_padding: bool = True
+    d_model: int = 64
+    n_heads: int = 4
+    n_layers: int = 1
+    d_feed_forward: int = 0
+    residual: bool = False
+    norm: bool = False
+    pooling: str = "[CLS]"
+    vocabulary: int = 1000
+    max_len: int = 512
+    steps: int = 400
+    batch: int = 64
+    rate: float = 2e-3
+    weight_decay: float = 0.01
+    beta2: float = 0.999
+    schedule: str = "one-cycle"
+    start: str = "shared"
+    evaluations: int = 40
+    seed: int = 1
+    data_seed: int = 0
+    device: str = "cpu"
+    threads: int = 1
+    seconds: float = 60.0
+    target: float | None = None
+
+    def check(self) -> None:
+        """Raises a SizeError or HeadlightError for what cannot be trained."""
+        if self.n_heads < 1 or self.d_model < 1 or self.d_model % self.n_heads:
+            raise SizeError(
+                f"d_model={self.d_model} cannot be split into {self.n_heads} equal heads; "
+                f"choose a multiple of {max(1, self.n_heads)}"
+            )
+        for name, least, most in (
+            ("d_model", 1, 1024),
+            ("n_heads", 1, 64),  # "naive" has three layers for each: with thousands the model takes seconds to build
+            ("n_layers", 1, 8),
+            ("d_feed_forward", 0, 4096),
+            ("vocabulary", 8, 50_000),
+            ("max_len", 2, 1024),
+            ("steps", 1, 100_000),
+            ("batch", 1, 1024),
+            ("evaluations", 1, 1000),
+            ("threads", 1, 256),
+            ("seed", 0, 2**31),
+            ("data_seed", 0, 2**31),
+        ):
+            if not least <= getattr(self, name) <= most:
+                raise SizeError(f"{name}={getattr(self, name)}: choose {least} to {most:,}")
+        for name, low, high in (("rate", 0.0, 10.0), ("seconds", 0.0, math.inf), ("amplitude", -math.inf, math.inf)):
+            if not low < getattr(self, name) < high:
+                raise HeadlightError(f"{name}={getattr(self, name)} is no number between {low:g} and {high:g}")
+        for name, below in (("weight_decay", 10.0), ("beta2", 1.0)):
+            if not 0 <= getattr(self, name) < below:
+                raise HeadlightError(f"{name}={getattr(self, name)}: choose 0 or more, below {below:g}")
+        if self.target is not None and not 0 <= self.target <= 1:
+            raise HeadlightError(f"target={self.target} is no accuracy; choose 0 to 1")
+        for name, choices in (
+            ("pooling", ("[CLS]", "mean")),
+            ("schedule", ("one-cycle", "constant")),
+            ("start", ("shared", "own")),
+        ):
+            if getattr(self, name) not in choices:
+                raise HeadlightError(f"{name}={getattr(self, name)!r}: choose {' or '.join(choices)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Any) -> Self:
+        """The recipe of a file, checked.
+
+        Raises:
+            HeadlightError: something is missing, unknown, of the wrong kind or out of bounds.
+        """
+        if not isinstance(found, dict) or set(found) != {field.name for field in fields(cls)}:
+            raise HeadlightError("this is no recipe: its fields are not those of this version")
+        default = cls()
+        for name, value in found.items():
+            known = getattr(default, name)
+            kinds: tuple[type, ...] = (float, int) if isinstance(known, float) else (type(known),)
+            if name == "target":
+                kinds = (float, int, type(None))
+            fits = isinstance(value, kinds) and (isinstance(known, bool) or not isinstance(value, bool))
+            if isinstance(value, int):
+                fits &= abs(value) <= 2**53  # beyond, not every one is a float
+            if isinstance(value, str):
+                fits &= value.isprintable() and len(value) <= _LONGEST
+            if not fits:
+                raise HeadlightError(f"this is no recipe: {name} is {value!r:.40}")
+        made = cls(**found)
+        made.check()
+        return made
+
+
+def defaults(task: str) -> Recipe:
+    """A recipe that teaches this task well: a name of `tasks.NAMES`, or "csv", "news", "text"."""
+    order = Recipe(task=task, max_len=64)
+    language = replace(order, n_layers=2, residual=True, norm=True, position="rotary", rate=4e-3, beta2=0.98)
+    match task:
+        case "food":  # its loss stays flat for long and then falls at once
+            return replace(order, steps=600)
+        case "words":
+            return replace(language, steps=300)
+        case "names":
+            return replace(language, steps=500)
+        case "text":
+            return replace(language, d_feed_forward=256, steps=600)
+        case "csv" | "news":
+            # the long post's, with its ten epochs of 918 rows; of a visitor's own texts the beginning, to be quick
+            length = 512 if task == "news" else 128
+            post = replace(order, max_len=length, n_heads=8, rate=1e-3, batch=32, steps=290, schedule="constant")
+            return replace(post, evaluations=10, seconds=600)
+    return order

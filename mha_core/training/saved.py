@@ -1,0 +1,282 @@
+"""Saved runs: a folder with run.json (the history), tokenizer.json and model.safetensors. No pickle.
+
+What is read may come from a stranger: sizes are bounded before anything is opened, what a file lists is counted before
+it is looked at, and every field is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import math
+import shutil
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..errors import HeadlightError, WeightsFileError
+from ..models.classifier import Classifier
+from ..models.language_model import LanguageModel
+from . import tokens
+from .events import LONGEST, Event, History, Start, from_values, to_line
+from .initial_weights import classifier_sizes, language_sizes
+from .tasks.table import LIMITS
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["FILES", "LARGEST", "RUN", "pack", "read", "read_stack", "read_tokenizer", "save", "unpack"]
+
+RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
+# Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.
+LARGEST = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}
+LARGEST_PACKED = 16 * 2**20
+LARGEST_HEADER = 512 * 2**10  # bytes in which the weights' file names its tensors, 100 for each
+MOST_VALUES = {RUN: 200_000, TOKENIZER: 60_000}  # between the commas; a vocabulary has at most 50,000 tokens
+MOST_STEPS = 12_000  # ten epochs of the largest table in batches of 32
+MOST_LISTED = 100  # of what is told about a run: notes, probes, versions
+LONGEST_WORDS = 300  # characters of each
+_FORMAT = "headlight run 1"
+
+
+def save(
+    folder: Path, history: History, tokenizer: Tokenizer | None = None, stack: torch.nn.Module | None = None
+) -> None:
+    """Writes a run; without tokenizer and stack its history alone, without the maps. The folder is whole or not there.
+
+    What would be too much to be read again is left out: the maps, and of more than `MOST_STEPS` steps all but every
+    second, third, … one.
+
+    Raises:
+        HeadlightError: the run has not ended, has come to weights or a loss that are no numbers, or its weights are
+            too large.
+    """
+    from safetensors.torch import save_file
+
+    if history.start is None or history.end is None:
+        raise HeadlightError("a run can be saved when it has ended")
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        if stack is not None and tokenizer is not None:
+            state = {name: tensor.detach().cpu().contiguous() for name, tensor in stack.state_dict().items()}
+            finite = all(bool(tensor.isfinite().all()) for tensor in state.values())
+            if not finite or history.end.reason == "not a number":
+                raise HeadlightError("the numbers of this run are none any more; choose a smaller rate")
+            save_file(state, part / WEIGHTS)
+            if (part / WEIGHTS).stat().st_size > LARGEST[WEIGHTS]:
+                raise HeadlightError(f"the weights of a run that is saved have at most {LARGEST[WEIGHTS]:,} bytes")
+            tokenizer.save(str(part / TOKENIZER), pretty=False)
+        text = _to_json(history, maps=stack is not None)
+        if len(text) > LARGEST[RUN]:
+            text = _to_json(history, maps=False)
+        (part / RUN).write_text(text, "utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def read(folder: Path) -> History:
+    """The history of a saved run.
+
+    Raises:
+        WeightsFileError: it is missing, damaged, too large, or not a history of this version.
+    """
+    text = _text(folder / RUN)
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            raise HeadlightError(f"it does not say that it is a {_FORMAT!r}")
+        _check_words(found["start"])
+        start = from_values({**found["start"], "kind": "Start"})
+        assert isinstance(start, Start)
+        _check_counts(found, start)
+        steps = [{"kind": "Step", "step": step, "loss": loss, "seconds": took} for step, loss, took in found["steps"]]
+        more = [{**each, "kind": "Evaluation"} for each in found["evaluations"]]
+        more += [{**each, "kind": "Snapshot"} for each in found["snapshots"]]
+        return History.of([start, *map(from_values, [*steps, *more, {**found["end"], "kind": "End"}])])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise WeightsFileError(f"{RUN} is not the record of a training run ({_why(error)})") from error
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a saved run. Raises a WeightsFileError when it is missing, damaged, foreign or too large."""
+    text = _text(folder / TOKENIZER)
+    try:
+        return tokens.of_file(text)
+    except HeadlightError as error:
+        raise WeightsFileError(f"cannot read {TOKENIZER}: {error}") from error
+
+
+def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Classifier | LanguageModel, str]:
+    """The trained model, in eval mode and without gradients, and the sha256 of its weights' file.
+
+    Raises:
+        WeightsFileError: the file is missing, damaged, too large, or holds another model than the history says.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    data, start = _bounded(folder / WEIGHTS), history.start
+    if start is None or start.vocabulary != vocabulary:
+        raise WeightsFileError(f"{TOKENIZER} has {vocabulary} tokens, {RUN} says another number")
+    try:
+        shapes = _shapes(data)
+        with torch.device("meta"):  # no random numbers for weights that are replaced at once
+            stack = _empty(history, vocabulary)
+        if shapes != {name: list(tensor.shape) for name, tensor in stack.state_dict().items()}:
+            raise HeadlightError(f"their names or shapes are not those that {RUN} asks for")
+        tensors = load(data)
+        # copied: in the file they begin anywhere, and sums of numbers aligned otherwise are rounded otherwise
+        stack.load_state_dict({name: tensor.clone() for name, tensor in tensors.items()}, assign=True)
+    except (SafetensorError, RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeightsFileError(f"{WEIGHTS} does not hold the tensors of this model ({_why(error)})") from error
+    if not all(tensor.dtype == torch.float32 and bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise WeightsFileError(f"{WEIGHTS} holds something else than finite float32 numbers")
+    return stack.eval().requires_grad_(False), hashlib.sha256(data).hexdigest()
+
+
+def pack(folder: Path) -> bytes:
+    """A saved run as one zip file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in FILES:
+            if (folder / name).exists():
+                archive.write(folder / name, name)
+    return packed.getvalue()
+
+
+def unpack(data: bytes, folder: Path) -> History:
+    """Writes the zip file of a saved run into a new folder, when all of it can be read; returns its history.
+
+    Raises:
+        WeightsFileError: it is no zip file, holds other files, is too large, or not a whole run, or the folder is there
+            already. Nothing is written.
+    """
+    if folder.exists():
+        raise WeightsFileError("the folder for this run is there already; choose a new one")
+    if len(data) > LARGEST_PACKED:
+        raise WeightsFileError(f"{len(data):,} bytes; a saved run has at most {LARGEST_PACKED:,}")
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            ways = {info.compress_type for info in archive.infolist()}
+            if sorted(archive.namelist()) != sorted(FILES) or not ways <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise WeightsFileError(f"a saved run holds {', '.join(FILES)} and nothing else")
+            part.mkdir(parents=True)
+            for name in FILES:  # our names, never the archive's
+                with archive.open(name) as opened:
+                    content = opened.read(LARGEST[name] + 1)
+                if len(content) > LARGEST[name]:
+                    raise WeightsFileError(f"{name} has more than {LARGEST[name]:,} bytes")
+                (part / name).write_bytes(content)
+        history = read(part)
+        read_stack(part, history, read_tokenizer(part).get_vocab_size())
+        part.replace(folder)
+        return history
+    except WeightsFileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+        raise WeightsFileError(f"this is no zip file of a saved run ({type(error).__name__})") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _empty(history: History, vocabulary: int) -> Classifier | LanguageModel:
+    start = history.start
+    assert start is not None
+    if start.classes:
+        return Classifier(classifier_sizes(history.recipe, vocabulary, len(start.classes)))
+    return LanguageModel(language_sizes(history.recipe, vocabulary, start.longest))
+
+
+def _to_json(history: History, *, maps: bool) -> str:
+    def plain(event: Event) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(to_line(event))
+        del values["kind"]
+        return values
+
+    assert history.start is not None
+    assert history.end is not None
+    apart = max(1, math.ceil(len(history.steps) / MOST_STEPS))
+    found = {
+        "format": _FORMAT,
+        "start": plain(history.start),
+        "steps": [[step.step, step.loss, step.seconds] for step in history.steps[::apart]],
+        "evaluations": [plain(each) for each in history.evaluations],
+        "snapshots": [plain(each) for each in history.snapshots] if maps else [],
+        "end": plain(history.end),
+    }
+    return json.dumps(found, separators=(",", ":"), allow_nan=False)
+
+
+def _check_words(start: Any) -> None:
+    """Raises a HeadlightError for more or longer words about a run than anybody needs."""
+    lists = {"notes": MOST_LISTED, "probes": MOST_LISTED, "versions": MOST_LISTED, "classes": LIMITS["classes"]}
+    for name, most in lists.items():
+        _at_most(f"{name} in its start", len(start[name]), most)
+    for tokens_of_one in start["probes"]:
+        _at_most("tokens in a probe", len(tokens_of_one), LONGEST)
+    for name in start["classes"]:
+        _at_most("characters in the name of a class", len(name), LIMITS["label"])
+    said = (start["title"], start["fingerprint"], start["machine"], *start["notes"])
+    for words in (*said, *start["versions"], *start["versions"].values(), *itertools.chain(*start["probes"])):
+        _at_most("characters in one of its texts", len(words), LONGEST_WORDS)
+
+
+def _check_counts(found: dict[str, Any], start: Start) -> None:
+    """Raises a HeadlightError when more is listed than such a run can have."""
+    recipe, looks = start.recipe, start.recipe.evaluations + 2
+    _at_most("steps", len(found["steps"]), min(recipe.steps, MOST_STEPS))
+    _at_most("evaluations", len(found["evaluations"]), looks)
+    _at_most("snapshots", len(found["snapshots"]), looks * len(start.probes))
+    _at_most("predicted classes", len(found["end"].get("predicted", ())), min(start.rows_test, LIMITS["rows"]))
+
+
+def _at_most(what: str, came: int, most: int) -> None:
+    if came > most:
+        raise HeadlightError(f"it has {came:,} {what}, at most {most:,} are read")
+
+
+def _shapes(data: bytes) -> dict[str, list[int]]:
+    """The name and shape of every tensor of a safetensors file: its length in 8 bytes, and a header of plain JSON."""
+    length = int.from_bytes(data[:8], "little")
+    if length > LARGEST_HEADER:
+        raise HeadlightError(f"it names its tensors in {length:,} bytes, at most {LARGEST_HEADER:,} are read")
+    header = json.loads(data[8 : 8 + length])
+    return {name: each["shape"] for name, each in header.items() if name != "__metadata__"}
+
+
+def _text(file: Path) -> str:
+    """The content of a file of JSON that has no more values than it may have."""
+    data = _bounded(file)
+    values, most = data.count(b",") + 1, MOST_VALUES[file.name]
+    if values > most:  # before they are made: a value of two bytes takes a hundred as an object
+        raise WeightsFileError(f"{file.name} has up to {values:,} values, at most {most:,} are read")
+    return data.decode("utf-8", "replace")
+
+
+def _bounded(file: Path) -> bytes:
+    """The content of a file that is not larger than it may be."""
+    try:
+        if file.stat().st_size > LARGEST[file.name]:
+            raise WeightsFileError(f"{file.name} has more than {LARGEST[file.name]:,} bytes")
+        return file.read_bytes()
+    except OSError as error:
+        raise WeightsFileError(f"cannot read {file.name}: {error.strerror}") from error
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadlightError) else type(error).__name__
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,48 @@
+"""What a model is trained on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import HeadlightError
+from . import order
+from .base import Batch, Labelled, Language, Row
+from .characters import Characters
+from .hub import from_hub
+from .table import from_csv
+from .words import Names, Words
+
+__all__ = ["NAMES", "Batch", "Labelled", "Language", "Row", "build", "from_csv", "from_hub", "from_text"]
+
+# The tasks that need nothing from outside.
+NAMES = {
+    "who": "Who did what",
+    "food": "Food review",
+    "brackets": "Brackets",
+    "words": "Repeated random words",
+    "names": "Full names",
+}
+
+_MAKERS: dict[str, Callable[[int], Labelled | Language]] = {
+    "who": order.who,
+    "food": order.food,
+    "brackets": order.brackets,
+    "words": Words,
+    "names": Names,
+}
+
+
+def build(name: str, seed: int = 0) -> Labelled | Language:
+    """The task of that name; the same seed gives the same rows.
+
+    Raises:
+        HeadlightError: no task has this name.
+    """
+    if name not in _MAKERS:
+        raise HeadlightError(f"no task {name!r:.40}; choose one of {', '.join(NAMES)}")
+    return _MAKERS[name](seed)
+
+
+def from_text(data: bytes | str, seed: int = 0) -> Language:
+    """Any text, character by character; see `Characters`."""
+    return Characters(data, seed)

@@ -1,0 +1,130 @@
+"""A tokenizer for each task, made of its training rows alone."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HeadlightError, SizeError
+from .tasks import Labelled, Language
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["SPECIAL", "of", "of_file"]
+
+# Their place is their id; padding is 0, as an embedding's padding row wants it.
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+
+
+def of(task: Labelled | Language, vocabulary: int = 1000) -> Tokenizer:
+    """The task's tokenizer, without padding and truncation; the same in every process.
+
+    Args:
+        task: labelled texts get a WordPiece as MiniLM's, trained on the training rows, with "[CLS]" and "[SEP]" round a
+            text; a language task gets its own vocabulary, with nothing round a text.
+        vocabulary: a WordPiece has at most so many tokens, special ones included.
+
+    Raises:
+        SizeError: that is no room for anything but special tokens.
+    """
+    if isinstance(task, Language):
+        return _word_level(task.vocabulary, words=bool(task.joined_by))
+    if vocabulary < len(SPECIAL) + 2:
+        raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
+    return _word_piece([row.text for row in task.train], vocabulary, cased=task.cased)
+
+
+def of_file(text: str) -> Tokenizer:
+    """The tokenizer of a file that one of these wrote, made anew from its vocabulary.
+
+    Nothing else of the file is used: with a stranger's expressions a text could keep the server busy for ever.
+
+    Raises:
+        HeadlightError: no tokenizer of `of` writes such a file.
+    """
+    try:
+        found = json.loads(text)
+        numbers: dict[str, int] = found["model"]["vocab"]
+        kinds = (found["model"]["type"], found["pre_tokenizer"]["type"])
+        vocabulary = tuple(sorted(numbers, key=numbers.__getitem__))
+        if [numbers[token] for token in vocabulary] != list(range(len(numbers))):
+            raise ValueError("its numbers have gaps")
+        if kinds == ("WordPiece", "BertPreTokenizer") and vocabulary[: len(SPECIAL)] == SPECIAL:
+            return _with_specials(numbers, cased=not found["normalizer"]["lowercase"])
+        if kinds in (("WordLevel", "WhitespaceSplit"), ("WordLevel", "Split")):
+            return _word_level(vocabulary, words=kinds[1] == "WhitespaceSplit")
+        raise ValueError("it is of another kind")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        what = error if type(error) is ValueError else type(error).__name__
+        raise HeadlightError(f"this is no tokenizer of a trained model ({what})") from error
+
+
+def _empty(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers
+    from tokenizers.models import WordPiece
+
+    made = Tokenizer(WordPiece(numbers, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
+    from tokenizers import processors
+
+    made = _empty(numbers, cased=cased)
+    made.add_special_tokens(list(SPECIAL))
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[(name, SPECIAL.index(name)) for name in ("[CLS]", "[SEP]")]
+    )
+    return made
+
+
+def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
+    from tokenizers.trainers import WordPieceTrainer
+
+    trained: Any = _empty({}, cased=cased)
+    rows = [
+        [word for word, _ in trained.pre_tokenizer.pre_tokenize_str(trained.normalizer.normalize_str(text))]
+        for text in texts
+    ]
+    symbols, inside = _symbols(rows, (vocabulary - len(SPECIAL)) // 2)
+    # The trainer numbers single characters inside of words in the order of a hash map, and its ties go by number: two
+    # processes would get two vocabularies. Given to it as special tokens they have their place.
+    trainer = WordPieceTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[*SPECIAL, *symbols, *(f"##{symbol}" for symbol in inside)],
+        limit_alphabet=0,
+        show_progress=False,
+    )
+    known = set(symbols)
+    trained.train_from_iterator((" ".join(word for word in row if known.issuperset(word)) for row in rows), trainer)
+    return _with_specials(trained.get_vocab(), cased=cased)  # made anew, because there only these four are special
+
+
+def _symbols(rows: list[list[str]], most: int) -> tuple[list[str], list[str]]:
+    """The most frequent characters, and those of them that stand inside of words."""
+    count: Counter[str] = Counter()
+    inside: set[str] = set()
+    for row in rows:
+        for word in row:
+            count.update(word)
+            inside.update(word[1:])
+    kept = sorted(count, key=lambda symbol: (-count[symbol], symbol))[:most]
+    return sorted(kept), sorted(inside.intersection(kept))
+
+
+def _word_level(vocabulary: tuple[str, ...], *, words: bool) -> Tokenizer:
+    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+    from tokenizers.models import WordLevel
+
+    numbers = {token: number for number, token in enumerate(vocabulary)}
+    made = Tokenizer(WordLevel(numbers, unk_token=vocabulary[-1]))
+    if words:
+        made.normalizer = normalizers.Lowercase()
+        made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    else:
+        made.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    return made

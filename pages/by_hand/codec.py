@@ -1,0 +1,93 @@
+"""Edited matrices as one text of the link: "x_1.1_1.2_2.1_2.2__s_0.5_0.1…", only those that differ from their default.
+
+A name and its numbers row by row; only characters that an address leaves as they are. No streamlit and no torch:
+parsing and writing only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from pages.kit.draw.sheet import plain
+from pages.kit.picture.limits import LONGEST_MATRICES as LONGEST
+
+__all__ = ["LARGEST", "LONGEST", "Matrix", "parse", "parse_number", "parse_switch", "with_cell", "write"]
+
+Matrix = tuple[tuple[float, ...], ...]
+
+LARGEST = 1e6  # of a number; its exponents, products and sums stay far inside float64
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+_INFINITE = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
+
+
+def parse_number(text: str) -> float:
+    """A number as a visitor types it.
+
+    Raises:
+        ValueError: why it cannot be used, as the end of a sentence.
+    """
+    text = text.strip().replace("−", "-")
+    shown = text if len(text) <= 20 else text[:19] + "…"
+    if not text:
+        raise ValueError("the cell is empty; type a number")
+    if _INFINITE.fullmatch(text):
+        raise ValueError(f"“{shown}” is infinite; type a finite number")
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"“{shown}” is not a number; write it as 0.5 or 5e-1")
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"“{shown}” is infinite; type a finite number")
+    if abs(value) > LARGEST:
+        raise ValueError(f"“{shown}” is too large; here numbers go from −{LARGEST:,.0f} to {LARGEST:,.0f}")
+    return value + 0.0  # no negative zero
+
+
+def parse_switch(text: str) -> float:
+    """A cell of a mask: "0" or "1". Raises a ValueError on anything else."""
+    if text not in ("0", "1"):
+        raise ValueError(f"“{text[:20]}” is neither 0 nor 1")
+    return float(text)
+
+
+def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -> dict[str, Matrix] | None:
+    """The edited matrices of a link by name, None when a part of it cannot be used.
+
+    Args:
+        defaults: the matrices there are, which say the sizes.
+        switches: the names of those that hold only 0 and 1.
+    """
+    if len(text) > LONGEST:
+        return None
+    edited: dict[str, Matrix] = {}
+    for part in text.split("__") if text else []:
+        name, *numbers = part.split("_")
+        if not defaults.get(name) or name in edited:
+            return None
+        read = parse_switch if name in switches else parse_number
+        try:
+            values = [read(number) for number in numbers]
+        except ValueError:
+            return None
+        rows, cols = len(defaults[name]), len(defaults[name][0])
+        if len(values) != rows * cols:
+            return None
+        edited[name] = tuple(tuple(values[row * cols : (row + 1) * cols]) for row in range(rows))
+    return edited
+
+
+def write(edited: Mapping[str, Matrix], defaults: Mapping[str, Matrix]) -> str:
+    """The inverse of `parse`; a matrix that equals its default is left out."""
+    return "__".join(
+        "_".join((name, *(plain(value) for line in edited[name] for value in line)))
+        for name in sorted(edited)
+        if edited[name] != defaults[name]
+    )
+
+
+def with_cell(matrix: Matrix, row: int, col: int, value: float) -> Matrix:
+    """The matrix with one cell changed."""
+    lines = [list(line) for line in matrix]
+    lines[row][col] = value
+    return tuple(map(tuple, lines))

@@ -1,0 +1,59 @@
+"""A pinned picture as one text for the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pages.kit.picture import mask_codec, rules
+from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
+from pages.kit.picture.models import MINILM
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At, parse_at, parse_heads
+
+__all__ = ["parse_pin", "pin_text"]
+
+
+def pin_text(settings: Settings, at: str) -> str:
+    """A pinned picture as one text for the link; the sentence comes last because it may hold any character.
+
+    A model other than MiniLM stands behind the head: "0.1@who-rotary-1".
+    """
+    off = "-".join(f"{layer}.{head}" for layer, head in settings.heads_off)
+    mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
+    at = at if settings.model == MINILM else f"{at}@{settings.model}"
+    return "~".join((at, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
+
+
+def parse_pin(text: str, device: str, sizes_of: Callable[[str], tuple[int, int] | None]) -> tuple[Settings, At] | None:
+    """The inverse of `pin_text`; None when a part cannot be used.
+
+    Args:
+        sizes_of: layers and heads of a model, None of one that this visitor may not use.
+    """
+    parts = text.split("~", 5)
+    if len(parts) != 6 or len(text) > LONGEST_PIN:
+        return None
+    at_text, mask_text, position_name, temperature_text, off_text, words = parts
+    at_text, _, model = at_text.partition("@")
+    sizes = sizes_of(model or MINILM)
+    if sizes is None:
+        return None
+    layers, heads = sizes
+    rule, _, cells = mask_text.partition("/")
+    painted_cells = mask_codec.usable(cells, heads)
+    if not rules.usable(rule) or painted_cells is None:
+        return None
+    at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
+    try:
+        degrees = float(temperature_text)
+    except ValueError:
+        return None
+    if (
+        at is None
+        or off is None
+        or position_name not in POSITIONS.values()
+        or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]
+        or len(words) > LONGEST_TEXT
+    ):
+        return None
+    return Settings(words, rules.plain(rule), position_name, degrees, off, device, painted_cells, model or MINILM), at

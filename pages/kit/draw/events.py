@@ -1,0 +1,35 @@
+"""Readers of an event of a view or a sheet, whose values are the visitor's: anything of another kind is None.
+
+No streamlit. A callback that raised would show its exception, and a value of the wrong kind in a control would break
+the session for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["text", "whole"]
+
+LONGEST = 3000  # characters: no view sends a longer text than a painted mask (`limits.LONGEST_PAINTED`)
+LARGEST = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
+
+
+def text(event: Mapping[str, Any], name: str) -> str | None:
+    """A text of an event; None for anything else, for a longer one than any view sends, and for half a character."""
+    value = event.get(name)
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return None
+    return value
+
+
+def whole(event: Mapping[str, Any], name: str) -> int | None:
+    """A whole number of an event, as far as JavaScript counts exactly; None for anything else, True among it."""
+    value = event.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if -LARGEST <= value <= LARGEST else None

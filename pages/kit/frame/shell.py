@@ -1,0 +1,23 @@
+"""What surrounds every page: its configuration, the list of pages, and one sentence when a package is missing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import streamlit as st
+
+st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
+try:
+    from .layout import PAGES
+    from .links import cut_texts
+
+    pages = {
+        name: st.Page(f"../../{name}/page.py", title=title, url_path=name.replace("_", "-"), default=not number)
+        for number, (name, title) in enumerate(PAGES.items())
+    }
+    chosen = st.navigation(list(pages.values()), position="hidden")
+    cut_texts()
+    # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
+    import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}.page").show()
+except ImportError as error:
+    st.error(f"The package {error.name} is missing. Set Headlight up again with `make run`, then reload this page.")

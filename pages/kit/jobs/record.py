@@ -1,0 +1,126 @@
+"""What the process that trains has told so far: counted at once, copied only for who draws it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.training.events import History, Step, from_line
+from mha_core.training.recipe import Recipe
+
+__all__ = ["Record"]
+
+MOST_LINE = 16 * 2**20
+MOST_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
+
+
+class Record:
+    """The runs of one training, as far as they have come.
+
+    Args:
+        recipes: of the runs, in their order.
+        folder: run n is saved in its folder "n".
+
+    Attributes:
+        saved: for each run its folder, or None as long as it has none.
+        timing: what was measured in the end, as `mha_core.training.worker` tells it; None without.
+        error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
+        news: grows with everything that is told but single steps: starts, looks, maps, ends, saved runs, the timing.
+    """
+
+    def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:
+        self.folder = folder
+        self.saved: tuple[Path | None, ...] = (None,) * len(recipes)
+        self.timing: dict[str, Any] | None = None
+        self.error = ""
+        self.news = 0
+        self._done = ""
+        self._share = 0.0
+        self._histories = [History(recipe) for recipe in recipes]
+        self._lock = threading.Lock()  # of the histories
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Keeps what a line of the process says. Raises a HeadlightError for an event that is none."""
+        single_step = False
+        match line:
+            case {"run": number, "line": text}:
+                event = from_line(text)
+                single_step = isinstance(event, Step)
+                with self._lock:
+                    self._histories[number].take(event)
+            case {"saved": number}:
+                folder = self.folder / str(number)
+                self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
+            case {"timing": found}:
+                self.timing = found
+            case {"error": why}:
+                self.error = why
+            case {"done": reason}:
+                self._done = reason
+        self.news += not single_step
+
+    def read(self, lines: IO[bytes]) -> None:
+        """Takes in what the process tells, until it has nothing more to say; what is wrong with it becomes `error`."""
+        heard = 0
+        try:
+            while line := lines.readline(MOST_LINE):
+                heard += len(line)
+                if len(line) == MOST_LINE or heard > MOST_HEARD:
+                    raise SizeError("the runs tell more than is kept here; choose fewer runs or smaller sizes")
+                if line.endswith(b"\n"):  # else it was killed in the middle of it
+                    self.take(json.loads(line))
+        except HeadlightError as error:
+            self.error = str(error)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            self.error = f"the training process says something else than was agreed ({type(error).__name__})"
+
+    @property
+    def started(self) -> bool:
+        """Whether a run has told its start."""
+        return any(kept.start for kept in self._histories)
+
+    @property
+    def looked(self) -> bool:
+        """Whether a run has looked at its test rows, so that there is something to draw."""
+        return any(kept.evaluations for kept in self._histories)
+
+    @property
+    def step(self) -> int:
+        """How many steps all runs have done together."""
+        with self._lock:
+            return sum(kept.step for kept in self._histories)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training of all runs together."""
+        with self._lock:
+            return sum(kept.seconds for kept in self._histories)
+
+    @property
+    def share(self) -> float:
+        """How many of all steps are done, from 0 to 1; a run that has ended counts as a whole. It never goes back."""
+        with self._lock:
+            parts = [1.0 if kept.end else kept.step / kept.recipe.steps for kept in self._histories]
+        self._share = max(self._share, min(1.0, sum(parts) / len(parts)))
+        return self._share
+
+    @property
+    def machine(self) -> str:
+        """Device and threads, in words; empty before the first run has begun."""
+        return next((kept.start.machine for kept in self._histories if kept.start), "")
+
+    @property
+    def histories(self) -> tuple[History, ...]:
+        """What each run has told so far: copies, which do not grow while a page draws them."""
+        return tuple(map(self.history, range(len(self._histories))))
+
+    def history(self, number: int) -> History:
+        """What one run has told so far, a copy as well."""
+        with self._lock:
+            kept = self._histories[number]
+            return replace(kept, steps=kept.steps[:], evaluations=kept.evaluations[:], snapshots=kept.snapshots[:])

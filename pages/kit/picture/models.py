@@ -1,0 +1,193 @@
+"""The models that a visitor may look at: MiniLM, the trained ones of assets/trained, and the visit's own. No streamlit.
+
+Folders are found by name in this list alone, never by a path from a link. The name of an own run cannot be guessed, and
+the control offers it to its own visitor only.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from mha_core import Model, Run
+from mha_core.attention import respelled
+from mha_core.attention.base import EVERYTHING
+from mha_core.errors import HeadlightError
+from mha_core.models.classifier import Classifier
+from mha_core.models.stack import AttentionBlock, BlockSizes
+from mha_core.training import inference, tasks
+from mha_core.training.events import History
+from pages.kit.draw.sheet import share
+
+from .place import DEFAULT_AT
+from .presets import PRESETS
+
+__all__ = [
+    "MINILM",
+    "Own",
+    "able",
+    "answer",
+    "defaults",
+    "first_at",
+    "folder",
+    "keep",
+    "offered",
+    "presets",
+    "shipped",
+    "title",
+    "unknown",
+]
+
+MINILM = "minilm"
+SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
+TITLE = "MiniLM · pretrained"
+FIRST_AT = "0.0"  # of a model about whose heads nothing is known
+MOST_ANSWERS = 3  # classes whose probabilities are told
+MOST_UNKNOWN = 5  # tokens that are named
+
+_own: dict[str, Own] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Own:
+    """A run of one visitor: what the control calls it, where it lies, and sentences to try."""
+
+    title: str
+    folder: Path
+    presets: tuple[str, ...]
+
+    @classmethod
+    def of(cls, label: str, folder: Path, history: History) -> Own:
+        """A run as the visit knows it."""
+        return cls(label, folder, _questions(history))
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Mapping[str, str]:
+    """The trained models that Headlight brings along: name -> title. Only names are read, in the order of the tasks."""
+    found = [folder.name for folder in SHIPPED.glob("*") if (folder / "model.safetensors").is_file()]
+    order = list(tasks.NAMES)
+    known = [name for name in found if name.split("-")[0] in order]
+    return {name: _title(name) for name in sorted(known, key=lambda name: (order.index(name.split("-")[0]), name))}
+
+
+def keep(own: Mapping[str, Own]) -> None:
+    """Notes where runs lie; those whose folder is gone are forgotten."""
+    with _lock:
+        for name in [name for name, known in _own.items() if not known.folder.is_dir()]:
+            del _own[name]
+        _own.update(own)
+
+
+def offered(own: Mapping[str, Own]) -> dict[str, str]:
+    """What a visitor with these runs may choose: name -> title."""
+    return {MINILM: TITLE, **shipped(), **{name: known.title for name, known in own.items()}}
+
+
+def title(name: str) -> str:
+    """What a model is called on the screen."""
+    own = _own.get(name)
+    return own.title if own else offered({}).get(name, name)
+
+
+def folder(name: str) -> Path:
+    """Where the weights of a trained model lie.
+
+    Raises:
+        HeadlightError: no model of the list has this name any more.
+    """
+    own = _own.get(name)
+    if not own.folder.is_dir() if own else name not in shipped():
+        raise HeadlightError("this trained model is gone: train it again, or choose another one")
+    return own.folder if own else SHIPPED / name
+
+
+def presets(name: str) -> tuple[str, ...]:
+    """The sentences that are one click away: a trained model is asked what its task asks."""
+    if name == MINILM:
+        return PRESETS
+    own = _own.get(name)
+    if own is None:
+        return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
+    return own.presets
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """The controls whose default is another one for this model."""
+    return {} if name == MINILM else {"s": presets(name)[0], "at": FIRST_AT}
+
+
+def first_at(name: str) -> str:
+    """The head to look at first, as `at` of a link."""
+    return DEFAULT_AT if name == MINILM else FIRST_AT
+
+
+def able(model: Model) -> Model:
+    """The same model, its attention respelled where it was trained in an implementation that cannot do everything.
+
+    The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
+    """
+    stack = model.encoder
+    if all(isinstance(layer, AttentionBlock) and layer.attention.can == EVERYTHING for layer in stack.layers):
+        return model
+    for layer in stack.layers:
+        layer.attention = respelled(cast(AttentionBlock, layer).attention, "fused")
+    model.sizes = stack.sizes = replace(cast(BlockSizes, stack.sizes), implementation="fused")
+    return model
+
+
+def answer(model: Model, run: Run) -> list[str]:
+    """What a classifier says of a run, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing of others."""
+    if not isinstance(model.encoder, Classifier):
+        return []
+    names, everyone = inference.classes(model), run.hidden.new_ones(1, len(run.tokens), dtype=torch.bool)
+    found = model.encoder.answer(run.hidden[-1:], everyone).softmax(dim=-1)[0].tolist()
+    best = sorted(range(len(names)), key=lambda number: -found[number])[:MOST_ANSWERS]
+    return [f"{names[number]} {share(found[number], 2)}" for number in best]
+
+
+def unknown(model: Model, text: str) -> list[str]:
+    """A sentence on the words that the small vocabulary of a trained model lacks, if there are any."""
+    missing = model.tokenizer.token_to_id("[UNK]")
+    if model.history is None or missing is None:
+        return []
+    coded = model.tokenizer.encode(text)
+    pieces = zip(coded.ids, coded.offsets, strict=True)
+    words = list(dict.fromkeys(text[first:last] for number, (first, last) in pieces if number == missing))
+    if not words:
+        return []
+    named = ", ".join(f"“{word:.20}”" for word in words[:MOST_UNKNOWN]) + (", …" if len(words) > MOST_UNKNOWN else "")
+    count = "One word is" if len(words) == 1 else f"{len(words)} words are"
+    return [f"{count} not in this model’s vocabulary: {named}. It sees [UNK] there."]
+
+
+def _title(name: str) -> str:
+    """ "who-sinusoidal-1" -> "Who did what, sinusoidal"."""
+    task, _, variant = name.partition("-")
+    kind = re.sub(r"-\d+$", "", variant).replace("-", " ")
+    kind = {"none": "no positions", "1layer": "one layer", "2layers": "two layers"}.get(kind, kind)
+    return f"{tasks.NAMES[task]}, {kind}"
+
+
+@lru_cache(maxsize=16)
+def _built(task: str, seed: int) -> tuple[str, ...]:
+    return tasks.build(task, seed).questions
+
+
+def _questions(history: History) -> tuple[str, ...]:
+    """What to ask a run: its task's questions; of a visitor's data the texts whose maps were kept."""
+    recipe = history.recipe
+    if recipe.task in tasks.NAMES:
+        return _built(recipe.task, recipe.data_seed)
+    probes = history.start.probes if history.start else []
+    joined = "" if recipe.task == "text" else " "
+    words = [joined.join(token for token in tokens if token not in ("[CLS]", "[SEP]")) for tokens in probes]
+    return tuple(text.replace(" ##", "") for text in words) or PRESETS[2:4]

@@ -1,0 +1,49 @@
+"""One layer's tensors as the model's own pass recorded them. No streamlit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from .pictures import Settings
+from .traces import traced
+
+__all__ = ["Recorded", "recorded"]
+
+_NAMES = {"q", "k", "scores", "masked", "weights"}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a pass of the model's own layer recorded, on the CPU.
+
+    Attributes:
+        tokens: of the sentence.
+        q: (h, i, d). k: (h, j, d). scores, weights: (h, i, j).
+        allow: (h, i, j), True = may look; None when everything is allowed.
+    """
+
+    tokens: list[str]
+    q: Tensor
+    k: Tensor
+    scores: Tensor
+    weights: Tensor
+    allow: Tensor | None
+
+    def bias(self, head: int, temperature: float) -> Tensor | None:
+        """(i, j), what the scores of a head have beyond q·k / √d: the position's part; None when that is rounding."""
+        plain = self.q[head].double() @ self.k[head].double().T / math.sqrt(self.q.shape[-1])
+        beyond = self.scores[head].double() * temperature - plain
+        return beyond if float(beyond.abs().max()) > 1e-4 * max(1.0, float(plain.abs().max())) else None
+
+
+def recorded(settings: Settings, layer: int) -> Recorded:
+    """One layer of the pass of these settings. Raises what `Model.run` raises."""
+    found = traced(settings, layer, "fused")
+    steps = {
+        step.name: step.value[0].cpu() for step in found.steps if step.name in {"q", "k", "scores", "masked", "weights"}
+    }
+    masked = steps.pop("masked", None)
+    return Recorded(found.tokens, **steps, allow=None if masked is None else masked > -math.inf)

@@ -1,0 +1,128 @@
+"""Which runs the Train page shows: those of the present training, or those trained beforehand. No streamlit."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mha_core import positions
+from mha_core.errors import HeadlightError
+from mha_core.training import saved
+from mha_core.training.events import History
+from mha_core.training.tasks import Labelled, Language
+from pages.kit.draw.tables import quoted
+from pages.kit.jobs.training import Job
+from pages.kit.picture import models
+
+from .curves import Candidate
+from .grid import grouped
+
+__all__ = ["Shown", "csv_of", "of_histories", "of_job", "of_shipped"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Candidates and what is known of them.
+
+    Attributes:
+        candidates: with a run for each seed.
+        models: for each the name of its first seed's model, as `cached.model_on` takes it; None before it is saved.
+        beforehand: they come with Headlight.
+        timing: as in `lab.Job`.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    models: tuple[str | None, ...] = ()
+    beforehand: bool = False
+    timing: dict[str, Any] | None = None
+
+    def __add__(self, other: Shown) -> Shown:
+        """Both, side by side; the names stay different."""
+        taken = {each.name for each in self.candidates}
+        more = [
+            Candidate(each.name if each.name not in taken else f"{each.name} (file)", each.colour, each.histories)
+            for each in other.candidates
+        ]
+        both = (*self.candidates, *more)
+        return Shown(both, (*self.models, *other.models), self.beforehand and bool(self.candidates), self.timing)
+
+    @property
+    def ready(self) -> dict[str, str]:
+        """The candidates whose model can be asked: name -> model."""
+        pairs = zip(self.candidates, self.models, strict=True)
+        return {each.name: model for each, model in pairs if model is not None}
+
+    def on_other_data(self, task: Labelled | Language) -> bool:
+        """Whether some of the runs were trained on other data than this task's."""
+        starts = [run.start for each in self.candidates for run in each.histories if run.start is not None]
+        found, wanted = {start.fingerprint for start in starts}, task.fingerprint
+        return not all(each.startswith(wanted) for each in found)
+
+    def first(self, name: str) -> History:
+        """The first run of a candidate."""
+        return next(each.histories[0] for each in self.candidates if each.name == name)
+
+
+def of_job(job: Job, names: Mapping[Path, str]) -> Shown:
+    """The runs of a job; `names`: the names of this visitor's models by their folders."""
+    folders = [None if folder is None else names.get(folder) for folder in job.saved]
+    return _assembled(job.histories, folders, timing=job.timing)
+
+
+def of_histories(histories: Sequence[History], names: Sequence[str | None]) -> Shown:
+    """Runs that were saved, and the names of their models."""
+    return _assembled(histories, names)
+
+
+def of_shipped(task: str) -> Shown:
+    """The runs of a task that come with Headlight; of a damaged one nothing is shown."""
+    return _shipped(task, models.SHIPPED)
+
+
+@lru_cache(maxsize=8)
+def _shipped(task: str, place: Path) -> Shown:
+    histories, names = [], list[str | None]()
+    for folder in sorted(place.glob(f"{task}-*")):
+        try:
+            histories.append(saved.read(folder))
+        except HeadlightError:
+            continue
+        names.append(folder.name if (folder / "model.safetensors").is_file() else None)
+    order = sorted(range(len(histories)), key=lambda at: _rank(histories[at]))
+    return _assembled([histories[at] for at in order], [names[at] for at in order], beforehand=True)
+
+
+def csv_of(shown: Shown) -> bytes:
+    """Every look at the test rows of every run as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    fields = ("step", "seconds", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "pair_accuracy")
+    writer.writerow(["candidate", "seed", *fields])
+    for each in shown.candidates:
+        for history in each.histories:
+            for look in history.evaluations:
+                writer.writerow([quoted(each.name), history.recipe.seed, *(getattr(look, field) for field in fields)])
+    return out.getvalue().encode("utf-8-sig", "replace")
+
+
+def _assembled(
+    histories: Sequence[History],
+    names: Sequence[str | None],
+    *,
+    beforehand: bool = False,
+    timing: dict[str, Any] | None = None,
+) -> Shown:
+    groups = grouped([history.recipe for history in histories])
+    candidates = [Candidate(group.name, group.colour, tuple(histories[run] for run in group.runs)) for group in groups]
+    firsts = [next((names[run] for run in group.runs if names[run] is not None), None) for group in groups]
+    return Shown(tuple(candidates), tuple(firsts), beforehand, timing)
+
+
+def _rank(history: History) -> tuple[int, int, int]:
+    """The order of the controls: by position, layers and seed."""
+    return positions.NAMES.index(history.recipe.position), history.recipe.n_layers, history.recipe.seed
