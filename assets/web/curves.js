@@ -24,22 +24,57 @@ function picture({ labels, series, most, top }) {
   const ticks = labels.map((label, at) => s("text", { x: x(at), y: HEIGHT - 6, "text-anchor": "middle" }, label));
   const lines = series.flatMap(({ values }, index) => {
     const points = values.map((value, at) => [x(at), y(value)]);
-    const ink = { stroke: INKS[index % INKS.length], fill: "none", "stroke-width": 2.5, "stroke-dasharray": DASHES[index % DASHES.length] };
-    return [s("polyline", { points: points.map((point) => point.join(",")).join(" "), ...ink }), ...points.map(([cx, cy]) => s("circle", { cx, cy, r: 3.5, fill: ink.stroke }))];
+    const ink = {
+      stroke: INKS[index % INKS.length],
+      fill: "none",
+      "stroke-width": 2.5,
+      "stroke-dasharray": DASHES[index % DASHES.length],
+    };
+    return [
+      s("polyline", { points: points.map((point) => point.join(",")).join(" "), ...ink }),
+      ...points.map(([cx, cy]) => s("circle", { cx, cy, r: 3.5, fill: ink.stroke })),
+    ];
   });
   return [...axis, ...ticks, ...lines];
 }
 
 export const curves = (table) => ({
-  make: () => h("div", { class: "curves" }, h("h3"), h("div", { class: "legend" }), h("div", { class: "scroll", tabindex: "0", role: "region" }, s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" })), table.make()),
+  make: () =>
+    h(
+      "div",
+      { class: "curves" },
+      h("h3"),
+      h("div", { class: "legend" }),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region" },
+        s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }),
+      ),
+      table.make(),
+    ),
   update: (element, block, sheet) => {
     const [name, legend, room, numbers] = element.children;
     setText(name, block.name);
     setAttribute(room, "aria-label", block.name);
-    fill(legend, block.series, () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span")), (item, line, at) => {
-      item.firstElementChild.replaceChildren(s("line", { x1: 0, x2: 34, y1: 5, y2: 5, stroke: INKS[at % INKS.length], "stroke-width": 2.5, "stroke-dasharray": DASHES[at % DASHES.length] }));
-      setText(item.lastElementChild, line.name);
-    });
+    fill(
+      legend,
+      block.series,
+      () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span")),
+      (item, line, at) => {
+        item.firstElementChild.replaceChildren(
+          s("line", {
+            x1: 0,
+            x2: 34,
+            y1: 5,
+            y2: 5,
+            stroke: INKS[at % INKS.length],
+            "stroke-width": 2.5,
+            "stroke-dasharray": DASHES[at % DASHES.length],
+          }),
+        );
+        setText(item.lastElementChild, line.name);
+      },
+    );
     room.firstElementChild.replaceChildren(...picture(block));
     table.update(numbers, block.table, sheet);
   },

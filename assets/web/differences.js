@@ -21,18 +21,26 @@ const shareOf = (byte) => (byte - MIDDLE) / 127;
 /** −0.6 -> "−0.60", with a sign for what is not 0 and a power of ten for what is nearly 0. */
 export function signed(value, write = number) {
   const size = Math.abs(value);
-  const text = size > 0 && size < 0.00005 ? size.toExponential(0).replace("-", "−") : size > 0.9999 && size < 1 ? "0.9999" : write(size);
+  const text =
+    size > 0 && size < 0.00005
+      ? size.toExponential(0).replace("-", "−")
+      : size > 0.9999 && size < 1
+        ? "0.9999"
+        : write(size);
   return `${value < 0 ? "−" : value > 0 ? "+" : ""}${text}`;
 }
 
 /** The ramp as a CSS gradient, for the legend. */
 export function signedGradient(theme) {
-  const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((share) => `rgb(${colourOf(share, theme).join(" ")}) ${50 + 50 * share}%`);
+  const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map(
+    (share) => `rgb(${colourOf(share, theme).join(" ")}) ${50 + 50 * share}%`,
+  );
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
 /** Differences as bytes, 128 for none. */
-export const asBytes = (values) => Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
+export const asBytes = (values) =>
+  Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
 /** Takes the farthest from none of each block of cells, so that a map of `size` fits into `room` pixels. */
 function pooled({ size, bytes }, room) {
@@ -66,7 +74,12 @@ export class DifferenceMap extends BigMap {
     context.fillRect(left + side + 6, top, 1, side);
     shown.distances.slice(shown.first, shown.tokens.length - shown.last).forEach((distance, at) => {
       context.fillStyle = at + shown.first === shown.row ? inks.text : inks.muted;
-      context.fillRect(left + side + 7, top + at * step + step * 0.2, Math.max(0, distance * longest), Math.max(0.5, step * 0.6));
+      context.fillRect(
+        left + side + 7,
+        top + at * step + step * 0.2,
+        Math.max(0, distance * longest),
+        Math.max(0.5, step * 0.6),
+      );
     });
   }
 

@@ -8,7 +8,8 @@ export const SCALES = [
   ["linear", "linear"],
   ["own", "per map"],
 ];
-const KEYS_HELP = "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.";
+const KEYS_HELP =
+  "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.";
 
 export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
 
@@ -25,7 +26,9 @@ export function build(view, root) {
     sort: button("", () => view.change({ sort: !view.look.sort }), { class: "toggle" }),
     pin: button("pin", () => view.tell({ pin: view.focus?.pin ? "" : writeAt(view.at, true) }), { class: "toggle" }),
     link: button("copy link", () => view.copyLink(), { class: "toggle" }),
-    controls: button("mask, positions, …", () => document.querySelector(".st-key-rail")?.scrollIntoView(), { class: "jump" }),
+    controls: button("mask, positions, …", () => document.querySelector(".st-key-rail")?.scrollIntoView(), {
+      class: "jump",
+    }),
     everyHead: button("show all heads", () => view.change({ hidden: new Set(), solo: null }), { class: "toggle" }),
     title: h("h2"),
     label: h("span", { class: "label" }),
@@ -36,7 +39,14 @@ export function build(view, root) {
     table: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Weights as a table" }),
     pinTable: h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Pinned weights as a table" }),
     readout: h("div", { class: "readout" }),
-    legend: h("div", { class: "legend" }, h("span", { class: "low" }), h("span", { class: "ramp" }), h("span", { class: "high" }), h("span", { class: "law" })),
+    legend: h(
+      "div",
+      { class: "legend" },
+      h("span", { class: "low" }),
+      h("span", { class: "ramp" }),
+      h("span", { class: "high" }),
+      h("span", { class: "law" }),
+    ),
     looks: h("div", { class: "looks" }, h("span", { class: "who" }), h("span", { class: "list" })),
     sum: h("p", { class: "sum" }),
     story: h("dl", { class: "story" }),
@@ -47,7 +57,10 @@ export function build(view, root) {
     live: h("div", { class: "aloud", "aria-live": "polite" }),
   };
   const p = view.parts;
-  view.modeButtons = [button("map", () => view.change({ table: false })), button("table", () => view.change({ table: true }))];
+  view.modeButtons = [
+    button("map", () => view.change({ table: false })),
+    button("table", () => view.change({ table: true })),
+  ];
   p.modes.append(...view.modeButtons);
   view.scaleButtons = SCALES.map(([scale, text]) => button(text, () => view.change({ scale })));
   p.scales.append(...view.scaleButtons);
@@ -55,7 +68,12 @@ export function build(view, root) {
   const large = h(
     "section",
     { class: "large panel", "aria-label": "Head in focus" },
-    h("header", {}, h("div", { class: "titles" }, p.title, h("div", { class: "under-title" }, p.label, p.sizes)), h("div", { class: "actions" }, p.solo, p.hide, p.lamp)),
+    h(
+      "header",
+      {},
+      h("div", { class: "titles" }, p.title, h("div", { class: "under-title" }, p.label, p.sizes)),
+      h("div", { class: "actions" }, p.solo, p.hide, p.lamp),
+    ),
     h("div", { class: "room" }, view.big.element, p.table),
     h("div", { class: "under" }, p.legend, p.readout),
     p.looks,
@@ -65,7 +83,16 @@ export function build(view, root) {
   const pin = h(
     "section",
     { class: "pinned panel", "aria-label": "Pinned picture" },
-    h("header", {}, h("div", { class: "titles" }, p.pinTitle, p.pinLabel), h("div", { class: "actions" }, button("unpin", () => view.tell({ pin: "" }), { class: "toggle" }))),
+    h(
+      "header",
+      {},
+      h("div", { class: "titles" }, p.pinTitle, p.pinLabel),
+      h(
+        "div",
+        { class: "actions" },
+        button("unpin", () => view.tell({ pin: "" }), { class: "toggle" }),
+      ),
+    ),
     h("div", { class: "room" }, view.pinned.element, p.pinTable),
   );
   view.element = h(
@@ -74,12 +101,33 @@ export function build(view, root) {
     p.notices,
     p.presets,
     p.chips,
-    h("div", { class: "bar" }, p.layers, p.modes, p.scales, p.specials, p.sort, p.everyHead, h("span", { class: "push" }), p.controls, h("div", { class: "actions" }, p.pin, p.link)),
+    h(
+      "div",
+      { class: "bar" },
+      p.layers,
+      p.modes,
+      p.scales,
+      p.specials,
+      p.sort,
+      p.everyHead,
+      h("span", { class: "push" }),
+      p.controls,
+      h("div", { class: "actions" }, p.pin, p.link),
+    ),
     h("section", { class: "all-heads", "aria-label": "Heads" }, view.heads.element),
     large,
     pin,
     p.figures,
-    h("footer", {}, p.status, h("div", { class: "help" }, `Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers. ${KEYS_HELP}`)),
+    h(
+      "footer",
+      {},
+      p.status,
+      h(
+        "div",
+        { class: "help" },
+        `Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers. ${KEYS_HELP}`,
+      ),
+    ),
     p.live,
   );
   p.chips.onkeydown = (event) => {

@@ -31,7 +31,8 @@ class FilmView {
 
   build() {
     const group = (label) => h("div", { class: "segments", role: "group", "aria-label": label });
-    const labelled = (text, parent) => h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, text), parent);
+    const labelled = (text, parent) =>
+      h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, text), parent);
     const p = {
       probes: h("div", { class: "segments texts", role: "group", "aria-label": "Text" }),
       layers: group("Layer"),
@@ -43,7 +44,14 @@ class FilmView {
       slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" }),
       count: h("span", { class: "count" }),
       panels: h("div", { class: "films" }),
-      legend: h("p", { class: "legend" }, h("span", {}, "0"), h("span", { class: "ramp" }), h("span", {}, "1"), h("span")),
+      legend: h(
+        "p",
+        { class: "legend" },
+        h("span", {}, "0"),
+        h("span", { class: "ramp" }),
+        h("span", {}, "1"),
+        h("span"),
+      ),
       aloud: h("p", { class: "aloud", "aria-live": "polite" }),
     };
     p.slider.oninput = () => this.seek(Number(p.slider.value));
@@ -52,11 +60,27 @@ class FilmView {
       event.preventDefault();
       this.play(!this.playing);
     };
-    this.modeButtons = [button("maps", () => this.choose({ table: false })), button("tables", () => this.choose({ table: true }))];
+    this.modeButtons = [
+      button("maps", () => this.choose({ table: false })),
+      button("tables", () => this.choose({ table: true })),
+    ];
     p.modes.append(...this.modeButtons);
     p.layerChoice = labelled("layer", p.layers);
-    const bar = h("div", { class: "bar" }, labelled("text", p.probes), p.layerChoice, labelled("head", p.heads), p.modes);
-    const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, h("div", { class: "segments" }, p.first, p.play, p.last), p.slider, p.count);
+    const bar = h(
+      "div",
+      { class: "bar" },
+      labelled("text", p.probes),
+      p.layerChoice,
+      labelled("head", p.heads),
+      p.modes,
+    );
+    const player = h(
+      "div",
+      { class: "player", role: "group", "aria-label": "Film" },
+      h("div", { class: "segments" }, p.first, p.play, p.last),
+      p.slider,
+      p.count,
+    );
     this.element = h("div", { class: "view film", hidden: "" }, bar, player, p.panels, p.legend, p.aloud);
     this.parts = p;
   }
@@ -174,7 +198,12 @@ class FilmView {
     const step = steps[place] ?? 0;
     this.drawBar();
     this.drawPlayer(step);
-    fill(p.panels, films.films, (n) => this.makePanel(n), () => {});
+    fill(
+      p.panels,
+      films.films,
+      (n) => this.makePanel(n),
+      () => {},
+    );
     this.panels.length = films.films.length;
     const colours = inks(this.element);
     films.films.forEach((own, n) => this.drawPanel(this.panels[n], own, step, theme, colours));
@@ -182,24 +211,46 @@ class FilmView {
     p.legend.children[1].style.backgroundImage = gradient(theme);
     for (const part of [...p.legend.children].slice(0, 3)) part.hidden = this.state.table; // nothing in a table is told by colour
     const law = this.state.table ? [] : ["colour: √ of the weight"];
-    setText(p.legend.lastChild, [...law, ...films.notes, "rows are queries, columns keys; layers and heads are counted from 0"].join(" · "));
-    if (!this.playing) this.say([p.slider.getAttribute("aria-valuetext"), ...this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`)].join(". "));
-    Object.assign(this.element.dataset, { step, choice: writeChoice(this.state), films: films.films.length, turn: this.turn, heard: this.heard });
+    setText(
+      p.legend.lastChild,
+      [...law, ...films.notes, "rows are queries, columns keys; layers and heads are counted from 0"].join(" · "),
+    );
+    if (!this.playing)
+      this.say(
+        [
+          p.slider.getAttribute("aria-valuetext"),
+          ...this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`),
+        ].join(". "),
+      );
+    Object.assign(this.element.dataset, {
+      step,
+      choice: writeChoice(this.state),
+      films: films.films.length,
+      turn: this.turn,
+      heard: this.heard,
+    });
   }
 
   drawBar() {
     const { parts: p, state } = this;
     const most = (name) => Math.max(1, ...films.films.map((own) => own[name]));
     const segments = (parent, names, word, own, choice) =>
-      fill(parent, names, (at) => button("", () => this.choose(choice(at))), (element, name, at) => {
-        setText(element, name);
-        setAttribute(element, "aria-label", word && name === String(Number(name)) ? `${word} ${name}` : null);
-        setAttribute(element, "aria-pressed", String(at === own));
-      });
+      fill(
+        parent,
+        names,
+        (at) => button("", () => this.choose(choice(at))),
+        (element, name, at) => {
+          setText(element, name);
+          setAttribute(element, "aria-label", word && name === String(Number(name)) ? `${word} ${name}` : null);
+          setAttribute(element, "aria-pressed", String(at === own));
+        },
+      );
     const numbers = (count) => [...Array(count).keys()].map(String);
     segments(p.probes, films.probes, "", state.probe, (probe) => ({ probe }));
     segments(p.layers, numbers(most("layers")), "layer", state.layer, (layer) => ({ layer }));
-    segments(p.heads, ["mean", ...numbers(most("heads"))], "head", state.head === null ? 0 : state.head + 1, (at) => ({ head: at ? at - 1 : null }));
+    segments(p.heads, ["mean", ...numbers(most("heads"))], "head", state.head === null ? 0 : state.head + 1, (at) => ({
+      head: at ? at - 1 : null,
+    }));
     p.probes.parentElement.hidden = films.probes.length < 2;
     p.layerChoice.hidden = most("layers") < 2;
     this.modeButtons.forEach((element, n) => setAttribute(element, "aria-pressed", String(state.table === (n === 1))));
@@ -237,7 +288,15 @@ class FilmView {
       readout: h("p", { class: "readout" }),
     };
     const { title, label, room, table, absent, readout } = panel;
-    panel.element = h("section", { class: "panel" }, h("header", {}, h("span", { class: "swatch", "aria-hidden": "true" }), title, label), room, table, absent, readout);
+    panel.element = h(
+      "section",
+      { class: "panel" },
+      h("header", {}, h("span", { class: "swatch", "aria-hidden": "true" }), title, label),
+      room,
+      table,
+      absent,
+      readout,
+    );
     this.panels[n] = panel;
     return panel.element;
   }
@@ -263,12 +322,29 @@ class FilmView {
     const [row, key] = inside ? marked : [-1, null];
     const forbids = own.causal ? (i, j) => j > i : () => false;
     const name = `${own.name}, ${shot.said}`;
-    const shown = { tokens, map: { size: tokens.length, bytes }, whole: true, weights, row, key, scale: "root", theme, first: 0, last: 0, forbids, name };
+    const shown = {
+      tokens,
+      map: { size: tokens.length, bytes },
+      whole: true,
+      weights,
+      row,
+      key,
+      scale: "root",
+      theme,
+      first: 0,
+      last: 0,
+      forbids,
+      name,
+    };
     setAttribute(table, "aria-label", name);
     if (state.table) {
       map.shown = shown;
       fillTable(table, tokens, weights, row, 0, 0, forbids, { write: digits });
-    } else map.draw(shown, colours, { width: room.clientWidth, height: Math.max(220, Math.min(440, window.innerHeight - 320)) });
+    } else
+      map.draw(shown, colours, {
+        width: room.clientWidth,
+        height: Math.max(220, Math.min(440, window.innerHeight - 320)),
+      });
   }
 
   /** Speaks once per pause. */

@@ -8,7 +8,12 @@ import { quoted } from "./words.js";
 export function parseChoice(text) {
   const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
   if (!found) return { probe: 0, layer: 0, head: null, table: false };
-  return { probe: Number(found[1]), layer: Number(found[2]), head: found[3] === "m" ? null : Number(found[3]), table: Boolean(found[4]) };
+  return {
+    probe: Number(found[1]),
+    layer: Number(found[2]),
+    head: found[3] === "m" ? null : Number(found[3]),
+    table: Boolean(found[4]),
+  };
 }
 
 export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
@@ -17,7 +22,9 @@ export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}
 export function unpackFilms(packed) {
   const { header, body } = unpack(packed);
   const films = header.films.map((own) => new Film(own, body));
-  const steps = header.probes.map((_, probe) => [...new Set(films.flatMap((own) => own.probes[probe]?.steps ?? []))].sort((a, b) => a - b));
+  const steps = header.probes.map((_, probe) =>
+    [...new Set(films.flatMap((own) => own.probes[probe]?.steps ?? []))].sort((a, b) => a - b),
+  );
   return { films, steps, probes: header.probes, total: header.steps, notes: header.notes };
 }
 
@@ -33,12 +40,19 @@ class Film {
     const own = this.probes[probe];
     if (!own?.steps.length) return { absent: "no map yet", said: "" };
     if (layer >= this.layers) return { absent: `no layer ${layer}: its last one is ${this.layers - 1}`, said: "" };
-    if (head !== null && head >= this.heads) return { absent: `no head ${head}: its last one is ${this.heads - 1}`, said: "" };
-    const at = Math.max(0, own.steps.findLastIndex((mine) => mine <= step));
+    if (head !== null && head >= this.heads)
+      return { absent: `no head ${head}: its last one is ${this.heads - 1}`, said: "" };
+    const at = Math.max(
+      0,
+      own.steps.findLastIndex((mine) => mine <= step),
+    );
     const mine = own.steps[at];
     const place = this.layers > 1 ? `layer ${layer} · ` : "";
     const heads = head === null ? (this.heads > 1 ? `mean of ${this.heads} heads` : "its one head") : `head ${head}`;
-    const held = mine < step && mine === own.steps.at(-1) ? `${this.over ? "ended" : "is"} at step ${mine.toLocaleString("en")}` : `step ${mine.toLocaleString("en")}`;
+    const held =
+      mine < step && mine === own.steps.at(-1)
+        ? `${this.over ? "ended" : "is"} at step ${mine.toLocaleString("en")}`
+        : `step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${at}`;
     if (this.last?.id !== id) this.last = { id, tokens: own.tokens, ...this.map(own, at, layer, head) };
     return { ...this.last, said: `${place}${heads} · ${held}` };

@@ -40,17 +40,26 @@ const makeCard = (choose) => {
 
 /** Puts the cards into `parent`. `used` says which one is the mask in use; `join` what a click does. */
 export function drawGallery(parent, cards, { n, inks, accent, join, used, choose }) {
-  fill(parent, cards, () => makeCard(choose), (card, told) => {
-    const [canvas, name, line, counted] = card.children;
-    card.told = told;
-    const kind = `${n} ${told.cells} ${accent} ${inks.line} ${window.devicePixelRatio}`;
-    if (canvas.kind !== kind) drawMask(canvas, readCells(told.cells, n * n), n, inks, accent);
-    canvas.kind = kind;
-    setText(name, told.name);
-    setText(line, told.why_not || told.line);
-    setText(counted, told.counted);
-    setAttribute(card, "aria-pressed", String(used(told)));
-    // only rules can be joined
-    setAttribute(card, "disabled", Boolean(told.why_not) || (join !== "use" && Boolean(told.painted || told.event.kind)));
-  });
+  fill(
+    parent,
+    cards,
+    () => makeCard(choose),
+    (card, told) => {
+      const [canvas, name, line, counted] = card.children;
+      card.told = told;
+      const kind = `${n} ${told.cells} ${accent} ${inks.line} ${window.devicePixelRatio}`;
+      if (canvas.kind !== kind) drawMask(canvas, readCells(told.cells, n * n), n, inks, accent);
+      canvas.kind = kind;
+      setText(name, told.name);
+      setText(line, told.why_not || told.line);
+      setText(counted, told.counted);
+      setAttribute(card, "aria-pressed", String(used(told)));
+      // only rules can be joined
+      setAttribute(
+        card,
+        "disabled",
+        Boolean(told.why_not) || (join !== "use" && Boolean(told.painted || told.event.kind)),
+      );
+    },
+  );
 }

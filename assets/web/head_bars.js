@@ -15,7 +15,27 @@ class HeadBars {
     this.said = h("p");
     this.grid = h("div", { class: "head-bars", role: "grid", "aria-label": "Cosine without each head" });
     this.note = h("p", { class: "label" });
-    this.element = h("div", { class: "view bars-of-heads" }, h("section", { class: "panel", "aria-label": "One head at a time" }, h("header", {}, h("h2", {}, "One head at a time"), h("span", { class: "label" }, "left side; cosine of the sentence vector to itself without the head; a click opens the head")), this.said, this.grid, this.note));
+    this.element = h(
+      "div",
+      { class: "view bars-of-heads" },
+      h(
+        "section",
+        { class: "panel", "aria-label": "One head at a time" },
+        h(
+          "header",
+          {},
+          h("h2", {}, "One head at a time"),
+          h(
+            "span",
+            { class: "label" },
+            "left side; cosine of the sentence vector to itself without the head; a click opens the head",
+          ),
+        ),
+        this.said,
+        this.grid,
+        this.note,
+      ),
+    );
     this.grid.onkeydown = (event) => this.walk(event);
     root.adoptedStyleSheets = STYLES;
     root.append(this.element);
@@ -42,11 +62,23 @@ class HeadBars {
     setAttribute(this.element, "class", `view bars-of-heads${this.narrow ? " narrow" : ""}`);
     setText(this.said, state.said);
     const most = Math.max(...state.cosines.flat().map((cosine) => 1 - cosine), 1e-9);
-    setText(this.note, `Bars: √ of 1 − cosine; the tallest stands for ${most.toFixed(4)}. Layers (L) and heads (H) are counted from 0.`);
+    setText(
+      this.note,
+      `Bars: √ of 1 − cosine; the tallest stands for ${most.toFixed(4)}. Layers (L) and heads (H) are counted from 0.`,
+    );
     const off = new Set(state.off ? state.off.split("-") : []);
     this.grid.style.setProperty("--columns", this.places[0].length);
-    fill(this.grid, this.places, () => h("div", { role: "row", class: "row" }), (row, pairs, r) =>
-      fill(row, pairs, () => this.cell(), (cell, pair, c) => this.update(cell, pair, r * pairs.length + c, most, off)),
+    fill(
+      this.grid,
+      this.places,
+      () => h("div", { role: "row", class: "row" }),
+      (row, pairs, r) =>
+        fill(
+          row,
+          pairs,
+          () => this.cell(),
+          (cell, pair, c) => this.update(cell, pair, r * pairs.length + c, most, off),
+        ),
     );
   }
 
@@ -87,7 +119,14 @@ class HeadBars {
 
   walk(event) {
     const columns = this.places[0].length;
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, Home: -this.at, End: this.cells().length - 1 - this.at }[event.key];
+    const step = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: columns,
+      ArrowUp: -columns,
+      Home: -this.at,
+      End: this.cells().length - 1 - this.at,
+    }[event.key];
     const next = step === undefined ? null : this.cells()[this.at + step];
     if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

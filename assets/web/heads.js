@@ -38,8 +38,17 @@ export class HeadsGrid {
     setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}`);
     const rows = [];
     for (let at = 0; at < shown.length; at += columns) rows.push(shown.slice(at, at + columns));
-    fill(this.grid, rows, () => h("div", { role: "row", class: "row" }), (row, pairs, r) =>
-      fill(row, pairs, () => this.makeTile(), (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
+    fill(
+      this.grid,
+      rows,
+      () => h("div", { role: "row", class: "row" }),
+      (row, pairs, r) =>
+        fill(
+          row,
+          pairs,
+          () => this.makeTile(),
+          (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
+        ),
     );
     this.rove(Math.min(this.at, shown.length - 1));
   }
@@ -48,7 +57,12 @@ export class HeadsGrid {
     const tile = h(
       "div",
       { class: "tile", role: "gridcell" },
-      h("div", { class: "tile-head" }, h("span", { class: "name" }), h("button", { class: "lamp", type: "button", tabindex: "-1" })),
+      h(
+        "div",
+        { class: "tile-head" },
+        h("span", { class: "name" }),
+        h("button", { class: "lamp", type: "button", tabindex: "-1" }),
+      ),
       h("div", { class: "square" }, h("span", { class: "note" })),
     );
     const pair = () => this.shown[this.tiles().indexOf(tile)];
@@ -75,7 +89,11 @@ export class HeadsGrid {
     setText(tile.querySelector(".note"), away ? "hidden" : "");
     const lamp = tile.querySelector(".lamp");
     setAttribute(lamp, "aria-pressed", String(!off));
-    setAttribute(lamp, "aria-label", `layer ${pair[0]} head ${pair[1]} ${off ? "is off in the model: switch on" : "is on: switch off in the model"}`);
+    setAttribute(
+      lamp,
+      "aria-label",
+      `layer ${pair[0]} head ${pair[1]} ${off ? "is off in the model: switch on" : "is on: switch off in the model"}`,
+    );
     setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
     tile.style.setProperty("--index", index);
   }
@@ -145,7 +163,9 @@ export class HeadsGrid {
     const i = first + Math.min(size - 1, Math.floor(((py - y) / side) * size));
     const j = first + Math.min(size - 1, Math.floor(((px - x) / side) * size));
     const byte = this.maps.map(...pair).bytes[i * this.maps.n + j];
-    return this.act.hover(`${nameOf(pair, true)}: ${this.maps.tokens[i]} → ${this.maps.tokens[j]} ${(byte / 255).toFixed(2)}`);
+    return this.act.hover(
+      `${nameOf(pair, true)}: ${this.maps.tokens[i]} → ${this.maps.tokens[j]} ${(byte / 255).toFixed(2)}`,
+    );
   }
 
   /** Roving tabindex: one tile at a time can be reached with Tab. */
@@ -156,7 +176,14 @@ export class HeadsGrid {
   }
 
   key(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns, Home: -this.at, End: this.count - 1 - this.at }[event.key];
+    const step = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: this.columns,
+      ArrowUp: -this.columns,
+      Home: -this.at,
+      End: this.count - 1 - this.at,
+    }[event.key];
     const pair = this.shown[this.at];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest(".lamp") && (event.key === "Enter" || event.key === " ")) return; // the lamp's own click

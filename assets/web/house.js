@@ -51,18 +51,29 @@ function forget(keys) {
 }
 
 export default function house({ data, parentElement }) {
-  if (!document.querySelector(`link[href="${data.css}"]`)) document.head.append(h("link", { rel: "stylesheet", href: data.css }));
+  if (!document.querySelector(`link[href="${data.css}"]`))
+    document.head.append(h("link", { rel: "stylesheet", href: data.css }));
   const icon = document.querySelector("link[rel~='icon']");
   if (icon) icon.href = new URL("./icon.svg", import.meta.url).href;
   document.documentElement.lang = "en";
   let brand = parentElement.querySelector(".brand");
   if (!brand) {
-    brand = h("div", { class: "brand" }, h("span", { class: "lens", "aria-hidden": "true" }), h("h1", {}, "Headlight"), h("button", { type: "button", class: "jump" }, "controls"), h("button", { type: "button", class: "theme" }));
+    brand = h(
+      "div",
+      { class: "brand" },
+      h("span", { class: "lens", "aria-hidden": "true" }),
+      h("h1", {}, "Headlight"),
+      h("button", { type: "button", class: "jump" }, "controls"),
+      h("button", { type: "button", class: "theme" }),
+    );
     parentElement.append(brand);
-    brand.querySelector(".jump").onclick = () => document.querySelector(".st-key-rail").scrollIntoView({ block: "start" });
+    brand.querySelector(".jump").onclick = () =>
+      document.querySelector(".st-key-rail").scrollIntoView({ block: "start" });
     brand.querySelector(".theme").onclick = () => {
       const chosen = JSON.stringify(themeOf(parentElement) === "light" ? "Dark" : "Light");
-      const paths = [...document.querySelectorAll(PAGE_LINK)].map((link) => new URL(link.getAttribute("href") || "./", location.href).pathname);
+      const paths = [...document.querySelectorAll(PAGE_LINK)].map(
+        (link) => new URL(link.getAttribute("href") || "./", location.href).pathname,
+      );
       for (const path of [location.pathname, ...paths]) localStorage.setItem(storeOf(path), chosen);
       location.reload(); // the whole state is in the link
     };

@@ -154,7 +154,8 @@ export class BigMap {
     this.visible.forEach((token, at) => {
       const [isRow, isKey] = [at + shown.first === shown.row, at + shown.first === shown.key];
       const [showRow, showKey] = [at % every === 0 || isRow, at % every === 0 || isKey];
-      const crowded = (other) => every > 1 && other !== null && at + shown.first !== other && Math.abs(at + shown.first - other) < every;
+      const crowded = (other) =>
+        every > 1 && other !== null && at + shown.first !== other && Math.abs(at + shown.first - other) < every;
       if (showRow && !crowded(shown.row)) {
         context.textAlign = "right";
         context.fillStyle = isRow ? inks.query : inks.muted;
@@ -238,7 +239,9 @@ export class BigMap {
   }
 
   key(event) {
-    const [di, dj] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [0, 0];
+    const [di, dj] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [
+      0, 0,
+    ];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { first, last, tokens } = this.shown;
     const clamp = (at) => Math.min(tokens.length - 1 - last, Math.max(first, at));

@@ -46,12 +46,19 @@ function walk(event, element) {
   const from = event.target;
   const free = from.tagName === "BUTTON";
   const whole = !free && from.selectionStart === 0 && from.selectionEnd === from.value.length;
-  const leave = { ArrowLeft: free || whole || from.selectionEnd === 0, ArrowRight: free || whole || from.selectionStart === from.value?.length, ArrowUp: true, ArrowDown: true };
+  const leave = {
+    ArrowLeft: free || whole || from.selectionEnd === 0,
+    ArrowRight: free || whole || from.selectionStart === from.value?.length,
+    ArrowUp: true,
+    ArrowDown: true,
+  };
   if (!leave[event.key] || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   const cell = from.closest("td");
   const row = cell.parentElement;
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-  const to = element.querySelector("tbody").rows[row.sectionRowIndex + step[0]]?.cells[cell.cellIndex + step[1]]?.querySelector("input, button");
+  const to = element
+    .querySelector("tbody")
+    .rows[row.sectionRowIndex + step[0]]?.cells[cell.cellIndex + step[1]]?.querySelector("input, button");
   if (!to) return;
   event.preventDefault();
   to.focus();
@@ -111,10 +118,15 @@ function update(element, block, sheet, make, change) {
   element.classList.toggle("compact", block.compact);
   setText(header.children[0], block.name);
   setText(header.children[1], block.formula);
-  fill(header.children[2], block.axes, () => h("span"), (pill, [letter, text]) => {
-    setText(pill, text);
-    setAttribute(pill, "class", `axis ${letter}`);
-  });
+  fill(
+    header.children[2],
+    block.axes,
+    () => h("span"),
+    (pill, [letter, text]) => {
+      setText(pill, text);
+      setAttribute(pill, "class", `axis ${letter}`);
+    },
+  );
   const table = scroll.firstElementChild;
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
   // a matrix that is only read is reached with Tab to be scrolled; in another one its fields are
@@ -122,40 +134,64 @@ function update(element, block, sheet, make, change) {
   setAttribute(scroll, "role", block.edit ? null : "region");
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
   const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
-  fill(table.tHead.rows[0], heads, (at) => h(at ? "th" : "td", at ? { scope: "col" } : {}), (cell, text, at) => {
-    setText(cell, text);
-    setAttribute(cell, "title", text);
-    setAttribute(cell, "class", block.sums && at > block.cols.length ? "sum-head" : block.axes[1]?.[0] ?? null);
-  });
+  fill(
+    table.tHead.rows[0],
+    heads,
+    (at) => h(at ? "th" : "td", at ? { scope: "col" } : {}),
+    (cell, text, at) => {
+      setText(cell, text);
+      setAttribute(cell, "title", text);
+      setAttribute(cell, "class", block.sums && at > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
+    },
+  );
   const wrong = new Map(block.invalid.map(([i, j, reason]) => [`${i}.${j}`, reason]));
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
-  fill(table.tBodies[0], block.cells, () => h("tr", {}, h("th", { scope: "row" })), (line, texts, i) => {
-    setText(line.firstElementChild, block.rows[i]);
-    setAttribute(line.firstElementChild, "title", block.rows[i]);
-    setAttribute(line.firstElementChild, "class", block.axes[0]?.[0] ?? null);
-    const cells = [block.rows[i], ...texts, ...(block.sums ? [block.sums[i]] : [])];
-    fill(line, cells, (at) => (at ? h("td") : h("th", { scope: "row" })), (cell, text, at) => {
-      const j = at - 1;
-      if (j < 0) return;
-      if (j === texts.length) {
-        cell.replaceChildren(text);
-        setAttribute(cell, "class", "sum-cell");
-        cell.style.background = cell.style.color = "";
-        return;
-      }
-      setAttribute(cell, "class", [wrong.has(`${i}.${j}`) && "wrong", marked.has(`${i}.${j}`) && "marked"].filter(Boolean).join(" ") || null);
-      paint(cell, block, i, j, sheet.theme);
-      if (!make) return setText(cell, text);
-      const control = cell.querySelector("input, button") ?? make(element, sheet);
-      if (!control.isConnected) cell.replaceChildren(control);
-      control.place = { row: i, col: j };
-      setAttribute(control, "aria-label", `${block.name}, row ${block.rows[i]}, column ${block.cols[j]}`);
-      setAttribute(control, "aria-invalid", wrong.has(`${i}.${j}`) ? "true" : null);
-      setAttribute(control, "aria-describedby", wrong.has(`${i}.${j}`) ? reasons.id : null);
-      return change(control, text, sheet);
-    });
-  });
-  fill(reasons, block.invalid, () => h("p"), (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`));
+  fill(
+    table.tBodies[0],
+    block.cells,
+    () => h("tr", {}, h("th", { scope: "row" })),
+    (line, texts, i) => {
+      setText(line.firstElementChild, block.rows[i]);
+      setAttribute(line.firstElementChild, "title", block.rows[i]);
+      setAttribute(line.firstElementChild, "class", block.axes[0]?.[0] ?? null);
+      const cells = [block.rows[i], ...texts, ...(block.sums ? [block.sums[i]] : [])];
+      fill(
+        line,
+        cells,
+        (at) => (at ? h("td") : h("th", { scope: "row" })),
+        (cell, text, at) => {
+          const j = at - 1;
+          if (j < 0) return;
+          if (j === texts.length) {
+            cell.replaceChildren(text);
+            setAttribute(cell, "class", "sum-cell");
+            cell.style.background = cell.style.color = "";
+            return;
+          }
+          setAttribute(
+            cell,
+            "class",
+            [wrong.has(`${i}.${j}`) && "wrong", marked.has(`${i}.${j}`) && "marked"].filter(Boolean).join(" ") || null,
+          );
+          paint(cell, block, i, j, sheet.theme);
+          if (!make) return setText(cell, text);
+          const control = cell.querySelector("input, button") ?? make(element, sheet);
+          if (!control.isConnected) cell.replaceChildren(control);
+          control.place = { row: i, col: j };
+          setAttribute(control, "aria-label", `${block.name}, row ${block.rows[i]}, column ${block.cols[j]}`);
+          setAttribute(control, "aria-invalid", wrong.has(`${i}.${j}`) ? "true" : null);
+          setAttribute(control, "aria-describedby", wrong.has(`${i}.${j}`) ? reasons.id : null);
+          return change(control, text, sheet);
+        },
+      );
+    },
+  );
+  fill(
+    reasons,
+    block.invalid,
+    () => h("p"),
+    (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`),
+  );
   setText(note, block.note);
   note.hidden = !block.note;
 }
@@ -169,7 +205,16 @@ const updateSwitch = (one, text, sheet) => one.turn > sheet.heard || show(one, t
 
 export const MATRICES = {
   matrix: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, null, null) },
-  number: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeField, updateField) },
-  choice: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeChoice, updateChoice) },
-  switch: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, makeSwitch, updateSwitch) },
+  number: {
+    make: makeMatrix,
+    update: (element, block, sheet) => update(element, block, sheet, makeField, updateField),
+  },
+  choice: {
+    make: makeMatrix,
+    update: (element, block, sheet) => update(element, block, sheet, makeChoice, updateChoice),
+  },
+  switch: {
+    make: makeMatrix,
+    update: (element, block, sheet) => update(element, block, sheet, makeSwitch, updateSwitch),
+  },
 };

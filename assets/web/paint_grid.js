@@ -22,7 +22,20 @@ export class PaintGrid extends BigMap {
   draw(shown, inks, room) {
     const bytes = shown.allow.map((cell) => cell * GLOW[shown.theme]);
     const forbids = (i, j) => !shown.allow[i * shown.tokens.length + j];
-    super.draw({ ...shown, map: { size: shown.tokens.length, bytes }, whole: true, weights: null, scale: "linear", first: 0, last: 0, forbids }, inks, room);
+    super.draw(
+      {
+        ...shown,
+        map: { size: shown.tokens.length, bytes },
+        whole: true,
+        weights: null,
+        scale: "linear",
+        first: 0,
+        last: 0,
+        forbids,
+      },
+      inks,
+      room,
+    );
     this.element.style.touchAction = shown.scrolls ? "auto" : "none";
   }
 
@@ -65,7 +78,8 @@ export class PaintGrid extends BigMap {
     // a fast pointer leaves cells out: all on the straight way are meant
     const [from, to] = [this.stroke, at];
     const steps = Math.max(Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1]));
-    for (let step = 1; step <= steps; step++) this.act.paint(...from.map((start, axis) => Math.round(start + ((to[axis] - start) * step) / steps)));
+    for (let step = 1; step <= steps; step++)
+      this.act.paint(...from.map((start, axis) => Math.round(start + ((to[axis] - start) * step) / steps)));
     this.stroke = this.active = at;
   }
 
@@ -83,7 +97,11 @@ export class PaintGrid extends BigMap {
   describe() {
     super.describe();
     const { tokens, name } = this.shown;
-    setAttribute(this.element, "aria-label", `${name}: rows are queries, columns are keys; Space turns a cell round, Shift and arrows paint`);
+    setAttribute(
+      this.element,
+      "aria-label",
+      `${name}: rows are queries, columns are keys; Space turns a cell round, Shift and arrows paint`,
+    );
     for (const count of ["aria-rowcount", "aria-colcount"]) setAttribute(this.element, count, tokens.length);
   }
 

@@ -30,7 +30,13 @@ const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 
 class Painter {
   constructor(root) {
     Object.assign(this, { root, turn: 0, heard: 0, pending: {}, undone: [], state: null });
-    Object.assign(this, { tool: "block", scope: "all", join: "use", table: false, scrolls: matchMedia("(pointer: coarse)").matches });
+    Object.assign(this, {
+      tool: "block",
+      scope: "all",
+      join: "use",
+      table: false,
+      scrolls: matchMedia("(pointer: coarse)").matches,
+    });
     const hover = (text) => setText(this.parts.readout, text ?? "");
     this.grid = new PaintGrid({
       begin: (i, j) => this.begin(i, j),
@@ -42,7 +48,9 @@ class Painter {
       hover,
     });
     const pick = (row, key) => this.look({ row, key, chosen: true });
-    this.maps = ["before", "after"].map((when) => new BigMap({ pick, hover: (text) => hover(text && `${when}: ${text}`) }));
+    this.maps = ["before", "after"].map(
+      (when) => new BigMap({ pick, hover: (text) => hover(text && `${when}: ${text}`) }),
+    );
     this.build();
     root.adoptedStyleSheets = STYLES;
     root.append(this.element);
@@ -51,7 +59,8 @@ class Painter {
   }
 
   build() {
-    const panel = (name, title, note, ...inside) => h("section", { class: `panel ${name}` }, h("header", {}, h("div", { class: "titles" }, title), note), ...inside);
+    const panel = (name, title, note, ...inside) =>
+      h("section", { class: `panel ${name}` }, h("header", {}, h("div", { class: "titles" }, title), note), ...inside);
     const p = {
       notices: h("div", { class: "notices", role: "status" }),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
@@ -67,21 +76,54 @@ class Painter {
       sums: h("span", { class: "label" }),
       rows: h("ol", { class: "rows", start: "0" }),
       label: h("p", { class: "label" }),
-      legend: h("p", { class: "legend" }, "0", h("span", { class: "ramp" }), "1", h("span", {}, "colour: √ of the weight; hatched: blocked")),
+      legend: h(
+        "p",
+        { class: "legend" },
+        "0",
+        h("span", { class: "ramp" }),
+        "1",
+        h("span", {}, "colour: √ of the weight; hatched: blocked"),
+      ),
       aloud: h("p", { class: "aloud", "aria-live": "polite" }),
     };
     this.tools = TOOLS.map(([tool, title]) => button(tool, () => this.choose({ tool }), { title }));
-    this.scopes = [["all", "all heads"], ["one", "this head"]].map(([scope, text]) => button(text, () => this.choose({ scope })));
+    this.scopes = [
+      ["all", "all heads"],
+      ["one", "this head"],
+    ].map(([scope, text]) => button(text, () => this.choose({ scope })));
     this.joins = JOINS.map((join) => button(join, () => this.choose({ join })));
-    this.modes = [["map", false], ["table", true]].map(([text, table]) => button(text, () => this.choose({ table })));
-    this.touches = [["paint", false], ["scroll", true]].map(([text, scrolls]) => button(text, () => this.choose({ scrolls })));
+    this.modes = [
+      ["map", false],
+      ["table", true],
+    ].map(([text, table]) => button(text, () => this.choose({ table })));
+    this.touches = [
+      ["paint", false],
+      ["scroll", true],
+    ].map(([text, scrolls]) => button(text, () => this.choose({ scrolls })));
     const named = (name, part) => h("span", { class: "named" }, h("span", { class: "label" }, name), part);
     p.touch = named("a finger", segments("What a finger does", this.touches));
-    const brushes = h("div", { class: "bar brushes" }, segments("Tool", this.tools), segments("Painting", [p.undo, p.clear]), segments("Heads that are painted", this.scopes), p.touch);
+    const brushes = h(
+      "div",
+      { class: "bar brushes" },
+      segments("Tool", this.tools),
+      segments("Painting", [p.undo, p.clear]),
+      segments("Heads that are painted", this.scopes),
+      p.touch,
+    );
     const places = h("div", { class: "bar places" }, named("layer", p.layers), named("head", p.heads));
     p.tools = h("div", { class: "tools" }, brushes, places);
-    const joins = h("div", { class: "bar joins" }, named("a click on a mask", segments("What a click on a mask does", this.joins)), named("rule in use", p.rule), h("span", { class: "push" }), segments("Weights as map or table", this.modes), p.copy);
-    this.tables = ["before", "after"].map((when) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": `weights ${when} as a table` }));
+    const joins = h(
+      "div",
+      { class: "bar joins" },
+      named("a click on a mask", segments("What a click on a mask does", this.joins)),
+      named("rule in use", p.rule),
+      h("span", { class: "push" }),
+      segments("Weights as map or table", this.modes),
+      p.copy,
+    );
+    this.tables = ["before", "after"].map((when) =>
+      h("div", { class: "table", tabindex: "0", role: "region", "aria-label": `weights ${when} as a table` }),
+    );
     this.rooms = this.maps.map(({ element }, at) => h("div", { class: "room" }, element, this.tables[at]));
     p.paintRoom = h("div", { class: "room" }, this.grid.element);
     this.element = h(
@@ -94,7 +136,14 @@ class Painter {
       panel("who", h("h2", {}, "who may look at whom"), p.counted, p.paintRoom, p.readout),
       panel("before", p.beforeTitle, null, this.rooms[0]),
       panel("after", h("h2", {}, "weights after"), p.sums, this.rooms[1]),
-      panel("by-row", h("h2", {}, "row by row"), null, h("div", { class: "all-rows", tabindex: "0", role: "region", "aria-label": "Row by row" }, p.rows), p.legend, p.label),
+      panel(
+        "by-row",
+        h("h2", {}, "row by row"),
+        null,
+        h("div", { class: "all-rows", tabindex: "0", role: "region", "aria-label": "Row by row" }, p.rows),
+        p.legend,
+        p.label,
+      ),
       p.aloud,
     );
     this.parts = p;
@@ -116,7 +165,11 @@ class Painter {
       Object.assign(this, { turn: state.heard, pending: {} });
     }
     if (own?.tokens.length !== n || !("p" in this.pending)) {
-      Object.assign(this, { flips: readFlips(state.painted, n, state.heads), base: readCells(state.base, n * n), tooLong: 0 });
+      Object.assign(this, {
+        flips: readFlips(state.painted, n, state.heads),
+        base: readCells(state.base, n * n),
+        tooLong: 0,
+      });
     }
     this.heard = state.heard;
     this.redraw();
@@ -158,8 +211,10 @@ class Painter {
     if (!this.paintable) return;
     this.keep();
     const own = this.allow(this.state.head);
-    const cells = this.tool === "row" ? own.subarray(i * this.n, (i + 1) * this.n) : own.filter((_, at) => at % this.n === j);
-    this.value = this.tool === "allow" || ((this.tool === "row" || this.tool === "column") && !cells.includes(1)) ? 1 : 0;
+    const cells =
+      this.tool === "row" ? own.subarray(i * this.n, (i + 1) * this.n) : own.filter((_, at) => at % this.n === j);
+    this.value =
+      this.tool === "allow" || ((this.tool === "row" || this.tool === "column") && !cells.includes(1)) ? 1 : 0;
   }
 
   paint(i, j) {
@@ -294,7 +349,11 @@ class Painter {
     setAttribute(this.element, "data-theme", theme);
     const narrow = width < NARROW;
     const wide = !narrow && n * this.readable + ROOMY <= width / 3;
-    setAttribute(this.element, "class", ["view", "painter", narrow ? "narrow" : wide && "wide"].filter(Boolean).join(" "));
+    setAttribute(
+      this.element,
+      "class",
+      ["view", "painter", narrow ? "narrow" : wide && "wide"].filter(Boolean).join(" "),
+    );
     const colours = { ...inks(this.element), line: getComputedStyle(this.element).getPropertyValue("--hatch").trim() };
     this.drawGallery(colours);
     this.drawControls(narrow);
@@ -307,18 +366,40 @@ class Painter {
   drawGallery(colours) {
     const { parts: p, state } = this;
     const accent = getComputedStyle(this.element).getPropertyValue("--glow").trim();
-    const used = ({ event, painted }) => (state.painted ? Boolean(event.kind) || painted === state.painted : !event.kind && !painted && event.rule === state.rule);
-    drawGallery(p.gallery, state.cards, { n: this.n, inks: colours, accent, join: this.join, used, choose: ({ event }) => this.use(event) });
+    const used = ({ event, painted }) =>
+      state.painted
+        ? Boolean(event.kind) || painted === state.painted
+        : !event.kind && !painted && event.rule === state.rule;
+    drawGallery(p.gallery, state.cards, {
+      n: this.n,
+      inks: colours,
+      accent,
+      join: this.join,
+      used,
+      choose: ({ event }) => this.use(event),
+    });
     setText(p.rule, state.rule + (state.painted ? ", painted" : ""));
-    const notices = this.tooLong ? [`This painting needs ${many(this.tooLong, "character")} in the link, which has room for ${state.longest.toLocaleString("en")}. The weights are those before it: undo, or paint fewer single cells.`] : [];
-    if (!this.paintable) notices.push(`A mask can be painted for at most ${state.most} tokens, this sentence has ${this.n}. The rules work at any length.`);
+    const notices = this.tooLong
+      ? [
+          `This painting needs ${many(this.tooLong, "character")} in the link, which has room for ${state.longest.toLocaleString("en")}. The weights are those before it: undo, or paint fewer single cells.`,
+        ]
+      : [];
+    if (!this.paintable)
+      notices.push(
+        `A mask can be painted for at most ${state.most} tokens, this sentence has ${this.n}. The rules work at any length.`,
+      );
     fill(p.notices, [...notices, ...state.notices], () => h("p"), setText);
   }
 
   drawControls(narrow) {
     const { parts: p, state } = this;
-    const press = (buttons, values, now) => buttons.forEach((element, at) => setAttribute(element, "aria-pressed", String(values[at] === now)));
-    press(this.tools, TOOLS.map(([tool]) => tool), this.tool);
+    const press = (buttons, values, now) =>
+      buttons.forEach((element, at) => setAttribute(element, "aria-pressed", String(values[at] === now)));
+    press(
+      this.tools,
+      TOOLS.map(([tool]) => tool),
+      this.tool,
+    );
     press(this.scopes, ["all", "one"], this.scope);
     press(this.joins, JOINS, this.join);
     press(this.modes, [false, true], this.table);
@@ -328,10 +409,15 @@ class Painter {
     setAttribute(p.undo, "disabled", !this.undone.length);
     setAttribute(p.clear, "disabled", !this.flips.some((own) => own.includes(1)));
     const numbers = (parent, count, name) =>
-      fill(parent, [...Array(count).keys()], (at) => button(String(at), () => this.look({ [name]: at })), (element, at) => {
-        setAttribute(element, "aria-label", `${name} ${at}`);
-        setAttribute(element, "aria-pressed", String(at === state[name]));
-      });
+      fill(
+        parent,
+        [...Array(count).keys()],
+        (at) => button(String(at), () => this.look({ [name]: at })),
+        (element, at) => {
+          setAttribute(element, "aria-label", `${name} ${at}`);
+          setAttribute(element, "aria-pressed", String(at === state[name]));
+        },
+      );
     numbers(p.layers, state.layers, "layer");
     numbers(p.heads, state.heads, "head");
   }
@@ -340,7 +426,15 @@ class Painter {
     const { parts: p, state, n } = this;
     const allow = this.allow(state.head);
     const same = this.flips.every((own) => own.every((cell, at) => cell === this.flips[0][at]));
-    const shown = { tokens: state.tokens, allow, row: state.row, key: state.key, theme, scrolls: this.scrolls, name: same ? "Mask of all heads" : `Mask of head ${state.head}` };
+    const shown = {
+      tokens: state.tokens,
+      allow,
+      row: state.row,
+      key: state.key,
+      theme,
+      scrolls: this.scrolls,
+      name: same ? "Mask of all heads" : `Mask of head ${state.head}`,
+    };
     this.grid.draw(shown, colours, this.roomFor(p.paintRoom));
     const blocked = allow.reduce((sum, cell) => sum + 1 - cell, 0);
     const text = `${blocked.toLocaleString("en")} of ${(n * n).toLocaleString("en")} blocked${same ? "" : ` in head ${state.head}`}`;
@@ -352,7 +446,16 @@ class Painter {
     const { parts: p, state, n } = this;
     setText(p.beforeTitle, `weights before: ${state.without}`);
     setText(p.sums, state.sums);
-    const kept = { tokens: state.tokens, whole: true, row: state.row, key: state.key, scale: "root", theme, first: 0, last: 0 };
+    const kept = {
+      tokens: state.tokens,
+      whole: true,
+      row: state.row,
+      key: state.key,
+      scale: "root",
+      theme,
+      first: 0,
+      last: 0,
+    };
     state.weights.forEach((weights, at) => {
       const bytes = Uint8Array.from(weights, (weight) => Math.round(255 * weight));
       const name = `Layer ${state.drawn[0]} head ${state.drawn[1]}, weights ${at ? "after" : "before"}`;
@@ -363,7 +466,11 @@ class Painter {
         fillTable(this.tables[at], state.tokens, weights, state.row, 0, 0, forbidden);
         return;
       }
-      this.maps[at].draw({ ...kept, map: { size: n, bytes }, weights, forbids: forbidden, name }, colours, this.roomFor(this.rooms[at]));
+      this.maps[at].draw(
+        { ...kept, map: { size: n, bytes }, weights, forbids: forbidden, name },
+        colours,
+        this.roomFor(this.rooms[at]),
+      );
     });
     // until the numbers of this mask have come, those shown are of the one before
     setAttribute(this.element, "data-waiting", this.heard < this.turn ? "" : null);
@@ -375,15 +482,23 @@ class Painter {
     const { parts: p, state, n } = this;
     const allow = this.allow(state.head);
     const sum = (weights, row) => weights.subarray(row * n, (row + 1) * n).reduce((total, weight) => total + weight, 0);
-    fill(p.rows, state.tokens, () => h("li", {}, h("span", { class: "badge query" }), h("span", {}), h("span", { class: "sum" })), (line, token, row) => {
-      const [name, keys, total] = line.children;
-      const allowed = allow.subarray(row * n, (row + 1) * n).reduce((count, cell) => count + cell, 0);
-      setText(name, token);
-      setText(keys, allowed ? many(allowed, "key") : "empty");
-      setText(total, `Σ ${state.weights.map((weights) => sum(weights, row).toFixed(2)).join(" → ")}`);
-      setAttribute(line, "class", allowed ? null : "empty");
-    });
-    setText(p.label, `${state.label}. Σ: what the row of weights sums to, before → after. Layers, heads and tokens are counted from 0.`);
+    fill(
+      p.rows,
+      state.tokens,
+      () => h("li", {}, h("span", { class: "badge query" }), h("span", {}), h("span", { class: "sum" })),
+      (line, token, row) => {
+        const [name, keys, total] = line.children;
+        const allowed = allow.subarray(row * n, (row + 1) * n).reduce((count, cell) => count + cell, 0);
+        setText(name, token);
+        setText(keys, allowed ? many(allowed, "key") : "empty");
+        setText(total, `Σ ${state.weights.map((weights) => sum(weights, row).toFixed(2)).join(" → ")}`);
+        setAttribute(line, "class", allowed ? null : "empty");
+      },
+    );
+    setText(
+      p.label,
+      `${state.label}. Σ: what the row of weights sums to, before → after. Layers, heads and tokens are counted from 0.`,
+    );
   }
 
   roomFor(element) {

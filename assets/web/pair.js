@@ -61,12 +61,39 @@ class PairView {
       aloud: h("p", { class: "aloud", "aria-live": "polite" }),
     };
     this.parts = p;
-    this.modeButtons = [button("maps", () => this.look({ table: false })), button("tables", () => this.look({ table: true }))];
+    this.modeButtons = [
+      button("maps", () => this.look({ table: false })),
+      button("tables", () => this.look({ table: true })),
+    ];
     p.modes.append(...this.modeButtons);
     this.panels = SIDES.map((name, at) => this.panel(name, at));
-    const bar = h("div", { class: "bar" }, h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, "layer"), p.layers), h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, "head"), p.heads), p.modes, p.specials, h("span", { class: "push" }), p.link);
-    const help = h("footer", {}, "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. Attention shows where a head looks, not why the model answers.");
-    this.element = h("div", { class: "view pair", hidden: "" }, p.notices, p.tries, bar, ...this.panels.map(({ element }) => element), p.figures, p.sentences, help, p.aloud);
+    const bar = h(
+      "div",
+      { class: "bar" },
+      h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, "layer"), p.layers),
+      h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, "head"), p.heads),
+      p.modes,
+      p.specials,
+      h("span", { class: "push" }),
+      p.link,
+    );
+    const help = h(
+      "footer",
+      {},
+      "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. Attention shows where a head looks, not why the model answers.",
+    );
+    this.element = h(
+      "div",
+      { class: "view pair", hidden: "" },
+      p.notices,
+      p.tries,
+      bar,
+      ...this.panels.map(({ element }) => element),
+      p.figures,
+      p.sentences,
+      help,
+      p.aloud,
+    );
   }
 
   panel(name, at) {
@@ -80,7 +107,16 @@ class PairView {
       legend: h("p", { class: "legend" }, h("span"), h("span", { class: "ramp" }), h("span"), h("span")),
     };
     const { title, head, label, room, table, readout, legend } = parts;
-    parts.element = h("section", { class: `panel ${["left", "right", "difference"][at]}`, "aria-label": name }, h("header", {}, title, head), label, room, table, readout, legend);
+    parts.element = h(
+      "section",
+      { class: `panel ${["left", "right", "difference"][at]}`, "aria-label": name },
+      h("header", {}, title, head),
+      label,
+      room,
+      table,
+      readout,
+      legend,
+    );
     return parts;
   }
 
@@ -92,7 +128,8 @@ class PairView {
     const own = this.state;
     this.state = { ...state };
     // an answer to an earlier click must not undo a later one
-    if (own && state.heard < this.turn) for (const name of ["layer", "head", "row", "key", "chosen", "look"]) this.state[name] = own[name];
+    if (own && state.heard < this.turn)
+      for (const name of ["layer", "head", "row", "key", "chosen", "look"]) this.state[name] = own[name];
     else this.turn = state.heard;
     this.seen = parseLook(this.state.look);
     this.redraw();
@@ -111,7 +148,9 @@ class PairView {
     if (change.key !== undefined) own.marked = [own.row, own.key];
     this.turn += 1;
     this.element.dataset.turn = this.turn;
-    const at = [own.layer, own.head, ...(own.chosen ? [own.row, ...(own.key === null ? [] : [own.key])] : [])].join(".");
+    const at = [own.layer, own.head, ...(own.chosen ? [own.row, ...(own.key === null ? [] : [own.key])] : [])].join(
+      ".",
+    );
     this.redraw();
     this.send({ turn: this.turn, at, look: own.look, ...extra });
   }
@@ -156,7 +195,11 @@ class PairView {
     const theme = themeOf(this.root.host ?? this.root);
     setAttribute(this.element, "data-theme", theme);
     const fits = state.shown.layer === state.layer && state.shown.head === state.head; // else the numbers are on their way
-    setAttribute(this.element, "class", ["view", "pair", width < NARROW && "narrow", !state.fits && "apart"].filter(Boolean).join(" "));
+    setAttribute(
+      this.element,
+      "class",
+      ["view", "pair", width < NARROW && "narrow", !state.fits && "apart"].filter(Boolean).join(" "),
+    );
     setAttribute(this.element, "data-waiting", fits ? null : "");
     fill(p.notices, state.notices, () => h("p"), setText);
     this.drawBar();
@@ -164,33 +207,60 @@ class PairView {
     const special = (token) => token === "[CLS]" || token === "[SEP]";
     this.panels.forEach((panel, n) => {
       const tokens = n === 2 ? state.tokens : state.sides[n].tokens;
-      const cut = seen.nospecials ? [Number(special(tokens[0])), Number(tokens.length > 1 && special(tokens.at(-1)))] : [0, 0];
+      const cut = seen.nospecials
+        ? [Number(special(tokens[0])), Number(tokens.length > 1 && special(tokens.at(-1)))]
+        : [0, 0];
       this.drawPanel(panel, n, tokens, cut, theme, colours);
     });
     this.point(...this.pointed);
-    fill(p.figures, state.figures, () => h("div", { class: "panel figure" }, h("strong"), h("span")), (card, { value, label }) => {
-      setText(card.firstChild, value);
-      setText(card.lastChild, label);
-    });
+    fill(
+      p.figures,
+      state.figures,
+      () => h("div", { class: "panel figure" }, h("strong"), h("span")),
+      (card, { value, label }) => {
+        setText(card.firstChild, value);
+        setText(card.lastChild, label);
+      },
+    );
     fill(p.sentences, state.sentences, () => h("p"), setText);
     this.say(`Layer ${state.layer}, head ${state.head}. ${this.panels[2].readout.textContent}`);
-    Object.assign(this.element.dataset, { digest: state.digest, numbers: fits ? `${state.layer}.${state.head}` : "", turn: this.turn, heard: state.heard });
+    Object.assign(this.element.dataset, {
+      digest: state.digest,
+      numbers: fits ? `${state.layer}.${state.head}` : "",
+      turn: this.turn,
+      heard: state.heard,
+    });
   }
 
   drawBar() {
     const { state, seen, parts: p } = this;
-    fill(p.tries, state.try, (at) => button("", () => this.change({}, { try: this.state.try[at] })), (element, name) => {
-      setText(element, name);
-      setAttribute(element, "aria-pressed", String(name === state.tried));
-    });
-    for (const [parent, count, word, own] of [[p.layers, state.layers, "layer", state.layer], [p.heads, state.heads, "head", state.head]]) {
-      fill(parent, [...Array(count).keys()], (number) => button("", () => this.change({ [word]: number, ...(this.state.chosen ? {} : { key: null }) })), (element, number) => {
-        setText(element, String(number));
-        setAttribute(element, "aria-label", `${word} ${number}`);
-        setAttribute(element, "aria-pressed", String(number === own));
-      });
+    fill(
+      p.tries,
+      state.try,
+      (at) => button("", () => this.change({}, { try: this.state.try[at] })),
+      (element, name) => {
+        setText(element, name);
+        setAttribute(element, "aria-pressed", String(name === state.tried));
+      },
+    );
+    for (const [parent, count, word, own] of [
+      [p.layers, state.layers, "layer", state.layer],
+      [p.heads, state.heads, "head", state.head],
+    ]) {
+      fill(
+        parent,
+        [...Array(count).keys()],
+        (number) => button("", () => this.change({ [word]: number, ...(this.state.chosen ? {} : { key: null }) })),
+        (element, number) => {
+          setText(element, String(number));
+          setAttribute(element, "aria-label", `${word} ${number}`);
+          setAttribute(element, "aria-pressed", String(number === own));
+        },
+      );
     }
-    this.modeButtons.forEach((element, n) => setAttribute(element, "aria-pressed", String(Boolean(seen.table) === (n === 1))));
+    this.modeButtons.forEach((element, n) =>
+      setAttribute(element, "aria-pressed", String(Boolean(seen.table) === (n === 1))),
+    );
     setAttribute(p.specials, "aria-pressed", String(!seen.nospecials));
   }
 
@@ -230,14 +300,25 @@ class PairView {
     };
     if (seen.table) {
       map.shown = shown;
-      fillTable(table, tokens, weights, row, first, last, hatched, n === 2 ? { what: "change", write: signedDigits } : {});
+      fillTable(
+        table,
+        tokens,
+        weights,
+        row,
+        first,
+        last,
+        hatched,
+        n === 2 ? { what: "change", write: signedDigits } : {},
+      );
     } else map.draw(shown, colours, this.roomFor(room, n));
     this.drawLegend(legend, n, theme, row);
   }
 
   /** All three maps have cells of one size: each gets the room of the narrowest. */
   roomFor(room, n) {
-    const widths = this.panels.filter(({ room: own }) => !own.hidden).map(({ room: own }, at) => own.clientWidth - (at === 2 ? this.maps[2].beside : 0));
+    const widths = this.panels
+      .filter(({ room: own }) => !own.hidden)
+      .map(({ room: own }, at) => own.clientWidth - (at === 2 ? this.maps[2].beside : 0));
     const width = Math.min(...widths) + (n === 2 ? this.maps[2].beside : 0);
     return { width: Math.min(width, room.clientWidth), height: Math.max(260, Math.min(560, window.innerHeight - 330)) };
   }
@@ -251,7 +332,12 @@ class PairView {
     setText(high, n === 2 ? "+1, more" : "1");
     ramp.style.backgroundImage = n === 2 ? signedGradient(theme) : gradient(theme);
     const distance = n === 2 ? state.distances[row] : 0;
-    setText(law, n === 2 ? `${this.seen.table ? "" : "bars: "}total variation of each row, 0 to 1; “${state.tokens[row]}” ${number(distance)}` : "colour: √ of the weight");
+    setText(
+      law,
+      n === 2
+        ? `${this.seen.table ? "" : "bars: "}total variation of each row, 0 to 1; “${state.tokens[row]}” ${number(distance)}`
+        : "colour: √ of the weight",
+    );
   }
 
   /** Speaks once per pause. */

@@ -11,7 +11,9 @@ export function hue(head, heads, theme) {
   const turn = (head / heads) * 12;
   return [0, 8, 4].map((n) => {
     const k = (n + turn) % 12;
-    return Math.round(255 * (lightness - 0.6 * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+    return Math.round(
+      255 * (lightness - 0.6 * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1))),
+    );
   });
 }
 
@@ -25,7 +27,10 @@ function ramp(head, heads, theme) {
   if (!ramps.has(key)) {
     const [from, to] = [PAPER[theme], hue(head, heads, theme)];
     const level = (n) => from.map((part, c) => Math.round(part + ((to[c] - part) * n) / LEVELS));
-    ramps.set(key, Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(level(n))));
+    ramps.set(
+      key,
+      Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(level(n))),
+    );
   }
   return ramps.get(key);
 }
@@ -53,7 +58,8 @@ function image(tensor, plan, tile, every, theme) {
   const { memory, isWeights, scale } = tensor;
   for (let y = 0; y < height; y++) {
     const row = y * every * tensor.strides[plan.rows.axis];
-    for (let x = 0; x < width; x++) pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
+    for (let x = 0; x < width; x++)
+      pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
   }
   canvas.getContext("2d").putImageData(data, 0, 0);
   return canvas;
@@ -106,7 +112,10 @@ export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
   const gap = plan.count === 1 ? 0 : 6;
   const label = plan.count === 1 ? 0 : 13;
   const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
-  const high = plan.count === 1 ? Math.max(24, Math.min(96, plan.height * 8)) : Math.max(20, Math.min(46, (wide * plan.height) / plan.width));
+  const high =
+    plan.count === 1
+      ? Math.max(24, Math.min(96, plan.height * 8))
+      : Math.max(20, Math.min(46, (wide * plan.height) / plan.width));
   const lines = Math.ceil(plan.count / perRow);
   const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
   context.font = `11px ${colours.mono}`;
@@ -127,20 +136,39 @@ export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
     context.imageSmoothingEnabled = part < plan.width / groups;
     for (let n = 0; n < groups; n++) {
       const from = (n * plan.width) / groups;
-      context.drawImage(drawn, from / every, 0, drawn.width / groups, drawn.height, x + n * (part + space), top, part, high);
+      context.drawImage(
+        drawn,
+        from / every,
+        0,
+        drawn.width / groups,
+        drawn.height,
+        x + n * (part + space),
+        top,
+        part,
+        high,
+      );
       const own = tensor.headOf(plan.index(tile, 0, from));
-      const area = { x: x + n * (part + space), y: top, width: part, height: high, head: plan.columns[0].letter === "c" ? null : own };
+      const area = {
+        x: x + n * (part + space),
+        y: top,
+        width: part,
+        height: high,
+        head: plan.columns[0].letter === "c" ? null : own,
+      };
       canvas.areas.push(area);
       if (area.head === head && (plan.group || plan.tiles?.letter === "h")) outline(context, area, colours.text);
     }
     if (plan.columns[0].letter === "c" && tensor.ofHeads) {
       const own = (wide * tensor.dHead) / plan.width;
-      for (let from = 0; from * tensor.dHead < plan.width; from++) canvas.areas.push({ x: x + from * own, y: top, width: own, height: high, head: from % tensor.heads });
+      for (let from = 0; from * tensor.dHead < plan.width; from++)
+        canvas.areas.push({ x: x + from * own, y: top, width: own, height: high, head: from % tensor.heads });
       outline(context, { x: x + own * head, y: top, width: own, height: high }, colours.text);
     }
   }
   const rows = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
-  return plan.count === 1 ? `${rows}${plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : ""}` : `${plan.count} matrices of ${rows}`;
+  return plan.count === 1
+    ? `${rows}${plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : ""}`
+    : `${plan.count} matrices of ${rows}`;
 }
 
 function outline(context, { x, y, width, height }, colour) {
@@ -152,7 +180,8 @@ function outline(context, { x, y, width, height }, colour) {
 /** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint; says what is seen. */
 export function drawMemory(canvas, tensor, { theme, width, head, row }) {
   canvas.hidden = !tensor.here || tensor.memory.length > MOST_PIXELS;
-  if (canvas.hidden) return tensor.here ? `its memory: ${tensor.memory.length.toLocaleString("en")} places, too many to draw` : "";
+  if (canvas.hidden)
+    return tensor.here ? `its memory: ${tensor.memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = tensor.strides.filter((stride, axis) => tensor.sizes[axis] > 1 && tensor.letters[axis] !== "b");
   const line = Math.max(1, ...steps);
   const lines = Math.ceil(tensor.memory.length / line);
@@ -163,7 +192,10 @@ export function drawMemory(canvas, tensor, { theme, width, head, row }) {
   pixels.fill(ramp(null, 1, theme)[8], 0, tensor.memory.length);
   const rowAxis = tensor.axis(tensor.plane(head).rows);
   const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
-  const shades = Array.from({ length: tensor.heads }, (_, own) => ramp(own, tensor.heads, theme)[own === head ? 48 : 14]);
+  const shades = Array.from(
+    { length: tensor.heads },
+    (_, own) => ramp(own, tensor.heads, theme)[own === head ? 48 : 14],
+  );
   const grey = ramp(null, 1, theme)[48];
   tensor.each((place, index) => {
     const own = tensor.headOf(index);

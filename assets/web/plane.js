@@ -5,7 +5,10 @@ import { contextOf, h, setAttribute, setText } from "./dom.js";
 
 const MOST_ROWS = 40; // in sight at once, around the chosen one
 const LABEL = 78;
-const SIGNED = { dark: { less: [110, 168, 255], none: [21, 28, 46], more: [255, 154, 107] }, light: { less: [27, 89, 198], none: [255, 255, 255], more: [178, 58, 11] } };
+const SIGNED = {
+  dark: { less: [110, 168, 255], none: [21, 28, 46], more: [255, 154, 107] },
+  light: { less: [27, 89, 198], none: [255, 255, 255], more: [178, 58, 11] },
+};
 
 export class Plane {
   constructor(pick) {
@@ -37,7 +40,10 @@ export class Plane {
     this.first = Math.max(0, Math.min(this.at[0] - MOST_ROWS / 2, plane.height - MOST_ROWS));
     const shown = Math.min(MOST_ROWS, plane.height);
     const cut = shown < plane.height ? `; rows ${this.first} to ${this.first + shown - 1} in sight` : "";
-    setText(this.caption, tensor.here ? `values of ${own}${size}${piece}${cut}` : "these numbers were too many to send");
+    setText(
+      this.caption,
+      tensor.here ? `values of ${own}${size}${piece}${cut}` : "these numbers were too many to send",
+    );
     if (!tensor.here) return;
     this.side = Math.max(1, Math.min(30, (width - LABEL) / plane.width));
     this.high = shown > 24 ? 11 : 15;
@@ -46,7 +52,12 @@ export class Plane {
     const context = contextOf(this.canvas, LABEL + this.side * plane.width, this.top + this.high * shown);
     this.paint(context, shown, theme, colours, names);
     const [i, j] = this.at;
-    Object.assign(this.cell.style, { left: `${LABEL + j * this.side}px`, top: `${this.top + (i - this.first) * this.high}px`, width: `${Math.max(3, this.side)}px`, height: `${this.high}px` });
+    Object.assign(this.cell.style, {
+      left: `${LABEL + j * this.side}px`,
+      top: `${this.top + (i - this.first) * this.high}px`,
+      width: `${Math.max(3, this.side)}px`,
+      height: `${this.high}px`,
+    });
     setAttribute(this.grid, "aria-label", `${tensor.name}, ${own}${size}`);
     setAttribute(this.grid, "aria-rowcount", plane.height);
     setAttribute(this.grid, "aria-colcount", plane.width);
@@ -96,13 +107,17 @@ export class Plane {
         context.rotate(-Math.PI / 3);
         context.fillText(this.tokens[x].slice(0, 8), 0, 0);
         context.restore();
-      } else if (side * 8 > 26 && (x % 8 === 0 || x === plane.width - 1)) context.fillText(String(plane.first + x), middle, 7);
+      } else if (side * 8 > 26 && (x % 8 === 0 || x === plane.width - 1))
+        context.fillText(String(plane.first + x), middle, 7);
     }
   }
 
   under(event) {
     const box = this.grid.getBoundingClientRect();
-    const [j, y] = [Math.floor((event.clientX - box.left - LABEL) / this.side), Math.floor((event.clientY - box.top - this.top) / this.high)];
+    const [j, y] = [
+      Math.floor((event.clientX - box.left - LABEL) / this.side),
+      Math.floor((event.clientY - box.top - this.top) / this.high),
+    ];
     const i = this.first + y;
     return j >= 0 && j < this.plane.width && y >= 0 && i < this.plane.height ? [i, j] : null;
   }

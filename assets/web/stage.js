@@ -157,7 +157,9 @@ export class View {
     const width = this.element.clientWidth;
     if (!width) return;
     const special = (token) => token === "[CLS]" || token === "[SEP]";
-    const [first, last] = look.nospecials ? [Number(special(maps.tokens[0])), Number(maps.n > 1 && special(maps.tokens[maps.n - 1]))] : [0, 0];
+    const [first, last] = look.nospecials
+      ? [Number(special(maps.tokens[0])), Number(maps.n > 1 && special(maps.tokens[maps.n - 1]))]
+      : [0, 0];
     const matching = focus.digest === maps.digest;
     const fits = matching && focus.layer === at.layer && focus.head === at.head;
     this.weights = fits ? focus.weights : null;
@@ -165,22 +167,19 @@ export class View {
     const kinds = { "with-pin": focus.pin, "with-all": shownAll, narrow: width < NARROW };
     setAttribute(this.element, "class", ["view", ...Object.keys(kinds).filter((kind) => kinds[kind])].join(" "));
     this.drawControls(shownAll);
-    const state = {
-      ...at,
-      ...look,
-      all: shownAll,
-      off: this.off,
-      first,
-      last,
-      sortKey: this.sortKey(),
-    };
+    const state = { ...at, ...look, all: shownAll, off: this.off, first, last, sortKey: this.sortKey() };
     const colours = inks(this.element);
     this.heads.update(state, maps, this.order(shownAll), this.columns(width, shownAll));
     this.heads.draw(this.theme, colours);
     this.drawBig(state, colours, first, last, matching);
     this.drawWords(first, last);
     this.drawFoot();
-    Object.assign(this.element.dataset, { digest: maps.digest, numbers: this.weights ? `${at.layer}.${at.head}` : "", turn: this.turn, heard: focus.heard });
+    Object.assign(this.element.dataset, {
+      digest: maps.digest,
+      numbers: this.weights ? `${at.layer}.${at.head}` : "",
+      turn: this.turn,
+      heard: focus.heard,
+    });
   }
 
   /** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. */
@@ -225,11 +224,16 @@ export class View {
         setAttribute(element, "aria-pressed", String(text === focus.typed));
       },
     );
-    fill(p.chips, maps.tokens, (index) => button("", () => this.go({ row: index, key: null }), { class: "chip" }), (chip, token, index) => {
-      setText(chip, token);
-      setAttribute(chip, "aria-pressed", String(index === row));
-      setAttribute(chip, "tabindex", index === row ? "0" : "-1"); // one stop for all; arrows walk
-    });
+    fill(
+      p.chips,
+      maps.tokens,
+      (index) => button("", () => this.go({ row: index, key: null }), { class: "chip" }),
+      (chip, token, index) => {
+        setText(chip, token);
+        setAttribute(chip, "aria-pressed", String(index === row));
+        setAttribute(chip, "tabindex", index === row ? "0" : "-1"); // one stop for all; arrows walk
+      },
+    );
     const choices = [...Array(maps.layers).keys()];
     fill(
       p.layers,
@@ -243,8 +247,12 @@ export class View {
         setAttribute(element, "aria-pressed", String(every ? shownAll : !shownAll && choice === layer));
       },
     );
-    this.modeButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(Boolean(look.table) === (index === 1))));
-    this.scaleButtons.forEach((element, index) => setAttribute(element, "aria-pressed", String(SCALES[index][0] === look.scale)));
+    this.modeButtons.forEach((element, index) =>
+      setAttribute(element, "aria-pressed", String(Boolean(look.table) === (index === 1))),
+    );
+    this.scaleButtons.forEach((element, index) =>
+      setAttribute(element, "aria-pressed", String(SCALES[index][0] === look.scale)),
+    );
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
     const key = this.sortKey();
     setText(p.sort, key === null ? "sort heads" : `sort by ${maps.tokens[row]} → ${maps.tokens[key]}`);
@@ -295,8 +303,15 @@ export class View {
     const most = look.scale === "own" ? seen.bytes.reduce((a, b) => Math.max(a, b), 0) / 255 : 1;
     setText(p.legend.querySelector(".low"), "0");
     setText(p.legend.querySelector(".high"), most === 1 ? "1" : most.toFixed(2));
-    const law = { root: "colour: √ of the weight", linear: "colour: the weight", own: "colour: the weight, each map up to its own largest" };
-    setText(p.legend.querySelector(".law"), law[look.scale] + (maps.isWhole(at.layer) ? "" : "; a thumbnail until this layer has come"));
+    const law = {
+      root: "colour: √ of the weight",
+      linear: "colour: the weight",
+      own: "colour: the weight, each map up to its own largest",
+    };
+    setText(
+      p.legend.querySelector(".law"),
+      law[look.scale] + (maps.isWhole(at.layer) ? "" : "; a thumbnail until this layer has come"),
+    );
   }
 
   drawPinned(colours) {
@@ -344,11 +359,16 @@ export class View {
     setAttribute(this.element, "data-waiting", weights ? null : "");
     if (!weights) return;
     const row = weights.subarray(at.row * maps.n, (at.row + 1) * maps.n);
-    const best = ranked(row).slice(0, 5).filter(([, weight]) => weight > 0);
+    const best = ranked(row)
+      .slice(0, 5)
+      .filter(([, weight]) => weight > 0);
     setText(p.looks.querySelector(".who"), own);
     setAttribute(p.looks, "data-empty", best.length ? null : "");
-    fill(p.looks.querySelector(".list"), best, () => h("span", { class: "badge key" }), (element, [key, weight]) =>
-      setText(element, `${maps.tokens[key]} ${number(weight)}`),
+    fill(
+      p.looks.querySelector(".list"),
+      best,
+      () => h("span", { class: "badge key" }),
+      (element, [key, weight]) => setText(element, `${maps.tokens[key]} ${number(weight)}`),
     );
     const hiddenRow = at.row < first || at.row >= maps.n - last;
     const part = hiddenRow
@@ -357,7 +377,9 @@ export class View {
     setText(p.sum, first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "");
     const lines = story(maps.tokens, at.row, row);
     p.story.querySelectorAll("dd").forEach((element, index) => setText(element, lines[index][1]));
-    this.say(`Layer ${at.layer}, head ${at.head}. ${own} looks at ${best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`).join(", ") || "nothing"}.`);
+    this.say(
+      `Layer ${at.layer}, head ${at.head}. ${own} looks at ${best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`).join(", ") || "nothing"}.`,
+    );
   }
 
   drawFoot() {
@@ -365,7 +387,14 @@ export class View {
     fill(
       p.figures,
       focus.figures,
-      () => h("div", { class: "panel figure" }, h("strong"), button("", (event) => this.askComparison(event.target), { class: "toggle" }), h("span")),
+      () =>
+        h(
+          "div",
+          { class: "panel figure" },
+          h("strong"),
+          button("", (event) => this.askComparison(event.target), { class: "toggle" }),
+          h("span"),
+        ),
       (card, figure) => {
         const [value, ask, label] = card.children;
         setText(value, figure.value);

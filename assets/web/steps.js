@@ -41,14 +41,32 @@ class StepView {
       aloud: h("p", { class: "aloud", "aria-live": "polite" }),
     };
     p.list.onkeydown = (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+      const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[
+        event.key
+      ];
       if (step === undefined) return;
       event.preventDefault();
       this.go(step);
     };
-    const bar = h("div", { class: "bar" }, h("div", { class: "segments stepper", role: "group", "aria-label": "steps" }, p.back, p.count, p.next, p.play), h("span", { class: "label heads-label" }, "head"), p.heads, h("span", { class: "push" }), p.copy);
+    const bar = h(
+      "div",
+      { class: "bar" },
+      h("div", { class: "segments stepper", role: "group", "aria-label": "steps" }, p.back, p.count, p.next, p.play),
+      h("span", { class: "label heads-label" }, "head"),
+      p.heads,
+      h("span", { class: "push" }),
+      p.copy,
+    );
     const list = h("div", { class: "listing" }, p.list, p.label);
-    this.element = h("div", { class: "view steps", hidden: "" }, p.notices, bar, list, ...this.sides.map(({ element }) => element), p.aloud);
+    this.element = h(
+      "div",
+      { class: "view steps", hidden: "" },
+      p.notices,
+      bar,
+      list,
+      ...this.sides.map(({ element }) => element),
+      p.aloud,
+    );
     this.parts = p;
   }
 
@@ -60,7 +78,8 @@ class StepView {
     const own = this.state;
     this.state = { ...state };
     // an answer to an earlier click must not undo a later one
-    if (own && state.heard < this.turn) for (const name of ["step", "head", "row", "key", "feature", "chosen"]) this.state[name] = own[name];
+    if (own && state.heard < this.turn)
+      for (const name of ["step", "head", "row", "key", "feature", "chosen"]) this.state[name] = own[name];
     else this.turn = state.heard;
     this.heard = state.heard;
     this.redraw();
@@ -71,7 +90,9 @@ class StepView {
   /** The steps in sight: of the steps of single heads only those of the head in focus. */
   get listed() {
     const { steps } = traces[0];
-    return steps.map((step, at) => [step, at]).filter(([step]) => step.onlyHead === null || step.onlyHead === this.state.head);
+    return steps
+      .map((step, at) => [step, at])
+      .filter(([step]) => step.onlyHead === null || step.onlyHead === this.state.head);
   }
 
   /** The step of a trace that has this name; where there is none, the one it leads to, or the first. */
@@ -94,7 +115,8 @@ class StepView {
   play(on) {
     clearInterval(this.playing);
     this.playing = on ? setInterval(() => (this.element.isConnected ? this.go(1) : this.play(false)), BEAT) : null;
-    if (on && this.find(traces[0], this.state.step) === traces[0].steps.length - 1) this.change({ step: traces[0].steps[0].name });
+    if (on && this.find(traces[0], this.state.step) === traces[0].steps.length - 1)
+      this.change({ step: traces[0].steps[0].name });
     setAttribute(this.parts.play, "aria-pressed", String(Boolean(on)));
     setText(this.parts.play, on ? "pause" : "play");
   }
@@ -141,21 +163,38 @@ class StepView {
     const theme = themeOf(this.root.host ?? this.root);
     setAttribute(this.element, "data-theme", theme);
     const pair = state.count > 1;
-    setAttribute(this.element, "class", ["view", "steps", pair && "pair", width < NARROW && "narrow"].filter(Boolean).join(" "));
+    setAttribute(
+      this.element,
+      "class",
+      ["view", "steps", pair && "pair", width < NARROW && "narrow"].filter(Boolean).join(" "),
+    );
     this.sides[1].element.hidden = !pair;
     const colours = inks(this.element);
     const shown = traces.slice(0, state.count).map((trace) => [trace, this.find(trace, state.step)]);
     fill(p.notices, state.notices, () => h("p"), setText);
     this.drawList(shown[0][1]);
-    fill(p.heads, [...Array(traces[0].heads).keys()], (head) => button("", () => this.change({ head })), (element, head) => {
-      setText(element, String(head));
-      setAttribute(element, "aria-label", `head ${head}`);
-      setAttribute(element, "aria-pressed", String(head === state.head));
-    });
+    fill(
+      p.heads,
+      [...Array(traces[0].heads).keys()],
+      (head) => button("", () => this.change({ head })),
+      (element, head) => {
+        setText(element, String(head));
+        setAttribute(element, "aria-label", `head ${head}`);
+        setAttribute(element, "aria-pressed", String(head === state.head));
+      },
+    );
     shown.forEach(([trace, at], n) => this.sides[n].draw(trace, at, state, theme, colours));
     const [trace, at] = shown[0];
-    this.say(`${p.count.textContent}: ${titleOf(trace.steps[at], trace)}, shape ${trace.steps[at].sizes.join(", ")}. ${madeFrom(trace.steps[at], trace)}`);
-    Object.assign(this.element.dataset, { digest: trace.digest, step: trace.steps[at].name, shown: shown.map(([own]) => own.implementation).join(" "), turn: this.turn, heard: this.heard });
+    this.say(
+      `${p.count.textContent}: ${titleOf(trace.steps[at], trace)}, shape ${trace.steps[at].sizes.join(", ")}. ${madeFrom(trace.steps[at], trace)}`,
+    );
+    Object.assign(this.element.dataset, {
+      digest: trace.digest,
+      step: trace.steps[at].name,
+      shown: shown.map(([own]) => own.implementation).join(" "),
+      turn: this.turn,
+      heard: this.heard,
+    });
   }
 
   drawList(now) {
@@ -165,15 +204,27 @@ class StepView {
     setText(p.count, `step ${place + 1} of ${listed.length}`);
     setAttribute(p.back, "disabled", place === 0);
     setAttribute(p.next, "disabled", place === listed.length - 1);
-    setText(p.label, `${this.state.label}. Layers, heads and tokens are counted from 0; b batch, i query, j key, h head, d channel in a head, c model channel.`);
+    setText(
+      p.label,
+      `${this.state.label}. Layers, heads and tokens are counted from 0; b batch, i query, j key, h head, d channel in a head, c model channel.`,
+    );
     fill(
       p.list,
       listed,
-      () => h("div", { role: "option" }, h("span", { class: "number" }), h("b"), h("span", { class: "expression" }), h("span", { class: "axes" })),
+      () =>
+        h(
+          "div",
+          { role: "option" },
+          h("span", { class: "number" }),
+          h("b"),
+          h("span", { class: "expression" }),
+          h("span", { class: "axes" }),
+        ),
       (element, [step, at], n) => {
         const [number, name, expression, axes] = element.children;
         setText(number, String(n + 1));
-        if (name.textContent !== step.name) name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")])); // breaks at its dots first
+        if (name.textContent !== step.name)
+          name.replaceChildren(...step.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr")])); // breaks at its dots first
         setText(expression, step.expression);
         drawAxes(axes, step, { letters: false });
         setAttribute(element, "id", `step-${n}`);
@@ -183,7 +234,10 @@ class StepView {
     );
     setAttribute(p.list, "aria-activedescendant", `step-${place}`);
     const chosen = p.list.children[place];
-    const [above, below] = [chosen.offsetTop - p.list.scrollTop, chosen.offsetTop + chosen.offsetHeight - p.list.scrollTop - p.list.clientHeight];
+    const [above, below] = [
+      chosen.offsetTop - p.list.scrollTop,
+      chosen.offsetTop + chosen.offsetHeight - p.list.scrollTop - p.list.clientHeight,
+    ];
     if (above < 0) p.list.scrollTop += above;
     else if (below > 0) p.list.scrollTop += below;
   }

@@ -20,7 +20,8 @@ const TITLES = {
 };
 const ENDINGS = {
   project: (of) => `Project to ${of}`,
-  view: (of, { heads, dHead }, step) => `Read ${step.sizes.slice(2).reduce((a, b) => a * b)} channels as ${step.sizes.length > 4 ? "3 × " : ""}${heads} × ${dHead}`,
+  view: (of, { heads, dHead }, step) =>
+    `Read ${step.sizes.slice(2).reduce((a, b) => a * b)} channels as ${step.sizes.length > 4 ? "3 × " : ""}${heads} × ${dHead}`,
   transpose: () => "Heads before tokens",
 };
 
@@ -44,15 +45,26 @@ export function madeFrom(step, trace) {
   if (!from.length) return `${step.count.toLocaleString("en")} numbers come in.`;
   const [one] = from;
   if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
-    return step.name === "joined" ? `The ${from.length} heads' own tensors, one beside the other.` : `The ${from.length} heads' own tensors, stacked for the record alone: the pass itself has no such tensor.`;
+    return step.name === "joined"
+      ? `The ${from.length} heads' own tensors, one beside the other.`
+      : `The ${from.length} heads' own tensors, stacked for the record alone: the pass itself has no such tensor.`;
   }
   if (step.view) {
-    const same = step.sizes.join() === one.sizes.join() && step.strides.join() === one.strides.join() && step.offset === one.offset;
+    const same =
+      step.sizes.join() === one.sizes.join() &&
+      step.strides.join() === one.strides.join() &&
+      step.offset === one.offset;
     if (same) return `Nothing happened here: this is ${names} itself.`;
-    const order = step.contiguous ? "in the order in which they lie" : "in another order than they lie, so it is not contiguous";
-    const part = step.count < one.count ? `${step.count.toLocaleString("en")} of the ${one.count.toLocaleString("en")} numbers` : "the same numbers";
+    const order = step.contiguous
+      ? "in the order in which they lie"
+      : "in another order than they lie, so it is not contiguous";
+    const part =
+      step.count < one.count
+        ? `${step.count.toLocaleString("en")} of the ${one.count.toLocaleString("en")} numbers`
+        : "the same numbers";
     return `No number moved: it reads ${part} of ${names} ${order}.`;
   }
-  if (from.length === 1 && step.holdsTheSameAs(one)) return `Not one number changed: those of ${names} are written anew, ${step.bytes.toLocaleString("en")} bytes, ${step.contiguous ? "so that they lie in reading order" : "in the same places"}.`;
+  if (from.length === 1 && step.holdsTheSameAs(one))
+    return `Not one number changed: those of ${names} are written anew, ${step.bytes.toLocaleString("en")} bytes, ${step.contiguous ? "so that they lie in reading order" : "in the same places"}.`;
   return `${step.count.toLocaleString("en")} numbers, computed from ${names}.`;
 }

@@ -8,7 +8,9 @@ export function unpackTrace(packed) {
   const floats = new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4);
   let start = 0;
   const pieces = header.pieces.map((length) => floats.subarray(start, (start += length)));
-  const steps = header.steps.map((step, at) => new Tensor(step, pieces[header.places[at][0]], header.places[at][1], header));
+  const steps = header.steps.map(
+    (step, at) => new Tensor(step, pieces[header.places[at][0]], header.places[at][1], header),
+  );
   return { ...header, steps };
 }
 
@@ -63,7 +65,15 @@ export class Tensor {
       at[colAxis] = first + j;
       return at;
     };
-    return { rows, cols, height: this.sizes[rowAxis], width: cols === "c" ? this.dHead : this.sizes[colAxis], first, index, stride: this.strides[colAxis] };
+    return {
+      rows,
+      cols,
+      height: this.sizes[rowAxis],
+      width: cols === "c" ? this.dHead : this.sizes[colAxis],
+      first,
+      index,
+      stride: this.strides[colAxis],
+    };
   }
 
   /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
@@ -88,7 +98,8 @@ export class Tensor {
     if (this.kept === undefined) {
       const sample = [];
       const stride = Math.max(1, Math.floor(this.memory.length / 4000));
-      for (let n = 0; n < this.memory.length; n += stride) if (Number.isFinite(this.memory[n])) sample.push(Math.abs(this.memory[n]));
+      for (let n = 0; n < this.memory.length; n += stride)
+        if (Number.isFinite(this.memory[n])) sample.push(Math.abs(this.memory[n]));
       sample.sort((a, b) => a - b);
       this.kept = sample[Math.floor(0.97 * (sample.length - 1))] || 1;
     }

@@ -27,7 +27,12 @@ export function story(tokens, row, weights) {
   const nobody = weight === 0;
   return [
     ["query", `what ${own} is looking for: its row of the map.`],
-    ["key", nobody ? "what each token offers; here none may be looked at." : `what each token offers; ${winner} fits this query best.`],
+    [
+      "key",
+      nobody
+        ? "what each token offers; here none may be looked at."
+        : `what each token offers; ${winner} fits this query best.`,
+    ],
     [
       "value",
       nobody

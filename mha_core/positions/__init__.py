@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..errors import PositionError
-from .added import Learned, Sinusoidal
+from .added import BERT_SPREAD, Learned, Sinusoidal
 from .altered import altered, is_altered
 from .base import InLayers, Nothing, Position, Together
 from .biased import ALiBi, Shaw, T5Bias
@@ -23,23 +23,53 @@ __all__ = [
     "Sinusoidal",
     "T5Bias",
     "Together",
+    "acts",
     "altered",
     "build",
     "is_altered",
 ]
 
-NAMES = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw")
+KINDS: dict[str, type[Position]] = {
+    "none": Nothing,
+    "sinusoidal": Sinusoidal,
+    "learned": Learned,
+    "rotary": Rotary,
+    "alibi": ALiBi,
+    "t5": T5Bias,
+    "shaw": Shaw,
+}
+NAMES = tuple(KINDS)
 SHAW_DISTANCE = 16  # the paper's clipping distance
 
 
-def build(name: str, *, d_model: int, n_heads: int, max_len: int, seed: int | None = None) -> Position:
+def acts(name: str) -> frozenset[str]:
+    """The places where the encoding of that name acts, as in `Position.acts`, without building one.
+
+    Args:
+        name: one of `NAMES`, or an altered learned table (see `altered`).
+
+    Raises:
+        PositionError: no encoding has that name.
+    """
+    if is_altered(name):
+        return Learned.acts
+    if name not in NAMES:
+        raise _unknown(name)
+    return KINDS[name].acts
+
+
+def build(
+    name: str, *, d_model: int, n_heads: int, max_len: int, seed: int | None = None, amplitude: float | None = None
+) -> Position:
     """The encoding of that name, for a model of these sizes that looks to both sides.
 
     Args:
         seed: of the random start of a learned table: the same seed gives the same table; None draws another each time.
+        amplitude: of "sinusoidal" the factor on its waves, default 1; of "learned" the spread of its random start,
+            default BERT's, `BERT_SPREAD`. The others have none.
 
     Raises:
-        PositionError: the name is not one of `NAMES`, or that encoding cannot serve these sizes.
+        PositionError: the name is not one of `NAMES`, or that encoding cannot serve these sizes or that amplitude.
     """
     d_head = d_model // n_heads
     generator = None if seed is None else torch.Generator().manual_seed(seed)  # torch's own is shared by all threads
@@ -47,9 +77,11 @@ def build(name: str, *, d_model: int, n_heads: int, max_len: int, seed: int | No
         case "none":
             return Nothing()
         case "sinusoidal":
-            return Sinusoidal(d_model)
+            return Sinusoidal(d_model, 1.0 if amplitude is None else amplitude)
         case "learned":
-            return Learned(d_model, max_len, generator=generator)
+            if amplitude is not None and amplitude < 0:
+                raise PositionError(f"amplitude={amplitude} is no spread for a learned table; choose 0 or more")
+            return Learned(d_model, max_len, BERT_SPREAD if amplitude is None else amplitude, generator)
         case "rotary":
             return Rotary(d_head)
         case "alibi":
@@ -58,4 +90,8 @@ def build(name: str, *, d_model: int, n_heads: int, max_len: int, seed: int | No
             return T5Bias(n_heads, generator=generator)
         case "shaw":
             return Shaw(d_head, SHAW_DISTANCE, generator=generator)
-    raise PositionError(f"position={name!r} is not known; choose one of {', '.join(NAMES)}")
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> PositionError:
+    return PositionError(f"position={name!r} is not known; choose one of {', '.join(NAMES)}")

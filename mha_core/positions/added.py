@@ -10,7 +10,9 @@ from torch import Tensor
 from ..errors import PositionError
 from .base import Position, random_table
 
-__all__ = ["Learned", "Sinusoidal", "sinusoids"]
+__all__ = ["BERT_SPREAD", "Learned", "Sinusoidal", "sinusoids"]
+
+BERT_SPREAD = 0.02  # of its initial tables (Devlin et al. 2019)
 
 
 @lru_cache(maxsize=8)
@@ -64,7 +66,9 @@ class Learned(Position):
         PositionError: (in `add`) a sequence longer than max_len.
     """
 
-    def __init__(self, d_model: int, max_len: int, std: float = 0.02, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, d_model: int, max_len: int, std: float = BERT_SPREAD, generator: torch.Generator | None = None
+    ) -> None:
         super().__init__()
         self.table = random_table(max_len, d_model, std, generator)
 

@@ -1,4 +1,4 @@
-"""A learned table, changed: what a model makes of positions that it knows, at the wrong place or size."""
+"""A learned table with its rows shuffled or scaled: positions that the model knows, at the wrong place or size."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def altered(learned: Learned, name: str) -> Learned:
         table = table[order.to(table.device)]
     else:
         table = table * _factor(name)
-    made = copy.deepcopy(learned)
-    made.table = nn.Parameter(table, requires_grad=learned.table.requires_grad)
-    return made
+    twin = copy.deepcopy(learned)
+    twin.table = nn.Parameter(table, requires_grad=learned.table.requires_grad)
+    return twin
 
 
 def _factor(name: str) -> float:

@@ -1,4 +1,4 @@
-"""A positional encoding is one class with three places where it may act."""
+"""Positional encodings: one class with three places where it may act."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from ..errors import PositionError
 
 __all__ = ["InLayers", "Nothing", "Position", "Together", "random_table"]
 
+PLACES = ("add", "rotate", "bias")
+
 
 class Position(nn.Module):
     """The three places, as no-ops. An encoding overrides exactly one of them.
 
     `add` acts on the embeddings, `rotate` on queries and keys after the split into heads, `bias` on the scaled scores.
     Every forward pass names all three in this order, so no layer knows which encoding it serves.
+
+    Attributes:
+        acts: the places that are overridden, out of "add", "rotate", "bias"; a fact of the class, read off its methods.
     """
+
+    acts: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.acts = frozenset(place for place in PLACES if getattr(cls, place) is not getattr(Position, place))
 
     def add(self, x: Tensor) -> Tensor:
         """x (b, i, c) -> (b, i, c)."""
@@ -29,33 +40,24 @@ class Position(nn.Module):
         """q (b, h, i, d) -> a number to add to each scaled score, (b|1, h, i, j), or None."""
         return None
 
-    @property
-    def acts(self) -> frozenset[str]:
-        """Which of "add", "rotate", "bias" this encoding overrides."""
-        places = ("add", "rotate", "bias")
-        return frozenset(place for place in places if getattr(type(self), place) is not getattr(Position, place))
-
 
 class Nothing(Position):
     """No positions: attention then sees a bag of words."""
 
 
 class InLayers(Position):
-    """What is left of an encoding for the layers of an encoder that has called `add` itself."""
+    """An encoding without its `add`, for the layers of an encoder that has called `add` on its embeddings itself."""
 
     def __init__(self, inner: Position) -> None:
         super().__init__()
         self.inner = inner
+        self.acts = inner.acts - {"add"}  # a fact of its part, so of the instance
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         return self.inner.rotate(q, k)
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
         return self.inner.bias(q, len_k)
-
-    @property
-    def acts(self) -> frozenset[str]:
-        return self.inner.acts - {"add"}
 
 
 class Together(Position):
@@ -72,6 +74,7 @@ class Together(Position):
             names = f"{type(a).__name__} and {type(b).__name__}"
             raise PositionError(f"{names} both act in {', '.join(sorted(shared))}; combine two different places")
         self.a, self.b = a, b
+        self.acts = a.acts | b.acts
 
     def add(self, x: Tensor) -> Tensor:
         return self.b.add(self.a.add(x))
@@ -82,10 +85,6 @@ class Together(Position):
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
         first = self.a.bias(q, len_k)
         return self.b.bias(q, len_k) if first is None else first
-
-    @property
-    def acts(self) -> frozenset[str]:
-        return self.a.acts | self.b.acts
 
 
 def random_table(rows: int, columns: int, std: float, generator: torch.Generator | None) -> nn.Parameter:

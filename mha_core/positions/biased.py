@@ -19,8 +19,8 @@ def slopes(n_heads: int) -> list[float]:
     Between two powers of 2 the heads beyond the lower one take every other slope of the upper one.
     """
     lower = 1 << (n_heads.bit_length() - 1)
-    own = [2 ** (-8 * (head + 1) / lower) for head in range(lower)]
-    return own + [2 ** (-4 * (2 * head + 1) / lower) for head in range(n_heads - lower)]
+    published = [2 ** (-8 * (head + 1) / lower) for head in range(lower)]
+    return published + [2 ** (-4 * (2 * head + 1) / lower) for head in range(n_heads - lower)]
 
 
 class ALiBi(Position):

@@ -33,7 +33,7 @@ def opened() -> OpenPage:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../compare.py").run()
+        return app.switch_page("../../compare/page.py").run()
 
     return open_with
 

@@ -30,7 +30,7 @@ def opened() -> Iterator[Callable[..., AppTest]]:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../implementations.py").run()
+        return app.switch_page("../../implementations/page.py").run()
 
     yield open_page
     for running in list(timing._queue):

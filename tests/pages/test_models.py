@@ -296,7 +296,7 @@ def test_the_other_pages_show_it_too(path: str, name: str) -> None:
     app = AppTest.from_file(str(SHELL), default_timeout=60)
     app.query_params["model"] = name
     app.query_params["ex"] = "a real cell"
-    app = app.switch_page(f"../{path}.py").run()
+    app = app.switch_page(f"../../{path}/page.py").run()
     assert not app.exception
     assert not app.error
     assert app.text_input(key="s").value == models.presets(name)[0]

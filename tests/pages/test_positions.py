@@ -29,7 +29,7 @@ def opened() -> Callable[..., AppTest]:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../positions.py").run()
+        return app.switch_page("../../positions/page.py").run()
 
     return open_page
 

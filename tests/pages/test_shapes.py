@@ -32,7 +32,7 @@ def open_shapes() -> OpenShapes:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../shapes.py").run()
+        return app.switch_page("../../shapes/page.py").run()
 
     return open_with
 

@@ -28,7 +28,7 @@ class Train:
         self.app = AppTest.from_file(str(SHELL), default_timeout=120)
         for key, value in values.items():
             self.app.query_params[key] = value
-        self.app.switch_page("../train.py").run()
+        self.app.switch_page("../../train/page.py").run()
 
     @property
     def job(self) -> Job:

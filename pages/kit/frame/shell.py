@@ -8,8 +8,8 @@ import streamlit as st
 
 st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
 try:
-    from .layout import PAGES
-    from .links import cut_texts
+    from pages.kit.frame.layout import PAGES
+    from pages.kit.frame.links import cut_texts
 
     pages = {
         name: st.Page(f"../../{name}/page.py", title=title, url_path=name.replace("_", "-"), default=not number)
