@@ -1,4 +1,4 @@
-"""Where to compute: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
+"""The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def threads() -> int:
-    """How many threads torch uses for one operation on the CPU."""
+    """The number of threads that torch uses for one operation on the CPU."""
     return torch.get_num_threads()

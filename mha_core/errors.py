@@ -1,4 +1,4 @@
-"""Every error that the core raises for something a caller gave.
+"""Every error that the core raises for the arguments and files of a caller.
 
     HeadlightError (a ValueError)
     ├── SizeError          widths, lengths, layers or heads that do not fit together

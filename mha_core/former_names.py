@@ -12,9 +12,9 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["FORMER", "Finder"]
+__all__ = ["FORMER", "Finder", "keep"]
 
-FORMER = {  # name in mha_core -> where it is
+FORMER = {  # name in mha_core -> its place now
     "asking": "training.inference",
     "benchmark": "measure.benchmark",
     "by_hand": "measure.by_hand",
@@ -58,11 +58,12 @@ class Finder(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None
-        module.__spec__ = module.__spec__.loader_state
+        if module.__spec__ is not None:
+            module.__spec__ = module.__spec__.loader_state
 
 
 def keep() -> None:
-    """Has Python know the former names; a second call changes nothing."""
+    """Makes the former names importable; a second call changes nothing."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-        sys.meta_path.append(Finder())
+        # first: Python's own would find `mha_core.tasks.table` in the package's folder, and load it a second time
+        sys.meta_path.insert(0, Finder())

@@ -1,4 +1,4 @@
-"""Who may look at whom. A mask is a rule: one expression over the query index `i` and the key index `j`.
+"""Masks, which say what each query may look at: rules, one expression over the query index i and the key index j each.
 
 A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
 tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor.
@@ -81,8 +81,8 @@ def documents(ids: Sequence[int] | Tensor) -> Rule:
         if given.dim() != 1 or given.numel() != i.numel() or given.numel() != j.numel():
             sizes = f"{i.numel()} queries and {j.numel()} keys"
             raise MaskError(f"documents has ids of shape {tuple(given.shape)} for {sizes}; give one id a token")
-        own = given.to(i.device)
-        return own[i] == own[j]
+        document = given.to(i.device)
+        return document[i] == document[j]
 
     return rule
 

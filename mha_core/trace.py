@@ -21,7 +21,7 @@ from torch import Tensor
 
 from .errors import SizeError
 
-__all__ = ["AXES", "Step", "Trace", "Tracer", "no_trace", "of_head", "second_pass", "together"]
+__all__ = ["AXES", "SECOND_PASS", "Step", "Trace", "Tracer", "no_trace", "of_head", "second_pass", "together"]
 
 AXES = {
     "b": "batch",
@@ -33,9 +33,11 @@ AXES = {
     "v": "vocabulary",
 }
 
+SECOND_PASS = "second pass: "  # begins the formula of each step that `second_pass` records
+
 
 class Tracer(Protocol):
-    """What a layer calls under each line: a name, the tensor, its axes and the formula that made it."""
+    """A function that a layer calls under each line: a name, the tensor, its axes and the formula that made it."""
 
     def __call__(self, name: str, value: Tensor, axes: str, expression: str = "") -> None: ...
 
@@ -61,7 +63,7 @@ def second_pass(trace: Tracer) -> Tracer:
         return no_trace
 
     def named(name: str, value: Tensor, axes: str, expression: str = "") -> None:
-        trace(name, value, axes, f"second pass: {expression}")
+        trace(name, value, axes, f"{SECOND_PASS}{expression}")
 
     return named
 
@@ -84,7 +86,7 @@ class Step:
         contiguous: True when the elements lie in memory in reading order.
         is_view: True when it shares memory with an earlier step: no number was moved.
         value: the tensor, detached.
-        code, line: the function that said so, and the number of that line in its file.
+        code, line: the function that recorded it, and the number of the recording line in its file.
     """
 
     name: str
@@ -159,7 +161,7 @@ class Trace:
 
 
 def _place(value: Tensor) -> tuple[torch.device, int]:
-    """Which piece of memory a tensor reads."""
+    """The piece of memory that a tensor reads."""
     return value.device, value.untyped_storage().data_ptr()
 
 
@@ -171,8 +173,8 @@ def _groups(axes: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
         symbols = group.strip("()").split()
         strange = [symbol for symbol in symbols if symbol not in AXES and not symbol.isdigit()]
         if strange or not symbols:
-            found = (strange or [group])[0]
-            raise SizeError(f"axes {axes!r}: {found!r} is not an axis; the letters are {', '.join(AXES)}")
+            wrong = (strange or [group])[0]
+            raise SizeError(f"axes {axes!r}: {wrong!r} is not an axis; the letters are {', '.join(AXES)}")
         factor = math.prod(int(symbol) for symbol in symbols if symbol.isdigit())
         groups.append((factor, tuple(symbol for symbol in symbols if symbol in AXES)))
     return tuple(groups)

@@ -1,28 +1,29 @@
-"""What every implementation shares: sizes, the border where arguments are checked, and the contract with positions."""
+"""The base class of all implementations: sizes, the border where arguments are checked, weights in and out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Self
 
-import torch
 from torch import Tensor, nn
 
 from .. import masks
-from ..errors import DeviceError, DtypeError, HeadlightError, SizeError, Unsupported
-from ..positions.base import Nothing, Position
+from ..errors import DeviceError, DtypeError, HeadlightError, SizeError
+from ..positions.base import Position
 from ..trace import Tracer, no_trace
-from .functional import check_heads, check_temperature, same_kind
-from .weights import Weights
+from .functional import check_heads, same_kind
+from .switches import EVERYTHING, NO_POSITIONS, Switches
+from .weights import Parts, Weights, read, write
 
-__all__ = ["EVERYTHING", "AttentionLayer", "add_once"]
-
-EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature"})
-_NOTHING = Nothing()
+__all__ = ["EVERYTHING", "AttentionLayer", "Switches", "add_once"]
 
 
 class AttentionLayer(nn.Module, ABC):
-    """Multi-head attention over batch-first tensors.
+    """Multi-head attention over batch-first tensors: MultiHead(Q, K, V) = Concat(head₁, …, headₕ) Wᵒ, where
+    headₙ = softmax(Q Wqₙ (K Wkₙ)ᵀ / √d_head) V Wvₙ ("Attention Is All You Need", section 3.2.2).
+
+    A form says in `build` which parameters it has, in `attend` how it computes, and in `parts` where its weights are.
 
     Args:
         d_model: width of query, key, value and output; a multiple of n_heads.
@@ -51,34 +52,34 @@ class AttentionLayer(nn.Module, ABC):
         self.bias = bias
         self.out_bias = bias if out_bias is None else out_bias
         self.dropout = dropout
+        self.build()
 
     @abstractmethod
-    def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        allow: Tensor | None,
-        position: Position,
-        heads: Tensor | None,
-        temperature: float,
-        need_weights: bool,
-        trace: Tracer,
-    ) -> tuple[Tensor, Tensor | None]:
-        """The implementation itself. Arguments are checked, batch first and never None but for `allow` and `heads`."""
+    def build(self) -> None:
+        """Makes the parameters in the form's own layout."""
 
     @abstractmethod
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
+        """The pass itself: out and weights. Arguments are checked and batch first."""
+
+    @abstractmethod
+    def parts(self) -> Parts:
+        """The parameters behind each canonical weight; a bias that the layer lacks is left out."""
+
     def load(self, weights: Weights) -> Self:
         """Takes over canonical weights, cast to this layer's dtype and device; returns itself.
 
         Raises:
             SizeError: shapes or biases differ from this layer's.
         """
+        biases = {"q_bias": self.bias, "k_bias": self.bias, "v_bias": self.bias, "o_bias": self.out_bias}
+        weights.check(self.d_model, biases)
+        write(weights, self.parts())
+        return self
 
-    @abstractmethod
     def save(self) -> Weights:
         """A copy of the weights in canonical form."""
+        return read(self.parts())
 
     def forward(
         self,
@@ -118,22 +119,16 @@ class AttentionLayer(nn.Module, ABC):
         value = key if value is None else value
         batched = self._check_inputs(query, key, value)
         if not batched:
-            query, key, value = _each_once(lambda x: x.unsqueeze(0), query, key, value)
+            query, key, value = _each_once(_with_batch, query, key, value)
         if allow is not None:
             allow = masks.check(allow, query.shape[0], self.n_heads, query.shape[1], key.shape[1], query.device)
-        position = _NOTHING if position is None else position
-        self._check_features(allow, position, heads, temperature, len(query))
-        out, weights = self.attend(
-            query,
-            key,
-            value,
-            allow=allow,
-            position=position,
-            heads=None if heads is None else heads.to(query.device),
-            temperature=temperature,
-            need_weights=need_weights,
-            trace=trace,
-        )
+        position = NO_POSITIONS if position is None else position
+        switches = Switches(allow, position, heads, temperature, need_weights, trace)
+        switches.check(type(self).__name__, self.can, len(query), self.n_heads)
+        if heads is not None:
+            switches = switches._replace(heads=heads.to(query.device))
+        out, weights = self.attend(query, key, value, switches)
+        weights = weights if need_weights else None
         if not batched:
             out, weights = out.squeeze(0), None if weights is None else weights.squeeze(0)
         return out, weights
@@ -142,17 +137,14 @@ class AttentionLayer(nn.Module, ABC):
         names = ("d_model", "n_heads", "bias", "out_bias", "dropout")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
-    def _biases(self) -> dict[str, bool]:
-        return {"q_bias": self.bias, "k_bias": self.bias, "v_bias": self.bias, "o_bias": self.out_bias}
-
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
         """Checks sizes, dtypes and devices; True when there is a batch axis."""
         same_kind(query=query, key=key, value=value)
-        own = next(self.parameters())
-        if query.dtype != own.dtype:
-            raise DtypeError(f"query is {query.dtype}, the layer {own.dtype}; convert one with .to(dtype)")
-        if query.device != own.device:
-            raise DeviceError(f"query is on {query.device}, the layer on {own.device}; move one with .to(device)")
+        weight = next(self.parameters())
+        if query.dtype != weight.dtype:
+            raise DtypeError(f"query is {query.dtype}, the layer {weight.dtype}; convert one with .to(dtype)")
+        if query.device != weight.device:
+            raise DeviceError(f"query is on {query.device}, the layer on {weight.device}; move one with .to(device)")
         shapes = [tuple(x.shape) for x in (query, key, value)]
         batched = query.dim() == 3
         fits = all(len(shape) == query.dim() and shape[-1] == self.d_model for shape in shapes)
@@ -165,34 +157,19 @@ class AttentionLayer(nn.Module, ABC):
             raise SizeError(f"query, key, value have shapes {shapes}: length 0; give at least one token")
         return batched
 
-    def _check_features(
-        self, allow: Tensor | None, position: Position, heads: Tensor | None, temperature: float, b: int
-    ) -> None:
-        """Checks `heads` and `temperature`, and that everything asked for is in `can`."""
-        check_temperature(temperature)
-        if heads is not None and not (
-            isinstance(heads, Tensor)
-            and heads.dtype == torch.bool
-            and heads.shape in ((self.n_heads,), (b, self.n_heads))
-        ):
-            got = f"{heads.dtype} {tuple(heads.shape)}" if isinstance(heads, Tensor) else type(heads).__name__
-            raise SizeError(f"heads must be bool ({self.n_heads},) or ({b}, {self.n_heads}), True = on, got {got}")
-        asked = set(position.acts & {"rotate", "bias"})
-        asked |= {"heads"} if heads is not None else set()
-        asked |= {"temperature"} if temperature != 1.0 else set()
-        asked |= {"head_mask"} if allow is not None and allow.shape[1] > 1 else set()
-        missing = sorted(asked - self.can)
-        if missing:
-            can = ", ".join(sorted(self.can))
-            raise Unsupported(f"{type(self).__name__} cannot do {', '.join(missing)}; it can do {can}")
-
 
 def add_once(position: Position, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """position.add on query, key and value, once per distinct tensor, so that self-attention stays self-attention."""
     return _each_once(position.add, query, key, value)
 
 
-def _each_once(function, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[no-untyped-def]
+def _with_batch(x: Tensor) -> Tensor:
+    return x.unsqueeze(0)
+
+
+def _each_once(
+    function: Callable[[Tensor], Tensor], query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     new_query = function(query)
     new_key = new_query if key is query else function(key)
     new_value = new_query if value is query else new_key if value is key else function(value)

@@ -3,94 +3,82 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..positions.base import Position
 from ..trace import Tracer
-from .base import AttentionLayer, add_once
-from .functional import softmax_over_keys
-from .weights import Weights, from_linears, into_linears
+from .base import AttentionLayer, Switches, add_once
+from .functional import SCORES, mute, softmax_over_keys, tempered
+from .weights import Parts, of_linears
 
 __all__ = ["EfficientAttention"]
 
 
 class EfficientAttention(AttentionLayer):
-    """Multi-head attention with all heads in one product. See `AttentionLayer` for arguments, shapes and errors."""
+    """softmax(q kᵀ / √d_head) v for all heads in one product each (Vaswani et al. 2017, section 3.2.2).
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
-    ) -> None:
-        super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
-        self.query = nn.Linear(d_model, d_model, bias=self.bias)
-        self.key = nn.Linear(d_model, d_model, bias=self.bias)
-        self.value = nn.Linear(d_model, d_model, bias=self.bias)
-        self.out = nn.Linear(d_model, d_model, bias=self.out_bias)
+    It teaches that heads are a way to read memory. The h small matrices of the paper lie one under the other in one
+    (d_model, d_model) Linear; `view` and `transpose` then only rename the axes, and a batched product over b and h does
+    what a loop over heads would do. See `AttentionLayer` for arguments, shapes and errors.
+    """
 
-    def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        allow: Tensor | None,
-        position: Position,
-        heads: Tensor | None,
-        temperature: float,
-        need_weights: bool,
-        trace: Tracer,
-    ) -> tuple[Tensor, Tensor | None]:
-        query, key, value = add_once(position, query, key, value)
+    def build(self) -> None:
+        self.query = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.key = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.value = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
+        trace = switches.trace
+        query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = self._project("q", self.query, query, "i", trace)
         k = self._project("k", self.key, key, "j", trace)
         v = self._project("v", self.value, value, "j", trace)
-        q, k = position.rotate(q, k)
+        q, k = switches.position.rotate(q, k)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
 
-        scores = q @ k.transpose(2, 3)
-        trace("scores.product", scores, "b h i j", "q @ k.transpose(2, 3)")
-        scores = scores / math.sqrt(self.d_head)
-        bias = position.bias(q, k.shape[2])
-        scores = (scores if bias is None else scores + bias) / temperature
-        trace("scores", scores, "b h i j", "(q kᵀ / √d_head + bias) / temperature")
-        weights = softmax_over_keys(scores, allow, trace)
-        mixed = F.dropout(weights, self.dropout, self.training) @ v
-        if heads is not None:
-            mixed = mixed * heads[..., None, None]
+        product = q @ k.transpose(2, 3)
+        trace("scores.product", product, "b h i j", "q @ k.transpose(2, 3)")
+        # q · k is a sum of d_head terms, so its spread grows like √d_head. Undivided, the softmax would pick a single
+        # key and pass on almost no gradient (section 3.2.1).
+        scaled = product / math.sqrt(self.d_head)
+        scores = tempered(scaled, switches.position.bias(q, k.shape[2]), switches.temperature)
+        trace("scores", scores, "b h i j", SCORES)
+        # the mask before the softmax: each row of what is left still sums to 1
+        weights = softmax_over_keys(scores, switches.allow, trace)
+        # dropout on what is mixed alone: the maps that are shown stay whole
+        summed = F.dropout(weights, self.dropout, self.training) @ v
+        mixed = mute(summed, switches.heads)
         trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
-        mixed = mixed.transpose(1, 2)
-        trace("mixed.transpose", mixed, "b i h d", "mixed.transpose(1, 2)")
-        mixed = mixed.contiguous()
-        trace("mixed.contiguous", mixed, "b i h d", "mixed.contiguous()")
-        joined = mixed.view(*mixed.shape[:2], self.d_model)
+        turned = mixed.transpose(1, 2)
+        trace("mixed.transpose", turned, "b i h d", "mixed.transpose(1, 2)")
+        # transpose moved no number: a token's heads are still far apart in memory. `view` can join h and d only where
+        # they lie side by side.
+        contiguous = turned.contiguous()
+        trace("mixed.contiguous", contiguous, "b i h d", "mixed.contiguous()")
+        joined = contiguous.view(*query.shape)
         trace("joined", joined, "b i c", "mixed.view(b, i, d_model)")
+        # until here no head knows of another; Wᵒ is the one place where they are combined
         out = self.out(joined)
         trace("out", out, "b i c", "joined Wᵒ")
-        return out, weights if need_weights else None
+        return out, weights
 
     def _project(self, name: str, linear: nn.Linear, x: Tensor, axis: str, trace: Tracer) -> Tensor:
         """(b, n, c) -> (b, h, n, d)."""
         projected: Tensor = linear(x)
         trace(f"{name}.project", projected, f"b {axis} c", f"x W{name}")
+        # split c, not n: the channels of one head lie side by side, because the rows of its matrix do
         viewed = projected.view(*projected.shape[:2], self.n_heads, self.d_head)
         trace(f"{name}.view", viewed, f"b {axis} h d", f"{name}.view(b, {axis}, n_heads, d_head)")
+        # heads before tokens: the product works on the last two axes and takes b and h as a batch
         turned = viewed.transpose(1, 2)
         trace(f"{name}.transpose", turned, f"b h {axis} d", f"{name}.transpose(1, 2)")
         return turned
 
-    def load(self, weights: Weights) -> Self:
-        weights.check(self.d_model, self._biases())
-        into_linears(weights, **self._linears())
-        return self
-
-    def save(self) -> Weights:
-        return from_linears(**self._linears())
-
-    def _linears(self) -> dict[str, list[nn.Linear]]:
-        return {"q": [self.query], "k": [self.key], "v": [self.value], "o": [self.out]}
+    def parts(self) -> Parts:
+        return of_linears(q=[self.query], k=[self.key], v=[self.value], o=[self.out])

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as a bare function, and the split into heads."""
+"""Scaled dot-product attention as a bare function, its parts that several implementations share, and the split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,27 @@ from torch import Tensor
 from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from ..trace import Tracer, no_trace
 
-__all__ = ["attention", "check_temperature", "join_heads", "same_kind", "softmax_over_keys", "split_heads"]
+__all__ = [
+    "SCORES",
+    "attention",
+    "check_heads",
+    "check_temperature",
+    "formula",
+    "join_heads",
+    "mute",
+    "same_kind",
+    "softmax_over_keys",
+    "split_heads",
+    "tempered",
+]
+
+
+def formula(product: str) -> str:
+    """The scores as a formula, for a trace; each implementation writes the product in its own way."""
+    return f"({product} / √d_head + bias) / temperature"
+
+
+SCORES = formula("q kᵀ")
 
 
 def attention(
@@ -50,10 +70,7 @@ def attention(
     trace("q", q, f"{axes}i d", "q")
     trace("k", k, f"{axes}j d", "k")
     trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v")
-    scores = q @ k.mT / math.sqrt(q.shape[-1])
-    if bias is not None:
-        scores = scores + bias
-    scores = scores / temperature
+    scores = tempered(q @ k.mT / math.sqrt(q.shape[-1]), bias, temperature)
     trace("scores", scores, f"{axes}i j", "q kᵀ / √d")
     weights = softmax_over_keys(scores, allow, trace, f"{axes}i j")
     mixed = weights @ v
@@ -61,28 +78,41 @@ def attention(
     return mixed, weights
 
 
+def tempered(scaled: Tensor, bias: Tensor | None, temperature: float) -> Tensor:
+    """(scaled + bias) / temperature; a division by 1 would move a whole map through the memory for nothing."""
+    biased = scaled if bias is None else scaled + bias
+    return biased if temperature == 1.0 else biased / temperature
+
+
 def softmax_over_keys(
     scores: Tensor, allow: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j", dim: int = -1
 ) -> Tensor:
-    """Scores -> weights over the key axis `dim`, 0 where nothing is allowed; here alone is said what that means.
+    """Scores -> weights over the key axis `dim`, 0 where nothing is allowed; the one place that says what that means.
 
-    A softmax over only −∞ is 0 / 0. Filling those rows with 0 afterwards mends the value, and the gradient too: the
-    backward pass of the first fill puts 0 into every forbidden cell, the whole of an empty row among them.
+    The mask comes before the softmax, so that the weights that remain still sum to 1. A softmax over only −∞ is 0 / 0:
+    filling those rows with 0 afterwards mends the value, and the gradient too: the backward pass of the first fill puts
+    0 into every forbidden cell, the whole of an empty row among them.
 
     `scores` must be the caller's own: without gradients and trace the weights are written over them, which at 512
     tokens saves a quarter of the pass.
     """
-    own = None if scores.requires_grad or trace is not no_trace else scores
+    target = None if scores.requires_grad or trace is not no_trace else scores
+    fill = Tensor.masked_fill if target is None else Tensor.masked_fill_
+    allow = None if allow is None else _check_allow(allow, scores)
     if allow is None:
-        weights = torch.softmax(scores, dim=dim, out=own)
-    else:
-        allow = _check_allow(allow, scores)
-        fill = Tensor.masked_fill if own is None else Tensor.masked_fill_
-        masked = fill(scores, ~allow, -math.inf)
-        trace("masked", masked, axes, "scores, −∞ where not allowed")
-        weights = fill(torch.softmax(masked, dim=dim, out=own), ~allow.any(dim=dim, keepdim=True), 0.0)
+        weights = torch.softmax(scores, dim=dim, out=target)
+        trace("weights", weights, axes, "softmax over the keys")
+        return weights
+    masked = fill(scores, ~allow, -math.inf)
+    trace("masked", masked, axes, "scores, −∞ where not allowed")
+    weights = fill(torch.softmax(masked, dim=dim, out=target), ~allow.any(dim=dim, keepdim=True), 0.0)
     trace("weights", weights, axes, "softmax over the keys")
     return weights
+
+
+def mute(mixed: Tensor, heads: Tensor | None) -> Tensor:
+    """mixed (b, h, i, d) with 0 for each head that is off, heads (h,) or (b, h): it still looks but is not heard."""
+    return mixed if heads is None else mixed * heads[..., None, None]
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -128,7 +158,7 @@ def _check_allow(allow: Tensor, scores: Tensor) -> Tensor:
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """True when a tensor of that shape stretches to the target without stretching the target itself."""
     pairs = zip(reversed(shape), reversed(target), strict=False)
-    return len(shape) <= len(target) and all(own in (1, size) for own, size in pairs)
+    return len(shape) <= len(target) and all(length in (1, size) for length, size in pairs)
 
 
 def check_heads(name: str, width: int, n_heads: int) -> None:

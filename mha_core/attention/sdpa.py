@@ -2,102 +2,62 @@
 
 from __future__ import annotations
 
-import math
-from typing import Self
-
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ..positions.base import Position
-from ..trace import Tracer, no_trace, second_pass
-from .base import AttentionLayer, add_once
-from .functional import softmax_over_keys, split_heads
-from .weights import Weights, from_linears, into_linears
+from ..trace import no_trace, second_pass
+from .base import AttentionLayer, Switches, add_once
+from .functional import join_heads, mute, split_heads
+from .kernels import explicit_weights, without_maps
+from .weights import Parts, of_linears
 
 __all__ = ["SdpaAttention"]
 
 
 class SdpaAttention(AttentionLayer):
-    """Multi-head attention around torch's kernel. See `AttentionLayer` for arguments, shapes and errors.
+    """softmax(q kᵀ / √d_head) v by a kernel that never writes the (i, j) weights (Dao et al. 2022, "FlashAttention").
 
-    The result always comes from the kernel. Maps, when asked for, are made in a second, explicit pass beside it, and so
-    are the steps scores, masked and weights of a trace.
+    It teaches the price of a map. The kernel walks over blocks of keys with a running softmax, so that memory grows
+    with i + j instead of i · j; the result always comes from it. Maps, when asked for, are made in a second, explicit
+    pass beside it, and so are the steps scores, masked and weights of a trace. See `AttentionLayer` for arguments,
+    shapes and errors.
     """
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
-    ) -> None:
-        super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
-        self.query = nn.Linear(d_model, d_model, bias=self.bias)
-        self.key = nn.Linear(d_model, d_model, bias=self.bias)
-        self.value = nn.Linear(d_model, d_model, bias=self.bias)
-        self.out = nn.Linear(d_model, d_model, bias=self.out_bias)
+    def build(self) -> None:
+        self.query = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.key = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.value = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
-    def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        allow: Tensor | None,
-        position: Position,
-        heads: Tensor | None,
-        temperature: float,
-        need_weights: bool,
-        trace: Tracer,
-    ) -> tuple[Tensor, Tensor | None]:
-        query, key, value = add_once(position, query, key, value)
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
+        trace = switches.trace
+        query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
-        q, k, v = (
-            split_heads(linear(x), self.n_heads).transpose(1, 2)
-            for linear, x in ((self.query, query), (self.key, key), (self.value, value))
-        )
-        q, k = position.rotate(q, k)
+        q = split_heads(self.query(query), self.n_heads).transpose(1, 2)
+        k = split_heads(self.key(key), self.n_heads).transpose(1, 2)
+        v = split_heads(self.value(value), self.n_heads).transpose(1, 2)
+        # rotation before the kernel, the bias through its mask: only so can an encoding act in there
+        q, k = switches.position.rotate(q, k)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
 
-        bias = position.bias(q, k.shape[2])
-        scale = 1 / (math.sqrt(self.d_head) * temperature)
-        bias = None if bias is None else bias / temperature
-        weights = None
-        if need_weights or trace is not no_trace:
-            scores = q @ k.mT * scale
-            scores = scores if bias is None else scores + bias
-            second_pass(trace)("scores", scores, "b h i j", "(q kᵀ / √d_head + bias) / temperature")
-            weights = softmax_over_keys(scores, allow, second_pass(trace))
-        dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(q, k, v, _as_one(allow, bias), dropout_p=dropout, scale=scale)
-        if bias is not None and allow is not None:
-            mixed = mixed.masked_fill(~allow.any(dim=-1, keepdim=True), 0.0)
-        if heads is not None:
-            mixed = mixed * heads[..., None, None]
+        bias = switches.position.bias(q, k.shape[2])
+        tempered = None if bias is None else bias / switches.temperature
+        # √d_head, mask and softmax once more, for the maps alone: the kernel has none to give
+        beside = switches._replace(trace=second_pass(trace))
+        wanted = switches.need_weights or trace is not no_trace
+        weights = explicit_weights(q, k, tempered, beside) if wanted else None
+        summed = without_maps(q, k, v, tempered, switches, self.dropout if self.training else 0.0)
+        mixed = mute(summed, switches.heads)
         trace("mixed", mixed, "b h i d", "F.scaled_dot_product_attention(q, k, v, …), 0 for a head that is off")
 
-        joined = mixed.transpose(1, 2).flatten(2)
+        # a token's heads must lie side by side before they can be read as one row
+        joined = join_heads(mixed.transpose(1, 2))
         trace("joined", joined, "b i c", "mixed.transpose(1, 2).flatten(2)")
+        # Wᵒ is the one place where heads are combined
         out = self.out(joined)
         trace("out", out, "b i c", "joined Wᵒ")
-        return out, weights if need_weights else None
+        return out, weights
 
-    def load(self, weights: Weights) -> Self:
-        weights.check(self.d_model, self._biases())
-        into_linears(weights, **self._linears())
-        return self
-
-    def save(self) -> Weights:
-        return from_linears(**self._linears())
-
-    def _linears(self) -> dict[str, list[nn.Linear]]:
-        return {"q": [self.query], "k": [self.key], "v": [self.value], "o": [self.out]}
-
-
-def _as_one(allow: Tensor | None, bias: Tensor | None) -> Tensor | None:
-    """The kernel's one mask: bool, or a float that is added to the scores, −∞ where not allowed.
-
-    A row of only −∞ would be NaN, so an empty row keeps its bias; its result is filled with 0 afterwards.
-    """
-    if allow is None or bias is None:
-        return allow if bias is None else bias
-    return bias.masked_fill(~allow & allow.any(dim=-1, keepdim=True), -torch.inf)
+    def parts(self) -> Parts:
+        return of_linears(q=[self.query], k=[self.key], v=[self.value], o=[self.out])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +10,14 @@ from torch.nn import functional as F
 
 from ..errors import MaskError
 from ..positions.base import Position
-from ..trace import Tracer, no_trace
-from .base import EVERYTHING, AttentionLayer, add_once
-from .functional import softmax_over_keys, split_heads
-from .weights import Weights, from_linears, into_linears
+from .base import EVERYTHING, AttentionLayer, Switches, add_once
+from .functional import formula, join_heads, softmax_over_keys, split_heads, tempered
+from .weights import Parts, of_linears
 
 __all__ = ["ProjectAndSplit", "SequenceFirstAttention"]
+
+DEFAULT = Switches()
+SCORES = formula("einsum('ibhd,jbhd->ijbh', q, k)")
 
 
 class ProjectAndSplit(nn.Module):
@@ -32,88 +33,68 @@ class ProjectAndSplit(nn.Module):
 
 
 class SequenceFirstAttention(AttentionLayer):
-    """Multi-head attention with time first. See `AttentionLayer` for arguments, shapes and errors.
+    """softmax(q kᵀ / √d_head) v with time as the first axis (Vaswani et al. 2017, section 3.2.2, after labml's notes).
 
-    Batch first is turned into time first at the border, and back. Its mask is (len_q, len_k, batch), one for all heads.
-    `time_first` is the layer itself; `scores` is there to be overridden.
+    It teaches that the order of axes is a habit, not part of the formula: q, k, v are (n, b, h, d), the scores
+    (i, j, b, h), and the softmax runs over axis 1. The split into heads is then a view without a transpose. Its mask is
+    (len_q, len_k, batch), one for all heads. Batch first is turned into time first at the border, and back;
+    `time_first` is the layer itself, `scores` is there to be overridden. See `AttentionLayer` for arguments, shapes and
+    errors.
     """
 
     can = EVERYTHING - {"head_mask"}
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
-    ) -> None:
-        super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
-        self.query = ProjectAndSplit(d_model, n_heads, self.bias)
-        self.key = ProjectAndSplit(d_model, n_heads, self.bias)
-        self.value = ProjectAndSplit(d_model, n_heads, self.bias)
-        self.out = nn.Linear(d_model, d_model, bias=self.out_bias)
+    def build(self) -> None:
+        self.query = ProjectAndSplit(self.d_model, self.n_heads, self.bias)
+        self.key = ProjectAndSplit(self.d_model, self.n_heads, self.bias)
+        self.value = ProjectAndSplit(self.d_model, self.n_heads, self.bias)
+        self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
-    def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        allow: Tensor | None,
-        position: Position,
-        heads: Tensor | None,
-        temperature: float,
-        need_weights: bool,
-        trace: Tracer,
-    ) -> tuple[Tensor, Tensor | None]:
-        query, key, value = add_once(position, query, key, value)
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
+        trace, allow = switches.trace, switches.allow
+        query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
-        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
-        trace("x.transpose", query, "i b c", "x.transpose(0, 1), time first")
+        first_query, first_key, first_value = (x.transpose(0, 1) for x in (query, key, value))
+        trace("x.transpose", first_query, "i b c", "x.transpose(0, 1), time first")
         mask = None if allow is None else allow[:, 0].permute(1, 2, 0)
-        out, weights = self.time_first(
-            query, key, value, mask, position=position, heads=heads, temperature=temperature, trace=trace
-        )
-        out = out.transpose(0, 1)
+        time_first, weights = self.time_first(first_query, first_key, first_value, mask, switches)
+        out = time_first.transpose(0, 1)
         trace("out", out, "b i c", "out.transpose(0, 1), batch first")
-        return out, weights.permute(2, 3, 0, 1) if need_weights else None
+        return out, weights.permute(2, 3, 0, 1)
 
     def time_first(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
-        *,
-        position: Position | None = None,
-        heads: Tensor | None = None,
-        temperature: float = 1.0,
-        trace: Tracer = no_trace,
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, switches: Switches = DEFAULT
     ) -> tuple[Tensor, Tensor]:
         """query (i, b, c), key and value (j, b, c) -> out (i, b, c), weights (i, j, b, h).
 
         Args:
-            mask: bool (i|1, j, b|1), True = may look.
+            mask: bool (i|1, j, b|1), True = may look; it stands for the `allow` of the switches.
 
         Raises:
             MaskError: a mask of another kind or shape.
         """
+        trace = switches.trace
         q, k, v = self.query(query), self.key(key), self.value(value)
-        if position is not None and "rotate" in position.acts:
-            q, k = (x.permute(2, 0, 1, 3) for x in position.rotate(q.permute(1, 2, 0, 3), k.permute(1, 2, 0, 3)))
+        q, k = _rotated(switches.position, q, k)
         trace("q", q, "i b h d", "one query a token and head")
         trace("k", k, "j b h d", "one key a token and head")
         trace("v", v, "j b h d", "one value a token and head")
 
-        scores = self.scores(q, k) * (1 / math.sqrt(self.d_head))
-        bias = None if position is None else position.bias(q.permute(1, 2, 0, 3), k.shape[0])
-        scores = (scores if bias is None else scores + bias.permute(2, 3, 0, 1)) / temperature
-        trace("scores", scores, "i j b h", "(einsum('ibhd,jbhd->ijbh', q, k) / √d_head + bias) / temperature")
-        allow = None if mask is None else self.prepare_mask(mask, q.shape[0], k.shape[0], q.shape[1])
+        # 1 / √d_head, as a sum over d_head channels spreads like √d_head (section 3.2.1)
+        scaled = self.scores(q, k) * (1 / math.sqrt(self.d_head))
+        scores = tempered(scaled, _bias(switches.position, q, len(k)), switches.temperature)
+        trace("scores", scores, "i j b h", SCORES)
+        allow = None if mask is None else self.prepare_mask(mask, len(q), len(k), q.shape[1])
+        # the mask before the softmax: over the keys, which are axis 1 here, what is left still sums to 1
         weights = softmax_over_keys(scores, allow, trace, "i j b h", dim=1)
-        mixed = torch.einsum("ijbh,jbhd->ibhd", F.dropout(weights, self.dropout, self.training), v)
-        if heads is not None:
-            mixed = mixed * heads[..., None]
+        summed = torch.einsum("ijbh,jbhd->ibhd", F.dropout(weights, self.dropout, self.training), v)
+        mixed = summed if switches.heads is None else summed * switches.heads[..., None]
         trace("mixed", mixed, "i b h d", "einsum('ijbh,jbhd->ibhd', weights, v), 0 for a head that is off")
 
-        joined = mixed.reshape(*mixed.shape[:2], self.d_model)
+        # h and d are the last two axes already, so joining them moves nothing
+        joined = join_heads(mixed)
         trace("joined", joined, "i b c", "mixed.reshape(i, b, d_model)")
+        # Wᵒ is the one place where heads are combined
         out = self.out(joined)
         trace("out.project", out, "i b c", "joined Wᵒ")
         return out, weights
@@ -138,13 +119,19 @@ class SequenceFirstAttention(AttentionLayer):
             raise MaskError(f"mask has shape {tuple(mask.shape)}; need ({len_q} or 1, {len_k}, {batch} or 1)")
         return mask.unsqueeze(-1)
 
-    def load(self, weights: Weights) -> Self:
-        weights.check(self.d_model, self._biases())
-        into_linears(weights, **self._linears())
-        return self
+    def parts(self) -> Parts:
+        return of_linears(q=[self.query.linear], k=[self.key.linear], v=[self.value.linear], o=[self.out])
 
-    def save(self) -> Weights:
-        return from_linears(**self._linears())
 
-    def _linears(self) -> dict[str, list[nn.Linear]]:
-        return {"q": [self.query.linear], "k": [self.key.linear], "v": [self.value.linear], "o": [self.out]}
+def _rotated(position: Position, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    """q (i, b, h, d) and k (j, b, h, d) after `rotate`, which takes batch and heads first."""
+    if "rotate" not in position.acts:
+        return q, k
+    rotated_q, rotated_k = position.rotate(q.permute(1, 2, 0, 3), k.permute(1, 2, 0, 3))
+    return rotated_q.permute(2, 0, 1, 3), rotated_k.permute(2, 0, 1, 3)
+
+
+def _bias(position: Position, q: Tensor, len_k: int) -> Tensor | None:
+    """The position's bias as (i, j, b|1, h)."""
+    bias = position.bias(q.permute(1, 2, 0, 3), len_k)
+    return None if bias is None else bias.permute(2, 3, 0, 1)

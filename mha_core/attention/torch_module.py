@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..errors import Unsupported
-from ..positions.base import Position
 from ..trace import Tracer, no_trace, second_pass
-from .base import AttentionLayer, add_once
-from .functional import softmax_over_keys, split_heads
-from .weights import Weights, copy_of
+from .base import AttentionLayer, Switches, add_once
+from .functional import join_heads, softmax_over_keys, split_heads
+from .weights import Parts, of_stacked
 
 __all__ = ["TorchAttention"]
 
 
 class TorchAttention(AttentionLayer):
-    """torch's own module. See `AttentionLayer` for arguments, shapes and errors.
+    """MultiHead(x, x, x) as nn.MultiheadAttention computes it (Vaswani et al. 2017, section 3.2.2).
 
-    It cannot switch heads off, set a temperature, rotate or bias. Out and maps are the module's; as it shows nothing
-    else, the steps between are computed a second time for a trace, and so are its maps while dropout is on: the module
-    would return them after dropout.
+    It teaches what a library hides: out and maps are the module's, and it has no switch for heads, temperature,
+    rotation or bias. As it shows nothing else, the steps between are computed a second time for a trace, and so are its
+    maps while dropout is on: the module would return them after dropout. See `AttentionLayer` for arguments, shapes and
+    errors.
 
     Raises:
         Unsupported: (in the pass) a row that may look at nothing in some heads only.
@@ -32,48 +31,43 @@ class TorchAttention(AttentionLayer):
 
     can = frozenset({"maps", "head_mask"})
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
-    ) -> None:
-        super().__init__(d_model, n_heads, bias=bias, out_bias=out_bias, dropout=dropout)
+    def build(self) -> None:
         self.module = nn.MultiheadAttention(
-            d_model, n_heads, dropout=dropout, bias=self.bias or self.out_bias, batch_first=True
+            self.d_model, self.n_heads, dropout=self.dropout, bias=self.bias or self.out_bias, batch_first=True
         )
+        # the module has one switch for all biases
         if not self.bias:
             self.module.register_parameter("in_proj_bias", None)
         if not self.out_bias:
             self.module.out_proj.register_parameter("bias", None)
 
-    def attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        allow: Tensor | None,
-        position: Position,
-        heads: Tensor | None,
-        temperature: float,
-        need_weights: bool,
-        trace: Tracer,
-    ) -> tuple[Tensor, Tensor | None]:
-        query, key, value = add_once(position, query, key, value)
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
+        allow, trace = switches.allow, switches.trace
+        query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
+        # its mask has the other sign, True = blocked, and a row of nothing but True makes it return NaN
         empty = None if allow is None else ~allow.any(dim=-1, keepdim=True)
         blocked = None if allow is None or empty is None else self._blocked(allow, empty, len(query))
-        own_maps = need_weights and not (self.training and self.dropout)
-        out, weights = self.module(
-            query, key, value, need_weights=own_maps, attn_mask=blocked, average_attn_weights=False
+        # its maps are those after dropout, ours those before
+        true_maps = switches.need_weights and not (self.training and self.dropout)
+        # the mean over the heads, which is the module's default, is no head's map
+        module_out, maps = self.module(
+            query, key, value, need_weights=true_maps, attn_mask=blocked, average_attn_weights=False
         )
-        if empty is not None:
-            bias = self.module.out_proj.bias
-            out = torch.where(empty.all(dim=1), 0.0 if bias is None else bias, out)
-            weights = None if weights is None else weights.masked_fill(empty, 0.0)
-        if trace is not no_trace or (need_weights and weights is None):
+        out, weights = self._emptied(module_out, maps, empty)
+        if trace is not no_trace or (switches.need_weights and weights is None):
             explicit = self._second_pass(query, key, value, allow, second_pass(trace))
             weights = explicit if weights is None else weights
         trace("out", out, "b i c", "nn.MultiheadAttention(x, x, x)")
-        return out, weights if need_weights else None
+        return out, weights
+
+    def _emptied(self, out: Tensor, maps: Tensor | None, empty: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """out and maps with the rows that `_blocked` opened put right: weights 0, so that only Wᵒ's bias is left."""
+        if empty is None:
+            return out, maps
+        bias = self.module.out_proj.bias
+        out = torch.where(empty.all(dim=1), 0.0 if bias is None else bias, out)
+        return out, None if maps is None else maps.masked_fill(empty, 0.0)
 
     def _blocked(self, allow: Tensor, empty: Tensor, batch: int) -> Tensor:
         """allow (b|1, h|1, i, j) -> torch's attn_mask, True = blocked, (i, j) or (b·h, i, j).
@@ -91,6 +85,7 @@ class TorchAttention(AttentionLayer):
 
     def _second_pass(self, query: Tensor, key: Tensor, value: Tensor, allow: Tensor | None, trace: Tracer) -> Tensor:
         """The steps that the module does not show, for the record; returns the maps."""
+        # the module's own parameters, read as the rows of q, k and v
         weights = self.module.in_proj_weight.chunk(3)
         biases = (None,) * 3 if self.module.in_proj_bias is None else self.module.in_proj_bias.chunk(3)
         q, k, v = (
@@ -100,28 +95,14 @@ class TorchAttention(AttentionLayer):
         trace("q", q, "b h i d", "one vector a token and head; torch shows no queries")
         trace("k", k, "b h j d", "one vector a token and head; torch shows no keys")
         trace("v", v, "b h j d", "one vector a token and head; torch shows no values")
+        # √d_head, as a sum over d_head channels spreads like it; the mask before the softmax, so that rows sum to 1
         scores = q @ k.mT / math.sqrt(self.d_head)
         trace("scores", scores, "b h i j", "q kᵀ / √d_head")
         maps = softmax_over_keys(scores, allow, trace)
         mixed = maps @ v
         trace("mixed", mixed, "b h i d", "weights · v")
-        trace("joined", mixed.transpose(1, 2).flatten(2), "b i c", "mixed.transpose(1, 2).flatten(2)")
+        trace("joined", join_heads(mixed.transpose(1, 2)), "b i c", "mixed.transpose(1, 2).flatten(2)")
         return maps
 
-    def load(self, weights: Weights) -> Self:
-        weights.check(self.d_model, self._biases())
-        self.module.in_proj_weight.data.copy_(torch.cat((weights.q, weights.k, weights.v)))
-        self.module.out_proj.weight.data.copy_(weights.o)
-        if weights.q_bias is not None and weights.k_bias is not None and weights.v_bias is not None:
-            self.module.in_proj_bias.data.copy_(torch.cat((weights.q_bias, weights.k_bias, weights.v_bias)))
-        if weights.o_bias is not None:
-            self.module.out_proj.bias.data.copy_(weights.o_bias)
-        return self
-
-    def save(self) -> Weights:
-        own = self.module
-        q, k, v = own.in_proj_weight.detach().clone().chunk(3)
-        bias = own.in_proj_bias
-        q_bias, k_bias, v_bias = (None, None, None) if bias is None else bias.detach().clone().chunk(3)
-        o, o_bias = copy_of(own.out_proj)
-        return Weights(q, k, v, o, q_bias, k_bias, v_bias, o_bias)
+    def parts(self) -> Parts:
+        return of_stacked(self.module.in_proj_weight, self.module.in_proj_bias, self.module.out_proj)

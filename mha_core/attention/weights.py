@@ -1,4 +1,4 @@
-"""The canonical form through which all implementations share their weights."""
+"""Canonical weights, through which all implementations share theirs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..errors import SizeError
 
-__all__ = ["Weights"]
+__all__ = ["Parts", "Weights", "of_linears", "of_stacked", "read", "write"]
 
 
 @dataclass(frozen=True)
@@ -49,28 +49,32 @@ class Weights:
                 raise SizeError(f"{name} has shape {tuple(tensor.shape)}, the layer needs {expected}")
 
 
-def copy_of(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
-    """Detached copies of a Linear's matrix and bias."""
-    return linear.weight.detach().clone(), None if linear.bias is None else linear.bias.detach().clone()
+Parts = dict[str, Sequence[Tensor]]
+"""A layer's own parameters behind each field of `Weights`: views of them, which share its rows in equal parts."""
 
 
-def into_linears(weights: Weights, **linears: Sequence[nn.Linear]) -> None:
-    """Writes q, k, v and o each into one Linear, or into several that share its rows in equal parts."""
-    for name, parts in linears.items():
-        bias = getattr(weights, f"{name}_bias")
-        biases = [None] * len(parts) if bias is None else bias.chunk(len(parts))
-        for linear, matrix, own in zip(parts, getattr(weights, name).chunk(len(parts)), biases, strict=True):
-            linear.weight.data.copy_(matrix)
-            if own is not None:
-                linear.bias.data.copy_(own)
+def of_linears(**linears: Sequence[nn.Linear]) -> Parts:
+    """The parts of q, k, v and o, each one Linear, or several that share its rows."""
+    parts: Parts = {name: [linear.weight for linear in several] for name, several in linears.items()}
+    biases = {f"{name}_bias": [linear.bias for linear in several] for name, several in linears.items()}
+    return parts | {name: several for name, several in biases.items() if several[0] is not None}
 
 
-def from_linears(**linears: Sequence[nn.Linear]) -> Weights:
-    """The inverse of `into_linears`, as copies."""
-    tensors: dict[str, Tensor] = {}
-    for name, parts in linears.items():
-        matrices, biases = zip(*map(copy_of, parts), strict=True)
-        tensors[name] = torch.cat(matrices)
-        if biases[0] is not None:
-            tensors[f"{name}_bias"] = torch.cat(biases)
-    return Weights(**tensors)
+def of_stacked(qkv: Tensor, qkv_bias: Tensor | None, out: nn.Linear) -> Parts:
+    """The parts of a matrix (3 c, c) that holds q, k and v one under the other, and of the output's Linear."""
+    parts: Parts = {name: [rows] for name, rows in zip("qkv", qkv.chunk(3), strict=True)}
+    if qkv_bias is not None:
+        parts |= {f"{name}_bias": [rows] for name, rows in zip("qkv", qkv_bias.chunk(3), strict=True)}
+    return parts | of_linears(o=[out])
+
+
+def write(weights: Weights, parts: Parts) -> None:
+    """Copies the weights into a layer's parameters."""
+    for name, several in parts.items():
+        for part, rows in zip(several, getattr(weights, name).chunk(len(several)), strict=True):
+            part.data.copy_(rows)
+
+
+def read(parts: Parts) -> Weights:
+    """A copy of a layer's parameters in canonical form."""
+    return Weights(**{name: torch.cat([part.detach() for part in several]) for name, several in parts.items()})

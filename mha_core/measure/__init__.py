@@ -1,1 +1,5 @@
-"""What is measured of implementations and models: time, differences, and attention worked by hand."""
+"""Measurements of implementations and models: `timing`, `benchmark`, `compare`, and attention worked `by_hand`."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,4 +1,4 @@
-"""How fast is it here? `python -m mha_core.measure.benchmark [--quick] [--threads N]` prints medians and ratios.
+"""Medians and ratios of this machine: `python -m mha_core.measure.benchmark [--quick] [--threads N]`.
 
 All candidates of one line run in one series of `timing.calls`. The yardstick is nn.MultiheadAttention with per-head
 maps and the same weights.
@@ -18,8 +18,9 @@ from torch import Tensor
 from ..attention import IMPLEMENTATIONS
 from ..errors import Unsupported
 from ..models.model import Model
-from ..pretrained import load_model, read_with_transformers
+from ..pretrained import load_model
 from ..trace import Trace, no_trace
+from .reference import read_with_transformers
 from .timing import forward_pass, interleaved, machine, peak_memory, same_weights, training_step
 
 __all__ = ["forward", "maps_of_minilm", "memory", "text_of", "tracing", "training"]
@@ -105,9 +106,9 @@ def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Me
     return {**times, "no-ops": (time.perf_counter() - start) / 10_000 * calls}
 
 
-def _line(what: str, own: float, other: float, unit: str = "ms") -> str:
+def _line(what: str, ours: float, theirs: float, unit: str = "ms") -> str:
     scale = {"ms": 1e3, "µs": 1e6, "MB": 1e-6}[unit]
-    return f"{what:<52}{own * scale:>10.2f}{other * scale:>10.2f} {unit}{own / other:>8.3f}"
+    return f"{what:<52}{ours * scale:>10.2f}{theirs * scale:>10.2f} {unit}{ours / theirs:>8.3f}"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -134,9 +135,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(_line(f"training step b 32 n 400 d 64 h 8  {name}", times[name], times["torch"]), flush=True)
     peaks = memory()
     for name in maps + no_maps:
-        own, other = peaks[name], peaks["torch"]
-        if own and other:
-            print(_line(f"peak memory of that step  {name}", own, other, "MB"), flush=True)
+        ours, theirs = peaks[name], peaks["torch"]
+        if ours and theirs:
+            print(_line(f"peak memory of that step  {name}", ours, theirs, "MB"), flush=True)
     model = load_model("minilm", device="cpu")
     for n in (16, 128) if options.quick else (16, 64, 128, 256, 512):
         times = maps_of_minilm(model, n, max(7, 3_000 // n // few))

@@ -1,4 +1,4 @@
-"""Attention one step at a time, in float64 on the CPU: what a person does with pencil and paper, to check a layer by.
+"""Attention one step at a time, in float64 on the CPU, as a person works it with pencil and paper.
 
 The layers of `mha_core.attention` do the same in as few operations as they can; here every number in between is kept.
 """
@@ -150,20 +150,17 @@ def take_apart(
         SizeError: sizes do not fit, or row or key is not there. MaskError: allow is no bool (i, j).
     """
     q, k = _exact(q), _exact(k)
-    if q.dim() != 2 or k.dim() != 2 or q.shape[1] != k.shape[1]:
-        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: need (i, d) and (j, d)")
-    if row not in range(len(q)) or key not in range(len(k)):
-        raise SizeError(f"row={row}, key={key}: there are {len(q)} queries and {len(k)} keys, counted from 0")
+    _check_cell(q, k, row, key)
     check_temperature(temperature)
     products = q[row] * k[key]
     scaled = q @ k.T / math.sqrt(q.shape[1])
     added = torch.zeros_like(scaled) if bias is None else _exact(bias).expand_as(scaled)
     scores = (scaled + added) / temperature
-    allow = _allowed(allow, scores)[row]
-    masked = scores[row].masked_fill(~allow, -math.inf)
+    allowed = _allowed(allow, scores)[row]
+    masked = scores[row].masked_fill(~allowed, -math.inf)
     largest = _largest(masked)
     exps = (masked - largest).exp()
-    weights = exps / exps.sum() if bool(allow.any()) else torch.zeros_like(exps)
+    weights = exps / exps.sum() if bool(allowed.any()) else torch.zeros_like(exps)
     return Cell(
         products=products,
         running=products.cumsum(0),
@@ -171,7 +168,7 @@ def take_apart(
         scaled=float(scaled[row, key]),
         bias=float(added[row, key]),
         score=float(scores[row, key]),
-        allowed=bool(allow[key]),
+        allowed=bool(allowed[key]),
         scores=masked,
         exps=exps,
         weights=weights,
@@ -180,6 +177,13 @@ def take_apart(
         exp=float(exps[key]),
         weight=float(weights[key]),
     )
+
+
+def _check_cell(q: Tensor, k: Tensor, row: int, key: int) -> None:
+    if q.dim() != 2 or k.dim() != 2 or q.shape[1] != k.shape[1]:
+        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: need (i, d) and (j, d)")
+    if row not in range(len(q)) or key not in range(len(k)):
+        raise SizeError(f"row={row}, key={key}: there are {len(q)} queries and {len(k)} keys, counted from 0")
 
 
 def entropy(weights: Tensor) -> Tensor:

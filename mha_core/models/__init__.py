@@ -1,1 +1,23 @@
 """Whole models over the attention layers: the stack of blocks and what is built on it."""
+
+from __future__ import annotations
+
+from .classifier import Classifier, ClassifierSizes
+from .encoder import Encoder, EncoderSizes
+from .language_model import LanguageModel, LanguageSizes
+from .model import Model, Run
+from .stack import AttentionBlock, BlockSizes, Stack
+
+__all__ = [
+    "AttentionBlock",
+    "BlockSizes",
+    "Classifier",
+    "ClassifierSizes",
+    "Encoder",
+    "EncoderSizes",
+    "LanguageModel",
+    "LanguageSizes",
+    "Model",
+    "Run",
+    "Stack",
+]

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from .. import masks
 from ..errors import HeadlightError
 from ..positions import Position
-from .stack import BlockSizes, Stack, embedding
+from .stack import BlockSizes, Stack
 
 __all__ = ["FULLY_CONNECTED", "PADDING", "Classifier", "ClassifierSizes"]
 
@@ -20,28 +20,22 @@ PADDING = 0  # the id of [PAD]
 
 @dataclass(frozen=True)
 class ClassifierSizes(BlockSizes):
-    """`classes`: how many. `pooling`: what stands for the text, the row of "[CLS]" or the "mean" over its tokens."""
+    """`classes`: how many. `pooling`: reads the row of "[CLS]", or the "mean" over the tokens, as the whole text."""
 
     classes: int = 2
     pooling: str = "[CLS]"
 
 
 class Classifier(Stack):
-    """Token ids to one number a class. See `Stack` for the passes that show maps.
-
-    Raises:
-        Unsupported: the implementation cannot serve the position.
-    """
+    """Token ids to one number a class. See `Stack` for the passes that show maps."""
 
     sizes: ClassifierSizes
+    padding = PADDING
 
     def __init__(self, sizes: ClassifierSizes) -> None:
         super().__init__(sizes)
         if sizes.pooling not in ("[CLS]", "mean"):
             raise HeadlightError(f"pooling={sizes.pooling!r}: choose [CLS] or mean")
-        self.words = embedding(sizes.vocabulary, sizes.d_model, PADDING)
-        self.position = sizes.encoding()
-        self.layers = sizes.blocks()
         self.connected = nn.Linear(sizes.d_model, FULLY_CONNECTED)
         self.out = nn.Linear(FULLY_CONNECTED, sizes.classes)
 

@@ -1,4 +1,4 @@
-"""A BERT-style encoder from scratch on our own attention: embeddings, then post-norm layers (Devlin et al. 2018)."""
+"""A BERT-style encoder on our own attention: embeddings, then post-norm blocks (Devlin et al. 2018)."""
 
 from __future__ import annotations
 
@@ -6,84 +6,38 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ..attention import MultiHeadAttention
-from ..attention.base import AttentionLayer
-from ..positions import Learned, Position
-from ..trace import Tracer, no_trace
-from .stack import Stack, embedding
+from ..positions import Position
+from .stack import AttentionBlock, BlockSizes, Stack
 
 __all__ = ["Encoder", "EncoderLayer", "EncoderSizes"]
 
+EncoderLayer = AttentionBlock  # its former name, with `EncoderSizes`
+
 
 @dataclass(frozen=True)
-class EncoderSizes:
-    """Sizes of an encoder; `eps` is the layer norms' guard against division by 0."""
+class EncoderSizes(BlockSizes):
+    """Sizes of an encoder, with BERT's choices as defaults."""
 
-    vocabulary: int
-    d_model: int
-    n_heads: int
-    n_layers: int
-    d_feed_forward: int
-    max_len: int
+    position: str = "learned"
+    amplitude: float = 0.02
+    residual: bool = True
+    norm: bool = True
+    norm_after: bool = True
     eps: float = 1e-12
 
 
-class EncoderLayer(nn.Module):
-    """Attention and a feed-forward network, each added to its input and then normalised."""
-
-    def __init__(self, sizes: EncoderSizes) -> None:
-        super().__init__()
-        self.attention: AttentionLayer = MultiHeadAttention(sizes.d_model, sizes.n_heads)
-        self.attention_norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
-        self.expand = nn.Linear(sizes.d_model, sizes.d_feed_forward)
-        self.contract = nn.Linear(sizes.d_feed_forward, sizes.d_model)
-        self.output_norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
-
-    def forward(
-        self,
-        x: Tensor,
-        *,
-        allow: Tensor | None = None,
-        position: Position | None = None,
-        heads: Tensor | None = None,
-        temperature: float = 1.0,
-        need_weights: bool = True,
-        trace: Tracer = no_trace,
-        attention: AttentionLayer | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
-
-        Arguments as in `AttentionLayer.forward`; `attention` takes the place of the layer's own.
-        """
-        attention = self.attention if attention is None else attention
-        mixed, weights = attention(
-            x,
-            allow=allow,
-            position=position,
-            heads=heads,
-            temperature=temperature,
-            need_weights=need_weights,
-            trace=trace,
-        )
-        x = self.attention_norm(mixed + x)
-        x = self.output_norm(self.contract(F.gelu(self.expand(x))) + x)
-        return x, weights
-
-
 class Encoder(Stack):
-    """Token, segment and learned position embeddings with a norm, then `EncoderLayer`s. See `Stack` for the passes."""
+    """Token, segment and learned position embeddings with a norm, then the blocks. See `Stack` for the passes."""
+
+    sizes: EncoderSizes
 
     def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__(sizes)
-        self.words = embedding(sizes.vocabulary, sizes.d_model)
         self.segment = nn.Parameter(torch.empty(sizes.d_model))
         for weight in (self.words.weight, self.segment):  # BERT's law
             nn.init.trunc_normal_(weight, std=0.02)
-        self.position: Position = Learned(sizes.d_model, sizes.max_len)
         self.norm = nn.LayerNorm(sizes.d_model, eps=sizes.eps)
-        self.layers = nn.ModuleList(EncoderLayer(sizes) for _ in range(sizes.n_layers))
 
     def embed(self, ids: Tensor, position: Position) -> Tensor:
         embedded: Tensor = self.norm(position.add(self.words(ids) + self.segment))

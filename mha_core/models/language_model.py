@@ -1,4 +1,4 @@
-"""A small causal language model: every token is asked for the next one, and may look at what came before it."""
+"""A small causal language model: at every place it predicts the next token from those before (Radford et al. 2018)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,24 @@ from torch import Tensor, nn
 
 from .. import masks
 from ..positions import Position
-from .stack import BlockSizes, Stack, embedding
+from .stack import BlockSizes, Stack
 
 __all__ = ["LanguageModel", "LanguageSizes"]
 
 
 @dataclass(frozen=True)
 class LanguageSizes(BlockSizes):
-    """Nothing more than the stack's. `max_len` is the length that it was trained on."""
+    """Sizes of a language model. `max_len` is the length that it was trained on."""
 
 
 class LanguageModel(Stack):
-    """Token ids to one number for each word of the vocabulary, at every place. See `Stack` for passes with maps.
-
-    Raises:
-        Unsupported: the implementation cannot serve the position.
-    """
+    """Token ids to one number for each word of the vocabulary, at every place. See `Stack` for passes with maps."""
 
     sizes: LanguageSizes
     own_mask = "causal"
 
     def __init__(self, sizes: LanguageSizes) -> None:
         super().__init__(sizes)
-        self.words = embedding(sizes.vocabulary, sizes.d_model)
-        self.position = sizes.encoding()
-        self.layers = sizes.blocks()
         self.norm = nn.LayerNorm(sizes.d_model)
         self.out = nn.Linear(sizes.d_model, sizes.vocabulary)
 

@@ -1,187 +1,72 @@
-"""What every model of Headlight is: embeddings, one positional encoding, and a stack of layers that attend."""
+"""The base of every model: embeddings, one positional encoding, and a stack of blocks that attend."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from .. import positions
-from ..attention import IMPLEMENTATIONS
-from ..attention.base import AttentionLayer
-from ..errors import PositionError, Unsupported
-from ..positions import InLayers, Learned, Position, Sinusoidal
+from ..attention import AttentionLayer, respelled
+from ..positions import InLayers, Position
 from ..trace import Tracer, no_trace
+from .block import AttentionBlock, BlockSizes
 
-__all__ = ["AttentionBlock", "BlockSizes", "Sizes", "Stack", "embedding"]
+__all__ = ["AttentionBlock", "BlockSizes", "Stack", "embedding"]
 
 TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 
 
-class Sizes(Protocol):
-    """What every stack can be asked for; `max_len` counts the special tokens."""
-
-    @property
-    def vocabulary(self) -> int: ...
-    @property
-    def d_model(self) -> int: ...
-    @property
-    def n_heads(self) -> int: ...
-    @property
-    def n_layers(self) -> int: ...
-    @property
-    def max_len(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class BlockSizes:
-    """Everything that decides the shape of a stack of `AttentionBlock`s.
-
-    Attributes:
-        implementation, d_feed_forward, residual, norm: as in `AttentionBlock`.
-        position: a name of `positions.NAMES`.
-        amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
-    """
-
-    vocabulary: int
-    d_model: int
-    n_heads: int
-    n_layers: int
-    max_len: int
-    implementation: str = "fused"
-    position: str = "none"
-    amplitude: float = 1.0
-    d_feed_forward: int = 0
-    residual: bool = False
-    norm: bool = False
-
-    def encoding(self, seed: int | None = None) -> Position:
-        """The positional encoding; the seed is that of a learned table's random start."""
-        made = positions.build(
-            self.position, d_model=self.d_model, n_heads=self.n_heads, max_len=self.max_len, seed=seed
-        )
-        if isinstance(made, Sinusoidal):
-            made.amplitude = self.amplitude
-        if isinstance(made, Learned):
-            if self.amplitude < 0:
-                raise PositionError(f"amplitude={self.amplitude} is no spread for a learned table; choose 0 or more")
-            generator = None if seed is None else torch.Generator().manual_seed(seed)
-            made = Learned(self.d_model, self.max_len, std=self.amplitude, generator=generator)
-        return made
-
-    def blocks(self) -> nn.ModuleList:
-        """The layers.
-
-        Raises:
-            Unsupported: the implementation is not known, or cannot serve the position.
-        """
-        kind, acts = IMPLEMENTATIONS[self.implementation], self.encoding().acts
-        missing = sorted((acts & {"rotate", "bias"}) - kind.can)
-        if missing:
-            raise Unsupported(
-                f"{self.implementation} cannot do {self.position} positions, which {' and '.join(missing)}; "
-                f"choose another implementation, or sinusoidal, learned or no positions"
-            )
-        return nn.ModuleList(
-            AttentionBlock(
-                self.d_model,
-                self.n_heads,
-                implementation=self.implementation,
-                d_feed_forward=self.d_feed_forward,
-                residual=self.residual,
-                norm=self.norm,
-            )
-            for _ in range(self.n_layers)
-        )
-
-
-class AttentionBlock(nn.Module):
-    """One attention layer, and round it as much as is asked for; each part is normalised before, added after.
-
-    Args:
-        implementation: a name of `IMPLEMENTATIONS`.
-        d_feed_forward: width of the network behind the attention, 0 = there is none.
-        residual: the input is added to the attention's output.
-        norm: the input is normalised before it goes in.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        *,
-        implementation: str = "fused",
-        d_feed_forward: int = 0,
-        residual: bool = False,
-        norm: bool = False,
-    ) -> None:
-        super().__init__()
-        self.residual = residual
-        self.attention: AttentionLayer = IMPLEMENTATIONS[implementation](d_model, n_heads)
-        self.attention_norm = nn.LayerNorm(d_model) if norm else nn.Identity()
-        self.feed_forward = (
-            nn.Sequential(
-                nn.LayerNorm(d_model) if norm else nn.Identity(),
-                nn.Linear(d_model, d_feed_forward),
-                nn.GELU(),
-                nn.Linear(d_feed_forward, d_model),
-            )
-            if d_feed_forward
-            else None
-        )
-
-    def forward(
-        self,
-        x: Tensor,
-        *,
-        allow: Tensor | None = None,
-        position: Position | None = None,
-        heads: Tensor | None = None,
-        temperature: float = 1.0,
-        need_weights: bool = True,
-        trace: Tracer = no_trace,
-        attention: AttentionLayer | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j). Arguments as in `AttentionLayer.forward`."""
-        mixed, weights = (self.attention if attention is None else attention)(
-            self.attention_norm(x),
-            allow=allow,
-            position=position,
-            heads=heads,
-            temperature=temperature,
-            need_weights=need_weights,
-            trace=trace,
-        )
-        x = x + mixed if self.residual else mixed
-        if self.feed_forward is not None:
-            x = x + self.feed_forward(x)
-        return x, weights
-
-
 class Stack(nn.Module, ABC):
-    """A base: who derives from it says how ids become the first hidden state, and what its layers are.
+    """Subclasses define how token ids become the first hidden state, and what is made of the last one.
 
     Attributes:
         sizes: a frozen dataclass; the class called with it alone makes an equal stack.
         words: the token embeddings.
         position: the encoding that it was trained with.
-        layers: each takes and gives what `AttentionBlock.forward` does.
+        layers: the blocks.
         own_mask: written form of the mask that belongs to the model itself.
+        padding: the id whose embedding stays as it is, if there is one.
+
+    Raises:
+        Unsupported: the implementation cannot serve the position.
     """
 
-    words: nn.Embedding
-    position: Position
-    layers: nn.ModuleList
     own_mask = "none"
+    padding: int | None = None
 
-    @abstractmethod
-    def __init__(self, sizes: Any) -> None:
+    def __init__(self, sizes: BlockSizes) -> None:
         super().__init__()
-        self.sizes: Sizes = sizes
+        self.sizes = sizes
+        self.words = embedding(sizes.vocabulary, sizes.d_model, self.padding)
+        self.position = sizes.encoding()
+        self.layers = sizes.blocks()
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.words.weight.device
+
+    def block(self, layer: int) -> AttentionBlock:
+        """The block of that layer, counted from 0."""
+        return cast(AttentionBlock, self.layers[layer])
+
+    def respelled(self, name: str) -> Self:
+        """A copy whose attention layers, with the same weights, are that implementation, in eval mode.
+
+        Raises:
+            Unsupported: no implementation has that name.
+        """
+        twin = copy.deepcopy(self)
+        twin.sizes = replace(self.sizes, implementation=name)
+        for layer in range(len(twin.layers)):
+            block = twin.block(layer)
+            block.attention = respelled(block.attention, name)
+        return twin.eval()
 
     @abstractmethod
     def embed(self, ids: Tensor, position: Position) -> Tensor:
@@ -217,22 +102,23 @@ class Stack(nn.Module, ABC):
         position = self.position if position is None else position
         x = self.embed(ids, position)
         hidden, weights = [x], []
-        within = InLayers(position)
+        switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
         for number, layer in enumerate(self.layers):
-            traced = number == trace_layer
+            # with all heads on, a layer may take its faster way
             on = None if heads is None or bool(heads[number].all()) else heads[number]
-            x, maps = layer(
-                x,
-                allow=allow,
-                position=within,
-                heads=on,
-                temperature=temperature,
-                trace=trace if traced else no_trace,
-                attention=attention if traced else None,
-            )
+            recorded = {"trace": trace, "attention": attention} if number == trace_layer else {}
+            x, maps = layer(x, heads=on, **switches, **recorded)
             hidden.append(x)
             weights.append(maps)
         return hidden, weights
+
+    def without_maps(self, ids: Tensor, allow: Tensor | None) -> Tensor:
+        """ids (b, i) -> the last hidden state (b, i, c), as training needs it: no map is kept."""
+        x = self.embed(ids, self.position)
+        position = InLayers(self.position)
+        for layer in self.layers:
+            x, _ = layer(x, allow=allow, position=position, need_weights=False)
+        return x
 
     def without_each_head(
         self,
@@ -246,38 +132,30 @@ class Stack(nn.Module, ABC):
     ) -> Tensor:
         """The mean of the last hidden state with one head more off, for each head alone: (layers, h, c).
 
-        What lies before a head's layer is computed once, what lies behind it for several heads at once.
+        The layers before that head run once, those behind it for several heads at once.
 
         Args:
             ids: int64 (1, i).
             allow, position, heads, temperature: as in `forward`.
-            told: hears how much is done, 0 to 1.
+            told: is called with the share that is done, 0 to 1.
         """
         position = self.position if position is None else position
-        given: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
-        every, h = len(self.layers), self.sizes.n_heads
-        on = torch.ones(every, h, dtype=torch.bool, device=ids.device) if heads is None else heads
+        switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
+        n_layers, h = len(self.layers), self.sizes.n_heads
+        on = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if heads is None else heads
         # the maps are not kept: those of a long text take more than all the rest
         entering = self(ids, allow=allow, position=position, heads=heads, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
-        means = []
+        means: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
-                x = layer(entering[number].expand(len(group), -1, -1), heads=group, **given)[0]
-                for later in range(number + 1, every):
-                    x = self.layers[later](x, heads=None if heads is None else on[later], **given)[0]
+                x = layer(entering[number].expand(len(group), -1, -1), heads=group, **switches)[0]
+                for later in range(number + 1, n_layers):
+                    x = self.layers[later](x, heads=None if heads is None else on[later], **switches)[0]
                 means.append(x.mean(dim=1))
-                told(sum(map(len, means)) / (every * h))
-        return torch.cat(means).view(every, h, -1)
-
-    def without_maps(self, ids: Tensor, allow: Tensor | None) -> Tensor:
-        """ids (b, i) -> the last hidden state (b, i, c): what training needs, and no map is kept for anybody."""
-        x = self.embed(ids, self.position)
-        within = InLayers(self.position)
-        for layer in self.layers:
-            x, _ = layer(x, allow=allow, position=within, need_weights=False)
-        return x
+                told(sum(map(len, means)) / (n_layers * h))
+        return torch.cat(means).view(n_layers, h, -1)
 
 
 def embedding(vocabulary: int, d_model: int, padding: int | None = None) -> nn.Embedding:
@@ -285,7 +163,7 @@ def embedding(vocabulary: int, d_model: int, padding: int | None = None) -> nn.E
 
     nn.Embedding's own random start would, on the meta device, import torch's compiler (70 MB).
     """
-    made: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
+    table: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
         torch.empty(vocabulary, d_model), freeze=False, padding_idx=padding
     )
-    return made
+    return table

@@ -1,4 +1,4 @@
-"""Training of small models: a recipe, its task and objective, the loop, and what is kept of a run."""
+"""Training of small models: a recipe, its task and objective, the loop, and the saved run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to a trained model: the class of a text, how a text goes on."""
+"""Questions to a trained model: the class of a text, or its continuation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..errors import HeadlightError, SizeError, Unsupported
 from ..models.classifier import Classifier
+from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
 
@@ -40,9 +41,7 @@ def logits(model: Model, texts: Sequence[str], *, mask_padding: bool | None = No
         raise SizeError("no text was given; give at least one")
     if mask_padding is None:
         mask_padding = model.history is None or model.history.recipe.mask_padding
-    coded = [torch.tensor(model.tokenize(text)[1]) for text in texts]
-    ids = torch.nn.utils.rnn.pad_sequence(coded, batch_first=True, padding_value=model.pad_id)
-    keep = torch.arange(ids.shape[1]) < torch.tensor([len(each) for each in coded])[:, None]
+    ids, keep = padded([model.tokenize(text)[1] for text in texts], model.pad_id)
     return stack.logits(ids.to(model.device), keep.to(model.device), mask_padding=mask_padding)
 
 
@@ -53,7 +52,7 @@ def probabilities(model: Model, texts: Sequence[str], *, mask_padding: bool | No
 
 @torch.no_grad()
 def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
-    """How the text goes on: so many more tokens, each drawn after the one before.
+    """Continues the text by so many tokens, each drawn after the one before.
 
     The model sees as many of the last tokens as it was trained on.
 
@@ -72,7 +71,8 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
     ids = list(model.coded(text)[1])
     if not ids:
         raise HeadlightError("the text is empty; give the model something to go on with")
-    generator, made = torch.Generator().manual_seed(seed), list[str]()
+    generator = torch.Generator().manual_seed(seed)
+    drawn: list[str] = []
     for _ in range(tokens):
         seen = torch.tensor([ids[-model.sizes.max_len :]], device=model.device)
         last = stack.logits(seen)[0, -1].cpu().double()
@@ -82,5 +82,5 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
             powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
             chosen = int(torch.multinomial(powers, 1, generator=generator))
         ids.append(chosen)
-        made.append(model.tokenizer.id_to_token(chosen) or "[UNK]")
-    return made
+        drawn.append(model.tokenizer.id_to_token(chosen) or "[UNK]")
+    return drawn

@@ -1,4 +1,4 @@
-"""What a training process is told to do, and how much would be too much for it."""
+"""The order of a training process, and bounds on what it may ask for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SCORES = 80_000_000  # layers · b · h · n²
 MOST_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
 # All runs of a job are in memory at once, and the optimiser keeps three numbers more for each parameter.
 MOST_PARAMETERS = 20_000_000
-MOST_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which whoever listens keeps
+MOST_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the listener keeps
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is told. folder: where trained runs go; seconds: the budget of all runs together."""
+    """The order of a worker. folder: where trained runs go; seconds: the budget of all runs together."""
 
     folder: str
     recipes: tuple[Recipe, ...]
@@ -55,10 +55,10 @@ class Order:
             HeadlightError: it is none, or a recipe is out of bounds.
         """
         try:
-            found = json.loads(line)
-            recipes = tuple(Recipe.from_json(recipe) for recipe in found.pop("recipes"))
-            data = found.pop("data")
-            return cls(recipes=recipes, data=None if data is None else Data(**data), **found)
+            values = json.loads(line)
+            recipes = tuple(Recipe.from_json(recipe) for recipe in values.pop("recipes"))
+            data = values.pop("data")
+            return cls(recipes=recipes, data=None if data is None else Data(**data), **values)
         except HeadlightError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -66,7 +66,7 @@ class Order:
 
 
 def most_threads() -> int:
-    """How many threads one training may use: a core is left for those who look at pages, where there are several."""
+    """The number of threads that one training may use: of several cores, one is left for the pages."""
     given = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, given - 1)
 

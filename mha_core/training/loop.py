@@ -1,4 +1,4 @@
-"""Training as a generator of events: whoever asks for the next one drives it, and whoever stops asking stops it."""
+"""Training as a generator of events: iterate to train, stop iterating to stop."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,11 +18,33 @@ from ..device import pick
 from ..models.model import Model
 from . import saved, tokens
 from .events import End, Evaluation, Event, History, Snapshot, Start, Step
-from .objectives import Sums, objective
-from .recipe import Recipe
+from .objectives import objective
+from .recipe import NOT_A_NUMBER, Recipe
+from .scores import Sums
 from .tasks import Labelled, Language
 
-__all__ = ["Training"]
+__all__ = ["Training", "on_threads"]
+
+
+@dataclass
+class Progress:
+    """A run so far.
+
+    Attributes:
+        step: how many steps are done.
+        seconds: of the steps alone.  spent: of the time budget, looks included.
+        since: sums over the batches since the last look.
+        looked: the step of the last look.  predicted: what it gave, the class of every test row.
+        reason: one of `recipe.ENDS` as soon as the run has to end.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    spent: float = 0.0
+    since: Sums = field(default_factory=Sums)
+    looked: int = -1
+    predicted: list[int] = field(default_factory=list)
+    reason: str = ""
 
 
 class Training:
@@ -30,6 +53,11 @@ class Training:
     Args:
         recipe: what is trained.
         task: the data.
+
+    Attributes:
+        stack: the model while it learns.
+        objective: its loss and its test.
+        history: the events so far.
 
     Raises:
         HeadlightError: as in `Recipe.check`; the implementation or the sizes cannot serve the position; no such device.
@@ -42,8 +70,8 @@ class Training:
         self.device = pick(recipe.device)
         self.tokenizer = tokens.of(task, recipe.vocabulary)
         self.history = History(recipe)
-        self._objective = objective(recipe, task, self.tokenizer, self.device)
-        self.stack = self._objective.stack
+        self.objective = objective(recipe, task, self.tokenizer, self.device)
+        self.stack = self.objective.stack
         self._optimizer = torch.optim.AdamW(
             self.stack.parameters(), recipe.rate, (0.9, recipe.beta2), weight_decay=recipe.weight_decay, fused=True
         )
@@ -58,14 +86,19 @@ class Training:
 
     @property
     def steps_per_epoch(self) -> int:
-        """How many steps it takes to see every training row once; 0 where every batch is made anew."""
-        return math.ceil(self._objective.rows_train / self.recipe.batch)
+        """The number of steps that see every training row once; 0 where every batch is made anew."""
+        return math.ceil(self.objective.rows_train / self.recipe.batch)
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
+        return float(self._optimizer.param_groups[0]["lr"])
 
     def step(self) -> Sums:
         """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
         with on_threads(self.recipe.threads):
             self._optimizer.zero_grad()
-            loss, sums = self._objective.next_loss(self._batches)
+            loss, sums = self.objective.next_loss(self._batches)
             if math.isfinite(sums.loss):
                 torch.autograd.backward(loss)
                 self._optimizer.step()
@@ -93,46 +126,48 @@ class Training:
         saved.save(folder, self.history, self.tokenizer, self.stack)
 
     def _events(self, stop: Callable[[], bool]) -> Iterator[Event]:
-        recipe = self.recipe
+        recipe, progress = self.recipe, Progress()
         looks = {round(part * recipe.steps / recipe.evaluations) for part in range(recipe.evaluations + 1)}
-        step, seconds, spent, reason = 0, 0.0, 0.0, ""  # seconds of the steps alone; spent of the budget
-        since = Sums()
-        predicted: list[int] = []
-        looked = -1
         yield self._start()
-        while True:
-            began = time.perf_counter()
-            if (step in looks or reason) and looked != step:
-                looked = step
-                evaluation, predicted = self._evaluate(step, seconds, since)
-                if not math.isfinite(evaluation.train_loss + evaluation.test_loss):
-                    reason, predicted = "not a number", []
-                    break
-                told: list[Event] = [evaluation, *self._snapshots(step)]
-                since = Sums()
-                if recipe.target is not None and evaluation.test_accuracy >= recipe.target:
-                    reason = reason or "target"
-                spent += time.perf_counter() - began
-                yield from told
-                continue
-            reason = reason or ("steps" if step == recipe.steps else "stopped" if stop() else "")
-            if reason and looked == step:
+        yield from self._look(progress)
+        for step in range(1, recipe.steps + 1):
+            if progress.reason or stop():
                 break
-            if reason:
-                continue
+            began = time.perf_counter()
             sums = self.step()
             if not math.isfinite(sums.loss):
-                reason, predicted = "not a number", []
+                progress.reason, progress.predicted = NOT_A_NUMBER, []
                 break
             took = time.perf_counter() - began
-            step, seconds, spent, since = step + 1, seconds + took, spent + took, since + sums
-            if spent > recipe.seconds and step < recipe.steps:
-                reason = "time"
-            yield Step(step, _short(sums.mean_loss), _short(seconds))
-        yield End(reason, step, _short(seconds), predicted)
+            progress.step, progress.since = step, progress.since + sums
+            progress.seconds, progress.spent = progress.seconds + took, progress.spent + took
+            if progress.spent > recipe.seconds and step < recipe.steps:
+                progress.reason = "time"
+            yield Step(step, _short(sums.mean_loss), _short(progress.seconds))
+            if step in looks:
+                yield from self._look(progress)
+        progress.reason = progress.reason or ("steps" if progress.step == recipe.steps else "stopped")
+        if progress.looked < progress.step and progress.reason != NOT_A_NUMBER:
+            yield from self._look(progress)
+        yield End(progress.reason, progress.step, _short(progress.seconds), progress.predicted)
+
+    def _look(self, progress: Progress) -> Iterator[Event]:
+        """Evaluates, and yields the evaluation with its snapshots; nothing when a loss is no number any more."""
+        began = time.perf_counter()
+        evaluation, predicted = self._evaluate(progress)
+        if not math.isfinite(evaluation.train_loss + evaluation.test_loss):
+            progress.reason, progress.predicted = NOT_A_NUMBER, []
+            return
+        snapshots = list(self._snapshots(progress.step))
+        progress.looked, progress.predicted, progress.since = progress.step, predicted, Sums()
+        if self.recipe.target is not None and evaluation.test_accuracy >= self.recipe.target:
+            progress.reason = progress.reason or "target"
+        progress.spent += time.perf_counter() - began
+        yield evaluation
+        yield from snapshots
 
     def _start(self) -> Start:
-        work = self._objective
+        work = self.objective
         return Start(
             recipe=self.recipe,
             title=self.task.title,
@@ -149,14 +184,14 @@ class Training:
             machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
         )
 
-    def _evaluate(self, step: int, seconds: float, since: Sums) -> tuple[Evaluation, list[int]]:
-        """The look at the test rows, and the class of each."""
+    def _evaluate(self, progress: Progress) -> tuple[Evaluation, list[int]]:
+        """The figures of the test rows, and the class of each."""
         with on_threads(self.recipe.threads):
-            judged = self._objective.judge()
-            trained = since if since.losses else self._objective.first_look()
+            judged = self.objective.judge()
+            trained = progress.since if progress.since.losses else self.objective.first_look()
         evaluation = Evaluation(
-            step=step,
-            seconds=_short(seconds),
+            step=progress.step,
+            seconds=_short(progress.seconds),
             train_loss=_short(trained.mean_loss),
             train_accuracy=trained.accuracy,
             test_loss=_short(judged.sums.mean_loss),
@@ -166,9 +201,9 @@ class Training:
         return evaluation, judged.predicted
 
     def _snapshots(self, step: int) -> Iterator[Snapshot]:
-        for number, (_, ids) in enumerate(self._objective.probes):
+        for number, (_, ids) in enumerate(self.objective.probes):
             with on_threads(self.recipe.threads):
-                maps = torch.cat(self._objective.maps(torch.tensor([ids], device=self.device)))
+                maps = torch.cat(self.objective.maps(torch.tensor([ids], device=self.device)))
                 rounded = (maps * 255).round().to("cpu", torch.uint8)
             yield Snapshot(step, number, list(maps.shape), rounded.numpy().tobytes())
 
@@ -180,7 +215,7 @@ def _short(value: float) -> float:
 
 @contextmanager
 def on_threads(threads: int) -> Iterator[None]:
-    """Torch's threads for a while: sums come out the same only when they are split the same way."""
+    """Sets torch's threads for a while: sums come out the same only when they are split the same way."""
     before = torch.get_num_threads()
     if before != threads:
         torch.set_num_threads(threads)

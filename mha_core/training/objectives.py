@@ -1,10 +1,9 @@
-"""What a training run minimises and how it is judged: the class of a text, or the next token."""
+"""The loss that a training minimises and the test that judges it: the class of a text, or the next token."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -12,9 +11,11 @@ from torch.nn import functional as F
 
 from .. import masks
 from ..models.classifier import PADDING, Classifier
+from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from .initial_weights import classifier_sizes, draw, language_sizes
 from .recipe import Recipe
+from .scores import Judged, Sums, head_scores
 from .tasks import Batch, Labelled, Language
 
 if TYPE_CHECKING:
@@ -25,42 +26,8 @@ __all__ = ["Classes", "Judged", "NextTokens", "Objective", "Sums", "head_scores"
 ROWS_LOOKED_AT = 64  # of a language model's test rows, for the scores of its heads
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Over rows, or over places of a text: of the loss and of right answers, and over how many."""
-
-    loss: float = 0.0
-    losses: int = 0
-    right: int = 0
-    answers: int = 0
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.loss + other.loss, self.losses + other.losses, self.right + other.right, self.answers + other.answers
-        )
-
-    @property
-    def mean_loss(self) -> float:
-        """Mean loss; 0 over nothing."""
-        return self.loss / max(1, self.losses)
-
-    @property
-    def accuracy(self) -> float:
-        """Share of right answers; 0 over nothing."""
-        return self.right / max(1, self.answers)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What the test rows say: sums, the class of every row, and what else is known (fields of `events.Evaluation`)."""
-
-    sums: Sums
-    predicted: list[int]
-    more: dict[str, Any]
-
-
 class Objective(ABC):
-    """One of the two, for one recipe and one task.
+    """The base of both, for one recipe and one task.
 
     Attributes:
         stack: the model.
@@ -121,9 +88,9 @@ class Classes(Objective):
 
     @torch.no_grad()
     def judge(self) -> Judged:
-        found = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
-        predicted = [label for _, labels in found for label in labels]
-        return Judged(sum((sums for sums, _ in found), Sums()), predicted, {"pair_accuracy": self._pairs(predicted)})
+        batches = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
+        predicted = [label for _, labels in batches for label in labels]
+        return Judged(sum((sums for sums, _ in batches), Sums()), predicted, {"pair_accuracy": self._pairs(predicted)})
 
     @torch.no_grad()
     def first_look(self) -> Sums:
@@ -146,9 +113,7 @@ class Classes(Objective):
 
     def _logits(self, coded: list[list[int]], rows: Tensor) -> Tensor:
         """Logits (b, classes) of these rows as one batch, padded to its longest."""
-        texts = [torch.tensor(coded[row]) for row in rows.tolist()]
-        ids = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=PADDING)
-        keep = torch.arange(ids.shape[1]) < torch.tensor([len(text) for text in texts])[:, None]
+        ids, keep = padded([coded[row] for row in rows.tolist()], PADDING)
         mask = self._recipe.mask_padding
         return self.stack.logits(ids.to(self._device), keep.to(self._device), mask_padding=mask)
 
@@ -187,9 +152,9 @@ class NextTokens(Objective):
         some = _rows(self._test, torch.arange(min(ROWS_LOOKED_AT, self.rows_test)))
         maps = self.maps(some.ids[:, :-1].to(self._device))
         scores = [head_scores(weights.cpu(), some.source) for weights in maps]
-        known = bool((some.source >= 0).any())
+        has_answers = bool((some.source >= 0).any())
         more = {
-            "induction": [induction for induction, _ in scores] if known else [],
+            "induction": [induction for induction, _ in scores] if has_answers else [],
             "previous": [p for _, p in scores],
         }
         return Judged(sums, [], more)
@@ -213,24 +178,6 @@ class NextTokens(Objective):
             right = int(((logits.argmax(dim=-1) == answers) & scored).sum())
         places = answers.numel()
         return loss, Sums(loss.item() * places, places, right, int(scored.sum()))
-
-
-def head_scores(weights: Tensor, source: Tensor) -> tuple[list[float], list[float]]:
-    """The two figures that tell an induction head: one of each a head.
-
-    Args:
-        weights: (b, h, i, j).
-        source: int64 (b, i), the key that holds the answer, -1 where there is none.
-
-    Returns:
-        induction: the mean weight on that key, over the places that have one (0 without any).
-        previous: the mean weight on the token before, over all places but the first.
-    """
-    known = source >= 0
-    picked = weights.gather(3, source.clamp(min=0)[:, None, :, None].expand(-1, weights.shape[1], -1, 1))[..., 0]
-    induction = (picked * known[:, None]).sum(dim=(0, 2)) / max(1, int(known.sum()))
-    previous = weights.diagonal(offset=-1, dim1=2, dim2=3).mean(dim=(0, 2))
-    return [round(score, 6) for score in induction.tolist()], [round(score, 6) for score in previous.tolist()]
 
 
 def objective(

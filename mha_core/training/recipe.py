@@ -1,4 +1,4 @@
-"""What decides a training run: the same recipe, data and number of threads give the same weights, bit for bit."""
+"""The recipe of a training run: with the same data and number of threads it gives the same weights, bit for bit."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from ..errors import HeadlightError, SizeError
 
-__all__ = ["ENDS", "Recipe", "defaults"]
+__all__ = ["ENDS", "NOT_A_NUMBER", "Recipe", "defaults"]
 
-# Why a run ended.
-ENDS = ("steps", "target", "time", "stopped", "not a number")
+NOT_A_NUMBER = "not a number"
+ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end
 _LONGEST = 100  # characters of a name
 
 
@@ -134,9 +134,9 @@ class Recipe:
                 fits &= value.isprintable() and len(value) <= _LONGEST
             if not fits:
                 raise HeadlightError(f"this is no recipe: {name} is {value!r:.40}")
-        made = cls(**found)
-        made.check()
-        return made
+        recipe = cls(**found)
+        recipe.check()
+        return recipe
 
 
 def defaults(task: str) -> Recipe:

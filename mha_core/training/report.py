@@ -1,4 +1,4 @@
-"""What a classifier got right and wrong: the confusion matrix, the report per class, and how sure one can be."""
+"""The result of a classifier: the confusion matrix, the report per class, and how sure one can be."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def confusion(labels: Sequence[int], predicted: Sequence[int], classes: int) -> 
 
 def per_class(counts: Sequence[Sequence[int]]) -> list[OfClass]:
     """The classification report of a confusion matrix, one entry a class."""
-    found = []
+    report = []
     for number, row in enumerate(counts):
         right, support, guessed = row[number], sum(row), sum(other[number] for other in counts)
         shares = (_share(right, guessed), _share(right, support), _share(2 * right, guessed + support))
-        found.append(OfClass(*shares, support))
-    return found
+        report.append(OfClass(*shares, support))
+    return report
 
 
 def interval(share: float, rows: int) -> tuple[float, float]:

@@ -94,21 +94,21 @@ def runs(
         yield training.history
 
 
-def table(found: Sequence[tuple[Line, Sequence[History]]]) -> str:
+def table(results: Sequence[tuple[Line, Sequence[History]]]) -> str:
     """The table of all lines, in Markdown."""
     lines = ["| | accuracy of each seed | mean ± sd | parameters | s per epoch |", "|---|---|---|---|---|"]
     for as_the_post, title in ((True, "as the post does it"), (False, "made fair")):
         lines.append(f"| **{title}** | | | | |")
-        for line, histories in found:
+        for line, histories in results:
             if line.as_the_post == as_the_post and histories:
                 scores = [history.evaluations[-1].test_accuracy for history in histories]
                 mean, sd = mean_and_sd(scores)
                 spread = f"{mean:.3f} ± {sd:.3f}" if len(scores) > 1 else f"{mean:.3f}"
                 epochs = sum(history.step * history.recipe.batch / _rows(history) for history in histories)
                 seconds = sum(history.seconds for history in histories) / epochs
-                each = ", ".join(f"{score:.3f}" for score in scores)
+                by_seed = ", ".join(f"{score:.3f}" for score in scores)
                 parameters = histories[0].start.parameters if histories[0].start else 0
-                lines.append(f"| {line.name} | {each} | {spread} | {parameters:,} | {seconds:.1f} |")
+                lines.append(f"| {line.name} | {by_seed} | {spread} | {parameters:,} | {seconds:.1f} |")
     return "\n".join(lines)
 
 
@@ -118,9 +118,9 @@ def classes(line: Line, histories: Sequence[History], task: Labelled) -> str:
     predicted = [guess for history in histories if history.end for guess in history.end.predicted]
     report = per_class(confusion(labels, predicted, len(task.classes)))
     lines = [f"| {line.name} | precision | recall | F1 | rows |", "|---|---|---|---|---|"]
-    for name, each in zip(task.classes, report, strict=True):
-        shares = ("—" if share is None else f"{share:.2f}" for share in (each.precision, each.recall, each.f1))
-        lines.append(f"| {name} | {' | '.join(shares)} | {each.support} |")
+    for name, row in zip(task.classes, report, strict=True):
+        shares = ("—" if share is None else f"{share:.2f}" for share in (row.precision, row.recall, row.f1))
+        lines.append(f"| {name} | {' | '.join(shares)} | {row.support} |")
     return "\n".join(lines)
 
 
@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.seeds < 1 or chosen.epochs < 1:
         parser.error("--seeds and --epochs are 1 or more")
-    found = []
+    results = []
     try:
         data = chosen.csv.read_bytes()
         tasks = {
@@ -150,15 +150,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for line in ROWS:
             task = tasks[line.as_the_post]
             how = {name: getattr(chosen, name) for name in ("seeds", "epochs", "threads", "device")}
-            found.append((line, list(runs(line, task, chosen.folder, **how))))
+            results.append((line, list(runs(line, task, chosen.folder, **how))))
     except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
     today = datetime.datetime.now(tz=datetime.UTC).date()
     threads = f"{chosen.threads} thread{'s' if chosen.threads > 1 else ''}"
     data = " / ".join(task.fingerprint for task in tasks.values())
     print(f"\n{today}, seeds 1 to {chosen.seeds}, {chosen.epochs} epochs, {machine()}, on {threads}\nData {data}\n")
-    print(table(found))
-    for line, histories in found:
+    print(table(results))
+    for line, histories in results:
         print(f"\n{'As the post does it' if line.as_the_post else 'Made fair'}, all seeds together:\n")
         print(classes(line, histories, tasks[line.as_the_post]))
 

@@ -45,14 +45,14 @@ def of_file(text: str) -> Tokenizer:
         HeadlightError: no tokenizer of `of` writes such a file.
     """
     try:
-        found = json.loads(text)
-        numbers: dict[str, int] = found["model"]["vocab"]
-        kinds = (found["model"]["type"], found["pre_tokenizer"]["type"])
+        content = json.loads(text)
+        numbers: dict[str, int] = content["model"]["vocab"]
+        kinds = (content["model"]["type"], content["pre_tokenizer"]["type"])
         vocabulary = tuple(sorted(numbers, key=numbers.__getitem__))
         if [numbers[token] for token in vocabulary] != list(range(len(numbers))):
             raise ValueError("its numbers have gaps")
         if kinds == ("WordPiece", "BertPreTokenizer") and vocabulary[: len(SPECIAL)] == SPECIAL:
-            return _with_specials(numbers, cased=not found["normalizer"]["lowercase"])
+            return _with_specials(numbers, cased=not content["normalizer"]["lowercase"])
         if kinds in (("WordLevel", "WhitespaceSplit"), ("WordLevel", "Split")):
             return _word_level(vocabulary, words=kinds[1] == "WhitespaceSplit")
         raise ValueError("it is of another kind")
@@ -65,21 +65,21 @@ def _empty(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
     from tokenizers import Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordPiece
 
-    made = Tokenizer(WordPiece(numbers, unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(lowercase=not cased)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return made
+    tokenizer = Tokenizer(WordPiece(numbers, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
 
 
 def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
     from tokenizers import processors
 
-    made = _empty(numbers, cased=cased)
-    made.add_special_tokens(list(SPECIAL))
-    made.post_processor = processors.TemplateProcessing(
+    tokenizer = _empty(numbers, cased=cased)
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(name, SPECIAL.index(name)) for name in ("[CLS]", "[SEP]")]
     )
-    return made
+    return tokenizer
 
 
 def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
@@ -112,8 +112,8 @@ def _symbols(rows: list[list[str]], most: int) -> tuple[list[str], list[str]]:
         for word in row:
             count.update(word)
             inside.update(word[1:])
-    kept = sorted(count, key=lambda symbol: (-count[symbol], symbol))[:most]
-    return sorted(kept), sorted(inside.intersection(kept))
+    frequent = sorted(count, key=lambda symbol: (-count[symbol], symbol))[:most]
+    return sorted(frequent), sorted(inside.intersection(frequent))
 
 
 def _word_level(vocabulary: tuple[str, ...], *, words: bool) -> Tokenizer:
@@ -121,10 +121,10 @@ def _word_level(vocabulary: tuple[str, ...], *, words: bool) -> Tokenizer:
     from tokenizers.models import WordLevel
 
     numbers = {token: number for number, token in enumerate(vocabulary)}
-    made = Tokenizer(WordLevel(numbers, unk_token=vocabulary[-1]))
+    tokenizer = Tokenizer(WordLevel(numbers, unk_token=vocabulary[-1]))
     if words:
-        made.normalizer = normalizers.Lowercase()
-        made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        tokenizer.normalizer = normalizers.Lowercase()
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     else:
-        made.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-    return made
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    return tokenizer

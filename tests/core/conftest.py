@@ -1,4 +1,4 @@
-"""What the tests of the core share: MiniLM in our encoder and in transformers', loaded once; texts of any length."""
+"""Models that the tests of the core share, each loaded once: MiniLM, in transformers too, and a tiny BERT."""
 
 from __future__ import annotations
 
@@ -9,56 +9,22 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
+from mha_core.errors import WeightsFileError
+from mha_core.measure.reference import read_with_transformers
+from mha_core.training import saved
+from mha_core.training.recipe import Recipe
+
+from .runs import TINY, TINY_WORDS, trained
+from .strangers import Files, Refused
 
 TIRED = "The animal didn't cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
 
 
 def read_reference(model: Model) -> Any:
-    """transformers' BERT on the same files, with eager attention: the one kind that shows its maps."""
-    from transformers import BertModel
-
+    """transformers' BERT on the same files."""
     assert model.folder is not None
-    reference: Any = BertModel.from_pretrained(
-        model.folder,
-        attn_implementation="eager",
-        add_pooling_layer=False,
-        dtype=model.dtype,
-        local_files_only=True,
-        use_safetensors=True,
-    )
-    return reference.eval()
-
-
-def text_of(model: Model, tokens: int) -> str:
-    """A text of exactly that many tokens, special tokens included."""
-    words = [
-        "the",
-        "animal",
-        "didn't",
-        "cross",
-        "a",
-        "wide",
-        "street",
-        "because",
-        "it",
-        "was",
-        "far",
-        "too",
-        "tired",
-        "and",
-        "so",
-        "we",
-        "all",
-        "went",
-        "home",
-        "again",
-    ]
-    text = ""
-    while (missing := tokens - len(model.tokenize(text)[0])) > 0:
-        text += " " + (words[len(text) % len(words)] if missing > 8 else "it")
-    assert len(model.tokenize(text)[0]) == tokens
-    return text
+    return read_with_transformers(model.folder, model.dtype)
 
 
 @pytest.fixture(autouse=True)
@@ -120,3 +86,30 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_folder: Path) -> Model:
     return load_model(str(tiny_folder), device="cpu")
+
+
+def files_of(recipe: Recipe, place: Path) -> Files:
+    trained(recipe).save(place)
+    return {name: (place / name).read_bytes() for name in saved.FILES}
+
+
+@pytest.fixture(scope="session")
+def classifier_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return files_of(TINY, tmp_path_factory.mktemp("classifier") / "run")
+
+
+@pytest.fixture(scope="session")
+def words_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return files_of(TINY_WORDS, tmp_path_factory.mktemp("words") / "run")
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> Refused:
+    """Unpacks what must be refused with this sentence, and looks that nothing is left of it."""
+
+    def unpack(data: bytes, match: str) -> None:
+        with pytest.raises(WeightsFileError, match=match):
+            saved.unpack(data, tmp_path / "run")
+        assert not list(tmp_path.iterdir())
+
+    return unpack

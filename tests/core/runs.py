@@ -9,6 +9,7 @@ from functools import cache
 import torch
 from torch import nn
 
+from mha_core import Run
 from mha_core.training import tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
@@ -48,5 +49,11 @@ def state_of(training: Training) -> dict[str, torch.Tensor]:
 
 
 def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
-    """Whether all weights are equal, bit for bit."""
+    """True when all weights are equal, bit for bit."""
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def same_run(a: Run, b: Run) -> bool:
+    """The same words and bit for bit the same numbers."""
+    numbers = all(torch.equal(getattr(a, name), getattr(b, name)) for name in ("weights", "hidden", "sentence"))
+    return numbers and (a.tokens, a.ids, a.device, a.notices) == (b.tokens, b.ids, b.device, b.notices)

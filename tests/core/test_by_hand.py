@@ -36,8 +36,7 @@ def test_the_posts_output_to_four_decimals_and_its_table_within_a_hundredth() ->
     assert torch.equal(done.mixed.round(decimals=4), output)
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("divisor", [1.0, math.sqrt(2)])
+@pytest.mark.parametrize(("rule", "divisor"), list(zip(RULES, [1.0, math.sqrt(2)] * 2, strict=True)))
 def test_the_steps_lead_to_the_weights(rule: str, divisor: float) -> None:
     allow = masks.allow(masks.parse(rule), 3, 3)[0, 0]
     done = softmax_steps(SCORES, X, allow=allow, divisor=divisor)
@@ -73,9 +72,10 @@ def test_steps_refuse_what_does_not_fit() -> None:
         softmax_steps(SCORES, X, allow=torch.ones(2, 3, dtype=torch.bool))
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("temperature", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "temperature", "biased"),
+    [("none", 1.0, False), ("causal", 0.1, True), ("window:2", 5.0, False), ("causal & window:2", 1.0, True)],
+)
 def test_a_cell_taken_apart_is_the_layers_weight(rule: str, temperature: float, biased: bool) -> None:
     q, k = random(5, 8), random(6, 8, seed=1)
     bias = random(5, 6, seed=2) if biased else None
@@ -98,10 +98,10 @@ def test_a_cell_of_an_empty_row() -> None:
     assert bool(cell.exps.isfinite().all())
 
 
-@pytest.mark.parametrize(("row", "key"), [(2, 0), (0, 3), (-1, 0), (0, -1)])
-def test_a_cell_that_is_not_there(row: int, key: int) -> None:
-    with pytest.raises(SizeError, match="counted from 0"):
-        take_apart(random(2, 4), random(3, 4), row, key)
+def test_a_cell_that_is_not_there() -> None:
+    for row, key in ((2, 0), (0, 3), (-1, 0), (0, -1)):
+        with pytest.raises(SizeError, match="counted from 0"):
+            take_apart(random(2, 4), random(3, 4), row, key)
 
 
 def test_a_cell_refuses_what_does_not_fit() -> None:

@@ -1,4 +1,4 @@
-"""The classifier against the same thing written out, and what padding and order do to it."""
+"""The classifier against the same thing written out, and the effect of padding and order on it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import HeadlightError
+from mha_core.models import inputs
 from mha_core.models.classifier import FULLY_CONNECTED, Classifier, ClassifierSizes
 from mha_core.positions import NAMES
 from mha_core.training.initial_weights import draw
 
+from .dense_models import dense_block
 from .runs import randomised
-from .test_stack import dense_block
 
 SIZES = ClassifierSizes(vocabulary=30, d_model=16, n_heads=4, n_layers=2, max_len=12, classes=3)
 TEXTS = [[2, 7, 9, 3], [2, 5, 9, 4, 11, 6, 28, 3], [2, 3]]
@@ -33,23 +34,32 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
     """ids (b, i) and keep (b, i) of texts of several lengths."""
     longest = max(map(len, texts))
     ids = torch.tensor([text + [0] * (longest - len(text)) for text in texts])
-    return ids, torch.arange(longest) < torch.tensor([[len(text)] for text in texts])
+    keep = torch.arange(longest) < torch.tensor([[len(text)] for text in texts])
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(inputs.padded(texts, 0), (ids, keep), strict=True))
+    return ids, keep
 
 
 def dense_logits(made: Classifier, text: list[int]) -> Tensor:
     """One text, alone and never padded: (classes,)."""
     x = made.position.add(made.words.weight[torch.tensor([text])])
     for block in made.layers:
-        x = dense_block(block, x, None, made.position)  # type: ignore[arg-type]
+        x = dense_block(block, x, None, made.position)
     pooled = x[0, 0] if made.sizes.pooling == "[CLS]" else x[0].mean(dim=0)
     inner = (made.connected.weight @ pooled + made.connected.bias).clamp(min=0)
     return made.out.weight @ inner + made.out.bias
 
 
-@pytest.mark.parametrize("pooling", ["[CLS]", "mean"])
-@pytest.mark.parametrize("norm", [False, True])
-@pytest.mark.parametrize("residual", [False, True])
-@pytest.mark.parametrize("d_feed_forward", [0, 20])
+@pytest.mark.parametrize(
+    ("d_feed_forward", "residual", "norm", "pooling"),
+    [
+        (0, False, False, "[CLS]"),
+        (20, True, True, "mean"),
+        (20, False, True, "[CLS]"),
+        (0, True, False, "mean"),
+        (20, True, False, "[CLS]"),
+        (0, False, True, "mean"),
+    ],
+)
 def test_against_the_same_written_out(d_feed_forward: int, residual: bool, norm: bool, pooling: str) -> None:
     """All texts in one padded batch, against each of them alone."""
     made = classifier(d_feed_forward=d_feed_forward, residual=residual, norm=norm, pooling=pooling, position="rotary")
@@ -69,8 +79,7 @@ def test_the_layer_before_the_last() -> None:
     assert (made.connected.out_features, made.out.in_features) == (FULLY_CONNECTED, 128)
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-@pytest.mark.parametrize("pooling", ["[CLS]", "mean"])
+@pytest.mark.parametrize(("name", "pooling"), list(zip(IMPLEMENTATIONS, ["[CLS]", "mean"] * 4, strict=False)))
 def test_a_row_does_not_see_what_stands_beside_it(name: str, pooling: str) -> None:
     made = classifier(implementation=name, pooling=pooling)
     alone = made.logits(*padded(TEXTS[:1]))[0]
@@ -83,8 +92,7 @@ def test_a_row_does_not_see_what_stands_beside_it(name: str, pooling: str) -> No
     assert (unmasked - alone).abs().max() <= 1e-6  # alone there is no padding to look at
 
 
-@pytest.mark.parametrize("position", NAMES)
-@pytest.mark.parametrize("pooling", ["[CLS]", "mean"])
+@pytest.mark.parametrize(("pooling", "position"), list(zip(["mean", "[CLS]"] * 4, NAMES, strict=False)))
 def test_the_number_in_the_padding_changes_nothing(pooling: str, position: str) -> None:
     made = classifier(pooling=pooling, position=position)
     ids, keep = padded(TEXTS)
@@ -92,8 +100,7 @@ def test_the_number_in_the_padding_changes_nothing(pooling: str, position: str) 
     assert (made.logits(torch.where(keep, ids, 17), keep) - expected).abs().max() <= 1e-6
 
 
-@pytest.mark.parametrize("mask_padding", [True, False])
-@pytest.mark.parametrize("pooling", ["[CLS]", "mean"])
+@pytest.mark.parametrize(("pooling", "mask_padding"), [("[CLS]", False), ("mean", True)])
 def test_the_padding_row_learns_nothing(pooling: str, mask_padding: bool) -> None:
     made = classifier(pooling=pooling)
     ids, keep = padded(TEXTS)
@@ -115,15 +122,15 @@ def test_the_mean_counts_real_tokens_alone() -> None:
     torch.testing.assert_close(made.answer(x, keep), torch.cat(rows))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_order_is_seen_only_with_positions(name: str) -> None:
+def test_order_is_seen_only_with_positions() -> None:
     """[CLS] and [SEP] stay where they are, the words between them change places."""
-    made = classifier(position=name, amplitude=1.0)
-    one, other = (made.logits(*padded([text]))[0] for text in ([2, 7, 9, 4, 3], [2, 4, 7, 9, 3]))
-    if name == "none":
-        assert (one - other).abs().max() <= 1e-5
-    else:
-        assert (one - other).abs().max() > 1e-4
+    for name in NAMES:
+        made = classifier(position=name, amplitude=1.0)
+        one, other = (made.logits(*padded([text]))[0] for text in ([2, 7, 9, 4, 3], [2, 4, 7, 9, 3]))
+        if name == "none":
+            assert (one - other).abs().max() <= 1e-5
+        else:
+            assert (one - other).abs().max() > 1e-4, name
 
 
 def test_a_whole_row_of_padding_gives_numbers() -> None:

@@ -1,4 +1,4 @@
-"""What the default screen shows must be true: MiniLM on two sentences that differ in one word."""
+"""The numbers of the default screen: MiniLM on two sentences that differ in one word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bag(minilm: Model) -> Run:
 
 
 def looks(run: Run, key: str) -> float:
-    """What `it` gives to `key` in layer 3, head 1."""
+    """The weight of `it` on `key` in layer 3, head 1."""
     return float(run.weights[3, 1, run.tokens.index("it"), run.tokens.index(key)])
 
 

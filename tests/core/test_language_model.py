@@ -16,8 +16,8 @@ from mha_core.positions import NAMES
 from mha_core.training import tasks, tokens
 from mha_core.training.initial_weights import draw
 
+from .dense_models import dense_block, layer_norm
 from .runs import randomised
-from .test_stack import dense_block, layer_norm
 
 SIZES = LanguageSizes(vocabulary=33, d_model=16, n_heads=4, n_layers=2, max_len=12, residual=True, norm=True)
 IDS = torch.tensor([[2, 7, 7, 4, 3, 1], [2, 5, 9, 4, 3, 32]])
@@ -41,13 +41,13 @@ def dense_logits(made: LanguageModel, ids: Tensor) -> Tensor:
     length = ids.shape[1]
     x = made.position.add(made.words.weight[ids])
     for block in made.layers:
-        x = dense_block(block, x, torch.ones(1, 1, length, length).tril().bool(), made.position)  # type: ignore[arg-type]
+        x = dense_block(block, x, torch.ones(1, 1, length, length).tril().bool(), made.position)
     return layer_norm(x, made.norm) @ made.out.weight.T + made.out.bias
 
 
-@pytest.mark.parametrize("position", ["none", "learned", "rotary", "alibi"])
-@pytest.mark.parametrize("d_feed_forward", [0, 20])
-@pytest.mark.parametrize("n_layers", [1, 4])
+@pytest.mark.parametrize(
+    ("n_layers", "d_feed_forward", "position"), [(1, 0, "none"), (4, 20, "learned"), (1, 20, "rotary"), (4, 0, "alibi")]
+)
 def test_against_the_same_written_out(n_layers: int, d_feed_forward: int, position: str) -> None:
     made = language_model(n_layers=n_layers, d_feed_forward=d_feed_forward, position=position).double()
     randomised(made)
@@ -56,7 +56,7 @@ def test_against_the_same_written_out(n_layers: int, d_feed_forward: int, positi
 
 @pytest.mark.parametrize(
     ("name", "position"),
-    [*((name, "none") for name in IMPLEMENTATIONS), *(("fused", position) for position in NAMES)],
+    [*((name, "none") for name in IMPLEMENTATIONS if name != "fused"), *(("fused", position) for position in NAMES)],
 )
 def test_the_past_does_not_know_the_future(name: str, position: str) -> None:
     made = language_model(implementation=name, position=position)

@@ -25,16 +25,17 @@ def test_exactly_these_are_there() -> None:
         assert files == (set(saved.FILES) if name in FIRST else {saved.RUN})
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_history_is_that_of_today_s_recipe_and_data(name: str) -> None:
-    history = saved.read(SHIPPED / name)
-    task = tasks.build(history.recipe.task, history.recipe.data_seed)
-    assert history.recipe == RECIPES[name]
-    assert history.start is not None
-    assert history.end is not None
-    assert history.start.fingerprint == f"{task.fingerprint}, version {task.version}"
-    assert (history.end.reason, history.end.step) == ("steps", history.recipe.steps)
-    assert bool(history.snapshots) == (name in FIRST)
+@pytest.mark.parametrize("name", checkpoints.VARIANTS)
+def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
+    task = tasks.build(name)
+    for run, recipe in checkpoints.recipes(name).items():
+        history = saved.read(SHIPPED / run)
+        assert (history.recipe, recipe.data_seed) == (recipe, 0), run
+        assert history.start is not None
+        assert history.end is not None
+        assert history.start.fingerprint == f"{task.fingerprint}, version {task.version}"
+        assert (history.end.reason, history.end.step) == ("steps", recipe.steps)
+        assert bool(history.snapshots) == (run in FIRST)
 
 
 @pytest.mark.parametrize("name", FIRST)

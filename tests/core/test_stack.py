@@ -1,4 +1,4 @@
-"""Blocks of attention, the passes that every stack shares, and the random start of its parameters."""
+"""Blocks of attention, the passes that every stack shares, respelling, and the random start of the parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
@@ -15,11 +14,12 @@ from mha_core.errors import PositionError, Unsupported
 from mha_core.measure.compare import relative_difference
 from mha_core.models.classifier import Classifier, ClassifierSizes
 from mha_core.models.language_model import LanguageModel, LanguageSizes
-from mha_core.models.stack import AttentionBlock
-from mha_core.positions import NAMES, InLayers, Position
+from mha_core.models.stack import AttentionBlock, BlockSizes
+from mha_core.positions import NAMES, Position
 from mha_core.training.initial_weights import draw
 
-from .dense import dense_attention, flat
+from .dense import flat
+from .dense_models import dense_block
 from .runs import randomised
 
 CLASSIFIER = ClassifierSizes(
@@ -32,29 +32,6 @@ STACKS = {"classifier": (Classifier, CLASSIFIER), "language model": (LanguageMod
 IDS = torch.tensor([[2, 7, 7, 4, 3], [2, 5, 9, 4, 3]])
 
 
-def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
-    """Written out: no part of torch's own."""
-    centred = x - x.mean(dim=-1, keepdim=True)
-    return centred / (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt() * norm.weight + norm.bias
-
-
-def dense_block(block: AttentionBlock, x: Tensor, allow: Tensor | None, position: Position) -> Tensor:
-    """A block once more, from its parameters alone."""
-    inner = layer_norm(x, block.attention_norm) if isinstance(block.attention_norm, nn.LayerNorm) else x
-    weights, h = block.attention.save(), block.attention.n_heads
-    mixed, _ = dense_attention(weights, inner, inner, inner, h, allow=allow, position=InLayers(position))
-    x = x + mixed if block.residual else mixed
-    if block.feed_forward is None:
-        return x
-    norm, expand, _, contract = block.feed_forward
-    inner = layer_norm(x, norm) if isinstance(norm, nn.LayerNorm) else x
-    assert isinstance(expand, nn.Linear)
-    assert isinstance(contract, nn.Linear)
-    inner = inner @ expand.weight.T + expand.bias
-    inner = inner * 0.5 * (1 + torch.erf(inner / 2**0.5))  # gelu
-    return x + inner @ contract.weight.T + contract.bias
-
-
 def made(kind: str, **changes: Any) -> Any:
     build, sizes = STACKS[kind]
     stack = build(replace(sizes, **changes))
@@ -62,11 +39,22 @@ def made(kind: str, **changes: Any) -> Any:
     return stack
 
 
-@pytest.mark.parametrize("norm", [False, True])
-@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"residual": True, "norm": True},
+        {"residual": True, "norm": True, "norm_after": True},
+        {"residual": True},
+        {"norm": True, "norm_after": True},
+        {"norm": True},
+        {},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("d_feed_forward", [0, 10])
-def test_a_block(d_feed_forward: int, residual: bool, norm: bool) -> None:
-    block = AttentionBlock(8, 2, d_feed_forward=d_feed_forward, residual=residual, norm=norm).double()
+def test_a_block(d_feed_forward: int, around: dict[str, bool]) -> None:
+    sizes = BlockSizes(vocabulary=9, d_model=8, n_heads=2, n_layers=1, max_len=5, d_feed_forward=d_feed_forward)
+    block = AttentionBlock(replace(sizes, **around)).double()  # type: ignore[arg-type]
     randomised(block)
     x, allow = torch.randn(2, 5, 8, dtype=torch.float64), masks.allow(masks.causal, 5, 5)
     out, weights = block(x, allow=allow)
@@ -74,8 +62,7 @@ def test_a_block(d_feed_forward: int, residual: bool, norm: bool) -> None:
     torch.testing.assert_close(out, dense_block(block, x, allow, Position()), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("position", NAMES)
-@pytest.mark.parametrize("kind", STACKS)
+@pytest.mark.parametrize(("kind", "position"), list(zip(["classifier", "language model"] * 4, NAMES, strict=False)))
 def test_the_quick_pass_equals_the_one_with_maps(kind: str, position: str) -> None:
     stack = made(kind, position=position).double()
     allow = masks.allow(masks.causal, 5, 5)
@@ -99,7 +86,19 @@ def test_without_each_head_is_a_pass_for_each() -> None:
                 torch.testing.assert_close(found[layer, head], expected, rtol=1e-12, atol=1e-12)
 
 
-def test_what_cannot_be_built() -> None:
+def test_a_respelled_stack_computes_the_same() -> None:
+    """A model that was trained in an implementation with fewer features can be looked at in another."""
+    stack = made("classifier", implementation="torch").double().eval()
+    twin = stack.respelled("einsum")
+    assert (twin.sizes.implementation, stack.sizes.implementation) == ("einsum", "torch")
+    assert all(type(layer.attention) is IMPLEMENTATIONS["einsum"] for layer in twin.layers)
+    assert relative_difference(twin.logits(IDS, IDS > 0), stack.logits(IDS, IDS > 0)) <= 1e-13
+    with torch.no_grad():
+        twin.words.weight.zero_()
+    assert stack.words.weight.any(), "a copy"
+
+
+def test_sizes_that_cannot_be_built() -> None:
     for name, kind in IMPLEMENTATIONS.items():
         for position, place in (("rotary", "rotate"), ("alibi", "bias")):
             changes = {"implementation": name, "position": position}
@@ -142,12 +141,13 @@ def test_all_implementations_start_from_the_same_numbers(kind: str) -> None:
         assert relative_difference(logits.detach(), expected) <= 1e-13
 
 
-@pytest.mark.parametrize("position", NAMES)
 @pytest.mark.parametrize("kind", STACKS)
-def test_another_encoding_leaves_all_other_numbers_as_they_are(kind: str, position: str) -> None:
-    plain, other = made(kind).state_dict(), made(kind, position=position).state_dict()
-    assert {name for name in other.keys() - plain.keys() if name != "position.table"} == set()
-    assert all(torch.equal(plain[name], other[name]) for name in plain)
+def test_another_encoding_leaves_all_other_numbers_as_they_are(kind: str) -> None:
+    plain = made(kind).state_dict()
+    for position in NAMES:
+        other = made(kind, position=position).state_dict()
+        assert other.keys() - plain.keys() <= {"position.table"}
+        assert all(torch.equal(plain[name], other[name]) for name in plain)
 
 
 @pytest.mark.parametrize("kind", STACKS)
@@ -175,13 +175,12 @@ def test_a_seed_decides_everything(kind: str) -> None:
     assert set(different) == {name for name, _ in one.named_parameters()} - norms
 
 
-@pytest.mark.parametrize("position", NAMES)
-@pytest.mark.parametrize("own", [False, True])
-def test_draws_leave_torchs_own_generator_alone(own: bool, position: str) -> None:
-    stack = made("classifier", position=position, implementation="torch" if position == "none" else "fused")
-    before = torch.get_rng_state()
-    draw(stack, 3, own=own)
-    assert torch.equal(torch.get_rng_state(), before)
+def test_draws_leave_torchs_own_generator_alone() -> None:
+    for number, position in enumerate(NAMES):
+        stack = made("classifier", position=position, implementation="torch" if position == "none" else "fused")
+        before = torch.get_rng_state()
+        draw(stack, 3, own=number % 2 == 0)
+        assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_law_of_the_start() -> None:
@@ -215,7 +214,7 @@ def test_torchs_own_law() -> None:
 
 
 def test_every_parameter_is_drawn() -> None:
-    """What is left as it was made would differ from run to run."""
+    """A parameter that is left out would differ from run to run."""
     for kind in STACKS:
         stack = made(kind, position="t5")
         randomised(stack)

@@ -1,4 +1,4 @@
-"""Tables that people bring: what is read, what is counted, what is refused with which sentence."""
+"""Tables that people bring: rows read, rows counted, and tables refused with a sentence."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Training for real, on small settings: what is told when, that nothing but the recipe decides, and that it learns."""
+"""Training for real, on small settings: the events and their order, bit-equal repetition, and that it learns."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS
 from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported
 from mha_core.training import inference
 from mha_core.training.events import End, Evaluation, Event, Snapshot, Start, Step
@@ -162,7 +158,7 @@ def test_a_loss_that_is_no_number(tmp_path: Path) -> None:
 def test_a_test_loss_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """The training rows may still give numbers when the test rows do not."""
     made = Training(TINY, task("who"))
-    judge = made._objective.judge
+    judge = made.objective.judge
 
     def judged() -> object:
         if not made.history.steps:
@@ -170,7 +166,7 @@ def test_a_test_loss_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
         found = judge()
         return replace(found, sums=replace(found.sums, loss=float("inf")))
 
-    monkeypatch.setattr(made._objective, "judge", judged)
+    monkeypatch.setattr(made.objective, "judge", judged)
     events = list(made.events())
     assert told(events) == "semm....E"
     assert end(events).reason == "not a number"
@@ -196,98 +192,6 @@ def test_what_cannot_be_trained(changes: dict[str, object], error: type[Exceptio
         Training(replace(TINY, **changes), task("who"))  # type: ignore[arg-type]
 
 
-# What decides.
-
-
-@pytest.mark.parametrize("recipe", [TINY, TINY_WORDS], ids=["classes", "next tokens"])
-def test_the_same_recipe_gives_the_same_weights(recipe: Recipe) -> None:
-    expected = state_of(trained(recipe))
-    torch.manual_seed(99)
-    again, _ = run(recipe)
-    assert equal(state_of(again), expected)
-    assert [step.loss for step in again.history.steps] == [step.loss for step in trained(recipe).history.steps]
-    for changes in ({"seed": 2}, {"rate": 1e-3}, {"weight_decay": 0.5}, {"batch": 9}, {"schedule": "constant"}):
-        assert not equal(state_of(run(replace(recipe, **changes))[0]), expected), changes
-
-
-def test_another_process_gives_the_same_weights(tmp_path: Path) -> None:
-    program = (
-        "from pathlib import Path; from tests.core.runs import TINY, TINY_WORDS, trained\n"
-        f"for name, recipe in (('a', TINY), ('b', TINY_WORDS)): trained(recipe).save(Path({str(tmp_path)!r}, name))"
-    )
-    subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "7"}, check=True, timeout=100
-    )
-    from safetensors.torch import load_file
-
-    for name, recipe in (("a", TINY), ("b", TINY_WORDS)):
-        assert equal(load_file(tmp_path / name / "model.safetensors"), state_of(trained(recipe)))
-
-
-def test_runs_that_take_turns() -> None:
-    """As in a worker: neither feels the other."""
-    recipes = (TINY, replace(TINY, seed=2), TINY_WORDS)
-    several = [Training(recipe, task(recipe.task)) for recipe in recipes]
-    going = [made.events() for made in several]
-    while going:
-        going = [events for events in going if next(events, None) is not None]
-    for made, recipe in zip(several, recipes, strict=True):
-        assert equal(state_of(made), state_of(trained(recipe)))
-
-
-def test_torchs_own_generator_is_left_alone() -> None:
-    made = Training(TINY, task("who"))
-    before = torch.get_rng_state()
-    for _ in made.events():
-        assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_the_number_of_threads_is_that_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, seen = torch.get_num_threads(), set()
-    wanted = 1 if before > 1 else 2
-    made = Training(replace(TINY, threads=wanted), task("who"))
-    next_loss = made._objective.next_loss
-
-    def noted(generator: torch.Generator) -> object:
-        seen.add(torch.get_num_threads())
-        return next_loss(generator)
-
-    monkeypatch.setattr(made._objective, "next_loss", noted)
-    for _ in made.events():
-        assert torch.get_num_threads() == before  # whoever asks for events has his own
-    assert seen == {wanted}
-
-
-def test_the_padding_mask_is_part_of_the_training() -> None:
-    assert not equal(state_of(run(replace(TINY, mask_padding=False))[0]), state_of(trained(TINY)))
-
-
-def test_all_implementations_learn_alike() -> None:
-    recipe = replace(TINY, position="none", steps=5, schedule="constant")
-    losses = {
-        name: [step.loss for step in run(replace(recipe, implementation=name))[0].history.steps]
-        for name in IMPLEMENTATIONS
-    }
-    for name, own in losses.items():
-        assert own == pytest.approx(losses["torch"], rel=1e-4), name
-    own_law, _ = run(replace(recipe, implementation="torch", start="own"))
-    assert own_law.history.steps[0].loss != pytest.approx(losses["torch"][0], rel=1e-6)
-
-
-@pytest.mark.parametrize("steps", [1, 2, 20])
-def test_one_cycle_ends_near_zero(steps: int) -> None:
-    made = Training(replace(TINY, steps=steps, evaluations=1), task("who"))
-    rates = []
-    for event in made.events():
-        if not isinstance(event, End) and len(made.history.steps) < steps:
-            rates.append(made._optimizer.param_groups[0]["lr"])
-    assert max(rates) <= TINY.rate * 1.0001
-    if steps == 20:
-        assert rates[-1] < 1e-3 * TINY.rate
-        assert rates[0] < 0.05 * TINY.rate
-        assert max(rates) > 0.9 * TINY.rate
-
-
 def test_a_model_is_a_copy() -> None:
     made = Training(TINY, task("who"))
     model = made.model()
@@ -305,7 +209,7 @@ def test_a_model_is_a_copy() -> None:
 
 def test_without_positions_order_cannot_be_learnt() -> None:
     """Exactly one of each mirror pair is right, because both get the same answer; the logits are equal."""
-    made = trained(replace(WHO, position="none"))
+    made = trained(replace(WHO, position="none", steps=100))
     for look in made.history.evaluations:
         assert look.test_accuracy <= 0.5
         assert look.pair_accuracy == 0

@@ -1,7 +1,8 @@
-"""The training process: what it is told, what it tells, and that it ends when nobody is there any more."""
+"""The training process: its orders, the lines it writes, and its end when the parent is gone."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -19,8 +20,9 @@ from safetensors.torch import load_file
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.training import limits, saved, worker
+from mha_core.training import job, limits, saved, worker
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
+from mha_core.training.job import Job
 from mha_core.training.limits import Data, Order
 from mha_core.training.recipe import Recipe
 
@@ -48,9 +50,7 @@ def process() -> Iterator[subprocess.Popen[str]]:
 def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
     """All that a job says, in this process."""
     lines: list[dict[str, Any]] = []
-    worker._Job(
-        given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()
-    ).run()
+    Job(given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()).run()
     return lines
 
 
@@ -86,7 +86,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "TIMING_SECONDS", 0.05)
+    monkeypatch.setattr(job, "TIMING_SECONDS", 0.05)
     *_, told, last = here(order(tmp_path, TINY, replace(TINY, implementation="naive"), timing=True))
     timing = told["timing"]
     assert timing["names"].keys() == timing["seconds"].keys() == {"fused", "naive", "torch"}
@@ -94,7 +94,7 @@ def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.Monke
     assert timing["steps_per_epoch"] > 0
     for found in timing["names"].values():
         assert 0 < found["low"] <= found["median"] <= found["high"]
-        assert worker.FEWEST_ROUNDS <= found["calls"] <= worker.MOST_ROUNDS
+        assert job.FEWEST_ROUNDS <= found["calls"] <= job.MOST_ROUNDS
     assert last == {"done": "steps"}
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
             stop.set()
 
-    worker._Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop, threading.Event()).run()
+    Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop, threading.Event()).run()
     first, second = (events(lines, number)[-1] for number in (0, 1))
     assert isinstance(first, End)
     assert isinstance(second, End)
@@ -133,7 +133,7 @@ def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
             enough.set()
 
-    worker._Job(order(tmp_path, ENDLESS), say, threading.Event(), enough).run()
+    Job(order(tmp_path, ENDLESS), say, threading.Event(), enough).run()
     end = events(lines, 0)[-1]
     assert isinstance(end, End)
     assert (end.reason, end.step) == ("time", 4)
@@ -162,11 +162,19 @@ def test_more_threads_than_a_training_may_use_are_refused(tmp_path: Path, monkey
 
 
 def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:
-    lines = here(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=2))
+    lines, ticks = list[dict[str, Any]](), itertools.count()
+    Job(
+        order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40),
+        lambda at_once=True, **line: lines.append(line),
+        threading.Event(),
+        threading.Event(),
+        clock=lambda: float(next(ticks)),
+    ).run()
     for number in (0, 1):
         end = events(lines, number)[-1]
         assert isinstance(end, End)
         assert end.reason == "time"
+        assert 0 < end.step < 40
     kept = saved.read(tmp_path / "0").end
     assert kept
     assert kept.reason == "time"

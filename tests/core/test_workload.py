@@ -1,4 +1,4 @@
-"""What a worker is told travels as one line, and what would be too much is refused with its size."""
+"""The order of a worker as one line, and the bounds that refuse too much with its size."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def test_an_order_is_one_line() -> None:
     assert Order.from_line(alone.to_line()) == alone
 
 
-@pytest.mark.parametrize("line", ["", "nonsense", "[]", "{}", '{"recipes": [], "data": 3}', '{"recipes": [{}]}'])
-def test_what_is_no_order_is_refused(line: str) -> None:
-    with pytest.raises(HeadlightError, match=r"no order|no recipe"):
-        Order.from_line(line)
+def test_a_line_that_is_no_order_is_refused() -> None:
+    for line in ("", "nonsense", "[]", "{}", '{"recipes": [], "data": 3}', '{"recipes": [{}]}'):
+        with pytest.raises(HeadlightError, match=r"no order|no recipe"):
+            Order.from_line(line)
 
 
-@pytest.mark.parametrize(("cores", "most"), [(None, 1), (1, 1), (2, 1), (8, 7)])
-def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch, cores: int | None, most: int) -> None:
+def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS and Windows
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert most_threads() == most
-    check_threads((replace(TINY, threads=most),))
-    with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
-        check_threads((TINY, replace(TINY, threads=most + 1)))
+    count: dict[str, int | None] = {}
+    monkeypatch.setattr(os, "cpu_count", lambda: count["cores"])
+    for count["cores"], most in ((None, 1), (1, 1), (2, 1), (8, 7)):
+        assert most_threads() == most
+        check_threads((replace(TINY, threads=most),))
+        with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
+            check_threads((TINY, replace(TINY, threads=most + 1)))
 
 
 def test_the_cores_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

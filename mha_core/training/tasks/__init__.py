@@ -1,4 +1,4 @@
-"""What a model is trained on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
+"""Data to train on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task is: labelled texts in two parts, or rows of tokens to go on with."""
+"""The two kinds of task: labelled texts in two parts, or rows of tokens to go on with."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ def from_hub(seed: int = 0, *, keep_duplicates: bool = False) -> Labelled:
             "the package datasets is not installed; install it: pip install 'datasets>=4', or bring the news as CSV"
         ) from error
     try:
-        found = load_dataset(HUB_NAME, split="train")
-        rows = [(str(row["text"]), str(row["label_text"])) for row in found]
+        rows = [(str(row["text"]), str(row["label_text"])) for row in load_dataset(HUB_NAME, split="train")]
     except Exception as error:  # the network, the hub and the library each have their own
         raise HeadlightError(
             f"{HUB_NAME} could not be fetched from the hub ({type(error).__name__}); "

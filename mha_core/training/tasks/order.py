@@ -53,7 +53,7 @@ _Pair = tuple[tuple[str, int], tuple[str, int]]  # (text, label) and its mirror
 
 
 def who(seed: int = 0) -> Labelled:
-    """Who did it: "the dog chased the cat", "the cat was chased by the dog"; the mirror swaps the two nouns."""
+    """The one who did it: "the dog chased the cat", "the cat was chased by the dog"; the mirror swaps the two nouns."""
     pairs: list[_Pair] = []
     for number, doer in enumerate(_NOUNS):
         for other in range(number + 1, len(_NOUNS)):

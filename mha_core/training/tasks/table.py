@@ -75,9 +75,9 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
     Raises:
         HeadlightError: too many rows, fewer than two classes or too many, or a class with a single row.
     """
-    found, notes = _clean(rows, keep_duplicates)
-    classes = _classes([label for _, label in found])
-    numbered = [Row(text, classes.index(label)) for text, label in found]
+    cleaned, notes = _clean(rows, keep_duplicates)
+    classes = _classes([label for _, label in cleaned])
+    numbered = [Row(text, classes.index(label)) for text, label in cleaned]
     random.Random(seed).shuffle(numbered)
     train, test = _split(numbered)
     if keep_duplicates:
@@ -125,7 +125,7 @@ def _cells(line: list[str], places: list[int], columns: int) -> _Cells | None:
 
 
 def _place(columns: Sequence[str], wanted: str) -> int:
-    """Where a column stands, upper and lower case told apart only where that is needed."""
+    """The place of a column; upper and lower case differ only where that is needed."""
     names = [column.strip() for column in columns]
     for candidates, name in ((names, wanted), ([name.casefold() for name in names], wanted.casefold())):
         if candidates.count(name) == 1:

@@ -1,0 +1,70 @@
+"""softmax(q kᵀ / √d + bias) v by the quickest route, behind one signature, so that a layer has no branch."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..trace import no_trace
+from .functional import SCORES, softmax_over_keys
+from .own_backward import with_own_backward
+from .switches import Switches
+
+__all__ = ["explicit_weights", "weighted_sum", "without_maps"]
+
+
+def weighted_sum(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, switches: Switches, dropout: float = 0.0
+) -> tuple[Tensor, Tensor | None]:
+    """q (b, h, i, d), k and v (b, h, j, d) -> the weighted sums (b, h, i, d), and the weights (b, h, i, j) if wanted.
+
+    The three routes give the same numbers up to rounding. What is asked for decides: without maps torch's own kernel,
+    for maps and gradients the backward pass that keeps less, and every step written down for all the rest.
+    """
+    plain = bias is None and switches.trace is no_trace
+    if plain and not switches.need_weights:
+        return without_maps(q, k, v, None, switches, dropout), None
+    if plain and q.requires_grad and not dropout:
+        return with_own_backward(q, k, v, switches.allow, _scale(q, switches))
+    weights = explicit_weights(q, k, None if bias is None else bias / switches.temperature, switches)
+    return (F.dropout(weights, dropout) if dropout else weights) @ v, weights
+
+
+def explicit_weights(q: Tensor, k: Tensor, tempered_bias: Tensor | None, switches: Switches) -> Tensor:
+    """The maps alone, (b, h, i, j), in the order of operations of transformers: so they are its maps to the bit.
+
+    The bias comes divided by the temperature already.
+    """
+    scaled = (q @ k.mT).mul_(_scale(q, switches))
+    scores = scaled if tempered_bias is None else scaled + tempered_bias
+    switches.trace("scores", scores, "b h i j", SCORES)
+    return softmax_over_keys(scores, switches.allow, switches.trace)
+
+
+def without_maps(
+    q: Tensor, k: Tensor, v: Tensor, tempered_bias: Tensor | None, switches: Switches, dropout: float = 0.0
+) -> Tensor:
+    """The weighted sums of torch's kernel, F.scaled_dot_product_attention.
+
+    It walks over the keys in blocks with a running softmax and never builds the weights, as FlashAttention does
+    (Dao et al. 2022, section 3.1). It takes one mask: bool, or a number to add to each score, −∞ where not allowed.
+    The bias comes divided by the temperature already.
+    """
+    allow, scale = switches.allow, _scale(q, switches)
+    if tempered_bias is None:
+        return F.scaled_dot_product_attention(q, k, v, allow, dropout_p=dropout, scale=scale)
+    if allow is None:
+        return F.scaled_dot_product_attention(q, k, v, tempered_bias, dropout_p=dropout, scale=scale)
+    empty = ~allow.any(dim=-1, keepdim=True)
+    # a row of nothing but −∞ would be NaN: an empty row keeps its numbers, and its result is set to 0 afterwards
+    added = tempered_bias.masked_fill(~allow & ~empty, -torch.inf)
+    summed = F.scaled_dot_product_attention(q, k, v, added, dropout_p=dropout, scale=scale)
+    return summed.masked_fill(empty, 0.0)
+
+
+def _scale(q: Tensor, switches: Switches) -> float:
+    """1 / (√d_head · temperature): both divide the scores, so one factor does."""
+    return 1 / (math.sqrt(q.shape[-1]) * switches.temperature)

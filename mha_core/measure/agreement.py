@@ -1,0 +1,116 @@
+"""The implementations against each other, with the same weights on the same input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights
+from .measures import largest_difference, relative_difference
+
+__all__ = ["BOUNDS", "Agreement", "Difference", "agreements", "bound", "key_bias_gradient", "random_weights"]
+
+# the largest relative difference between implementations, without a temperature or an encoding
+BOUNDS = {torch.float32: 5e-7, torch.float64: 1e-14}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference between two tensors: max |a − b|, and ‖a − b‖ / ‖b‖."""
+
+    largest: float
+    relative: float
+
+    @classmethod
+    def of(cls, a: Tensor, b: Tensor) -> Difference:
+        """The difference of two tensors of one shape."""
+        return cls(largest_difference(a, b), relative_difference(a, b))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The differences of an implementation's output and maps from the truth's, and from nn.MultiheadAttention's."""
+
+    out: Difference
+    maps: Difference
+    torch_out: Difference
+    torch_maps: Difference
+
+    @property
+    def worst(self) -> float:
+        """The largest of the relative differences."""
+        return max(difference.relative for difference in (self.out, self.maps, self.torch_out, self.torch_maps))
+
+
+def agreements(
+    weights: Weights, n_heads: int, x: Tensor, *, allow: Tensor | None = None, dtype: torch.dtype = torch.float32
+) -> dict[str, Agreement]:
+    """Every implementation with the same weights on the same input, against the truth and nn.MultiheadAttention.
+
+    The truth is "efficient" in float64 on the CPU.
+
+    Args:
+        weights: with all biases or with none, any dtype and device.
+        n_heads: number of heads.
+        x: (b, i, d_model); computed on its device in `dtype`.
+        allow: mask, as in `AttentionLayer.forward`.
+        dtype: in which the implementations compute.
+
+    Raises:
+        SizeError, MaskError: weights, heads, input and mask do not fit together.
+    """
+    exact = _loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
+    results = {}
+    with torch.no_grad():
+        truth = exact(x.cpu().double(), allow=None if allow is None else allow.cpu())
+        for name in IMPLEMENTATIONS:
+            out, maps = _loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
+            results[name] = out.cpu().double(), maps.cpu().double()
+    theirs = results["torch"]
+    return {
+        name: Agreement(*(Difference.of(a, b) for other in (truth, theirs) for a, b in zip(ours, other, strict=True)))
+        for name, ours in results.items()
+    }
+
+
+def bound(results: Mapping[str, Agreement], dtype: torch.dtype) -> float:
+    """The largest relative difference that counts as rounding in `dtype`, on the input of `agreements`.
+
+    It is the one of `BOUNDS`, or twice nn.MultiheadAttention's own distance from the truth where that is more: large
+    scores and long rows make every rounding larger, torch's own too.
+    """
+    return max(BOUNDS[dtype], 2 * results["torch"].worst)
+
+
+def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch.dtype = torch.float32) -> float:
+    """The largest gradient of a key bias, relative to the norm of the whole gradient; 0 for weights without biases.
+
+    It is 0 up to rounding: the bias adds the same number q · bias to a whole row of scores, which the softmax takes
+    out again. Computed by "efficient" in `dtype` on the CPU; the loss is out · x, summed.
+    """
+    layer = _loaded("efficient", weights, n_heads, dtype, torch.device("cpu"))
+    x = x.detach().cpu().to(dtype)
+    torch.autograd.backward((layer(x)[0] * x).sum())
+    gradients = {name: weight.grad for name, weight in layer.named_parameters() if weight.grad is not None}
+    whole = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients.values()))
+    of_bias = gradients.get("key.bias")
+    return 0.0 if of_bias is None or whole == 0 else float(of_bias.abs().max()) / whole
+
+
+def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> Weights:
+    """Normal weights with standard deviation 1/√d_model, biases and all, the same for a seed on every machine."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(d_model, d_model)] * 4 + [(d_model,)] * 4
+    return Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
+
+
+def _loaded(name: str, weights: Weights, n_heads: int, dtype: torch.dtype, device: torch.device) -> AttentionLayer:
+    """An implementation with these weights, in eval mode."""
+    kind = IMPLEMENTATIONS[name]
+    with torch.device("meta"):  # no random numbers for weights that are replaced at once
+        layer = kind(len(weights.q), n_heads, bias=weights.q_bias is not None, out_bias=weights.o_bias is not None)
+    return layer.to(dtype).to_empty(device=device).eval().load(weights)

@@ -1,0 +1,183 @@
+"""Differences between tensors, maps and runs, one number each.
+
+Relative difference means ‖a − b‖ / ‖b‖ over the whole tensor; 0 against 0 is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import HeadlightError, SizeError
+from ..models.model import Mask, Model, Run
+from ..positions import Position
+
+__all__ = [
+    "Change",
+    "Repeated",
+    "cosine",
+    "difference_in_new_order",
+    "largest_change",
+    "largest_difference",
+    "new_places",
+    "previous_token_weight",
+    "relative_difference",
+    "repeated_words",
+    "row_distances",
+    "without_each_head",
+    "worst_row_sum",
+]
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    """Cosine of the angle between two vectors (d,), on any device; 1 = the same direction.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    return float(torch.nn.functional.cosine_similarity(a.cpu(), b.cpu(), dim=0))
+
+
+def relative_difference(a: Tensor, b: Tensor) -> float:
+    """‖a − b‖ / ‖b‖ over the whole tensor.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    a, b = a.detach(), b.detach()
+    distance, length = float(torch.linalg.vector_norm(a - b)), float(torch.linalg.vector_norm(b))
+    if distance == 0:
+        return 0.0
+    return distance / length if length else math.inf
+
+
+def largest_difference(a: Tensor, b: Tensor) -> float:
+    """max |a − b|.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    return float((a - b).detach().abs().max()) if a.numel() else 0.0
+
+
+def worst_row_sum(weights: Tensor) -> float:
+    """The row sum that lies farthest from 1, over every row of (…, i, j). An empty row gives 0."""
+    sums = weights.detach().sum(dim=-1).flatten()
+    return float(sums[(sums - 1).abs().argmax()])
+
+
+def previous_token_weight(weights: Tensor) -> float:
+    """The mean weight that a token gives to the one before it, over one map (i, j); the first token has none."""
+    return float(weights.detach().diagonal(offset=-1).mean())
+
+
+def row_distances(a: Tensor, b: Tensor) -> Tensor:
+    """The total variation of each row of two maps (i, j) -> (i,): half of Σ |b − a|, the weight that went elsewhere.
+
+    0 = the same row, 1 = nothing in common. An empty row lies 0.5 from any other.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    return (b - a).detach().abs().sum(dim=-1) / 2
+
+
+@dataclass(frozen=True)
+class Change:
+    """The cell of two maps that changed most, and b − a there."""
+
+    row: int
+    key: int
+    value: float
+
+
+def largest_change(a: Tensor, b: Tensor) -> Change:
+    """The cell where two maps (i, j) differ most; the first such one.
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    change = (b - a).detach()
+    row, key = divmod(int(change.abs().argmax()), change.shape[-1])
+    return Change(row, key, float(change[row, key]))
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A token that occurs more than once: its places, and the largest difference between its rows, max |a − b|."""
+
+    places: tuple[int, ...]
+    difference: float
+
+
+def repeated_words(weights: Tensor, ids: Sequence[int]) -> Repeated | None:
+    """The token whose rows differ most, over all maps (…, i, j); None when no token occurs twice."""
+    places: dict[int, list[int]] = {}
+    for place, token in enumerate(ids):
+        places.setdefault(token, []).append(place)
+    repeated = []
+    for same in places.values():
+        if len(same) > 1:
+            rows = weights.detach()[..., same, :]
+            repeated.append(Repeated(tuple(same), float((rows.amax(dim=-2) - rows.amin(dim=-2)).max())))
+    return max(repeated, key=lambda one: one.difference, default=None)
+
+
+def new_places(ids: Sequence[int], reordered: Sequence[int]) -> list[int]:
+    """The place of each token of `ids` in the same tokens in another order; equal ones keep their order.
+
+    Raises:
+        HeadlightError: they are not the same tokens.
+    """
+    free: dict[int, list[int]] = {}
+    for place, token in reversed(list(enumerate(reordered))):
+        free.setdefault(token, []).append(place)
+    if sorted(ids) != sorted(reordered):
+        raise HeadlightError(f"{len(reordered)} tokens are not the same {len(ids)} in another order; keep every word")
+    return [free[token].pop() for token in ids]
+
+
+def difference_in_new_order(run: Run, reordered: Run) -> float:
+    """max |a − b| of the output vectors of the same tokens in two orders, the new order undone.
+
+    Raises:
+        HeadlightError: they are not the same tokens.
+    """
+    places = new_places(run.ids, reordered.ids)
+    return largest_difference(run.hidden[-1].cpu(), reordered.hidden[-1].cpu()[places])
+
+
+def without_each_head(
+    model: Model,
+    text: str,
+    *,
+    mask: Mask = "none",
+    position: str | Position = "trained",
+    heads_off: Iterable[tuple[int, int]] = (),
+    temperature: float = 1.0,
+    told: Callable[[float], object] = lambda done: None,
+) -> Tensor:
+    """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
+
+    Arguments and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
+    """
+    off = tuple(heads_off)
+    whole = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature).sentence
+    without = model.without_each_head(
+        text, mask=mask, position=position, heads_off=off, temperature=temperature, told=told
+    )
+    return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
+
+
+def _same_shape(a: Tensor, b: Tensor) -> None:
+    if a.shape != b.shape:
+        raise SizeError(f"shapes {tuple(a.shape)} and {tuple(b.shape)} cannot be compared; they must be equal")

@@ -1,0 +1,121 @@
+"""One block of a stack: attention, then a feed-forward network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from .. import positions
+from ..attention import IMPLEMENTATIONS
+from ..attention.base import AttentionLayer
+from ..errors import Unsupported
+from ..positions import Position
+
+__all__ = ["AttentionBlock", "BlockSizes"]
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """Everything that decides the shape of a stack of `AttentionBlock`s.
+
+    Attributes:
+        max_len: the most tokens of a text, special tokens included.
+        implementation: a name of `IMPLEMENTATIONS`.
+        position: a name of `positions.NAMES`.
+        amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
+        d_feed_forward: width of the network behind the attention, 0 = there is none.
+        residual: the input of each part is added to its output.
+        norm, norm_after: each part is normalised: its input (pre-norm), or with `norm_after` the sum (post-norm).
+        eps: the layer norms' guard against division by 0.
+    """
+
+    vocabulary: int
+    d_model: int
+    n_heads: int
+    n_layers: int
+    max_len: int
+    implementation: str = "fused"
+    position: str = "none"
+    amplitude: float = 1.0
+    d_feed_forward: int = 0
+    residual: bool = False
+    norm: bool = False
+    norm_after: bool = False
+    eps: float = 1e-5
+
+    def encoding(self, seed: int | None = None) -> Position:
+        """The positional encoding; the seed is that of a learned table's random start.
+
+        Raises:
+            PositionError: there is no such encoding, or it cannot serve these sizes.
+        """
+        return positions.build(
+            self.position,
+            d_model=self.d_model,
+            n_heads=self.n_heads,
+            max_len=self.max_len,
+            seed=seed,
+            amplitude=self.amplitude,
+        )
+
+    def blocks(self) -> nn.ModuleList:
+        """The layers.
+
+        Raises:
+            Unsupported: the implementation is not known, or cannot serve the position.
+        """
+        inside = positions.acts(self.position) & {"rotate", "bias"}
+        missing = sorted(inside - IMPLEMENTATIONS[self.implementation].can)
+        if missing:
+            raise Unsupported(
+                f"{self.implementation} cannot do {self.position} positions, which {' and '.join(missing)}; "
+                f"choose another implementation, or sinusoidal, learned or no positions"
+            )
+        return nn.ModuleList(AttentionBlock(self) for _ in range(self.n_layers))
+
+
+class AttentionBlock(nn.Module):
+    """Attention, then a feed-forward network (Vaswani et al. 2017, 3.1); the sizes say what is around the two.
+
+    BERT normalises the sum of a part's input and output (post-norm), GPT-2 the input alone (pre-norm), which trains
+    without a warm-up of the rate (Xiong et al. 2020).
+    """
+
+    def __init__(self, sizes: BlockSizes) -> None:
+        super().__init__()
+
+        def norm(wanted: bool) -> nn.Module:
+            return nn.LayerNorm(sizes.d_model, eps=sizes.eps) if wanted else nn.Identity()
+
+        self.residual = sizes.residual
+        self.norm_after = sizes.norm_after
+        self.attention: AttentionLayer = IMPLEMENTATIONS[sizes.implementation](sizes.d_model, sizes.n_heads)
+        self.attention_norm = norm(sizes.norm)
+        self.feed_forward: nn.Sequential | None = None
+        if sizes.d_feed_forward:
+            self.feed_forward = nn.Sequential(
+                norm(sizes.norm and not sizes.norm_after),
+                nn.Linear(sizes.d_model, sizes.d_feed_forward),
+                nn.GELU(),
+                nn.Linear(sizes.d_feed_forward, sizes.d_model),
+            )
+            self.output_norm = norm(sizes.norm and sizes.norm_after)
+
+    def forward(
+        self, x: Tensor, *, attention: AttentionLayer | None = None, **switches: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
+
+        Args:
+            attention: takes the place of the block's own layer.
+            switches: keyword arguments of `AttentionLayer.forward`.
+        """
+        attend = self.attention if attention is None else attention
+        attended, weights = attend(x if self.norm_after else self.attention_norm(x), **switches)
+        x = x + attended if self.residual else attended
+        x = self.attention_norm(x) if self.norm_after else x
+        if self.feed_forward is not None:
+            x = self.output_norm(x + self.feed_forward(x))
+        return x, weights

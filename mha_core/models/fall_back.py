@@ -1,0 +1,58 @@
+"""A pass on the CPU in place of one for which a GPU has no memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+
+from ..device import is_out_of_memory
+from ..errors import DeviceError
+from .stack import Stack
+
+__all__ = ["FallBack"]
+
+T = TypeVar("T")
+
+
+class FallBack:
+    """A stack, and its copy on the CPU from the first time that it is needed.
+
+    Args:
+        stack: in eval mode.
+        allowed: False raises when the device is full, because the caller chose it by name.
+    """
+
+    def __init__(self, stack: Stack, allowed: bool) -> None:
+        self.stack = stack
+        self.allowed = allowed
+        self._on_cpu: Stack | None = None
+        self._lock = threading.Lock()
+
+    def compute(self, call: Callable[[Stack], T], device: torch.device) -> tuple[T, tuple[str, ...]]:
+        """The result of `call` on the stack, which is on `device`, without gradients; and what must be said of it.
+
+        Raises:
+            DeviceError: the device is out of memory, and the CPU may not take over.
+        """
+        with torch.no_grad():
+            try:
+                return call(self.stack), ()
+            except RuntimeError as error:
+                if device.type == "cpu" or not is_out_of_memory(error):
+                    raise
+                if not self.allowed:
+                    raise DeviceError(f"{device} is out of memory; shorten the text or choose the cpu") from error
+            return call(self._copy()), (f"{device} is out of memory; this was computed on the CPU.",)
+
+    def _copy(self) -> Stack:
+        with self._lock:
+            if self._on_cpu is None:
+                with torch.device("meta"):  # no random numbers for weights that are replaced at once
+                    twin = type(self.stack)(self.stack.sizes)
+                state = {name: tensor.cpu() for name, tensor in self.stack.state_dict().items()}
+                twin.load_state_dict(state, assign=True)
+                self._on_cpu = twin.eval().requires_grad_(False)
+            return self._on_cpu

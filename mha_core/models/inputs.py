@@ -1,0 +1,99 @@
+"""From what a caller writes (texts, a mask's name, heads to switch off) to the tensors that a stack takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from .. import masks, positions
+from ..errors import MaskError, PositionError, SizeError
+from ..positions import Learned, Position
+from .block import BlockSizes
+from .stack import Stack
+
+__all__ = ["Mask", "allowed", "heads_on", "padded", "position_for"]
+
+Mask = str | masks.Rule | Tensor
+
+
+def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    """Token ids of several texts as one batch, filled up to the longest.
+
+    Returns:
+        ids: int64 (b, i).
+        keep: bool (b, i), True = a real token.
+    """
+    rows = [torch.tensor(ids, dtype=torch.int64) for ids in texts]
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+    lengths = torch.tensor([len(row) for row in rows])
+    return ids, torch.arange(ids.shape[1]) < lengths[:, None]
+
+
+def allowed(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:
+    """The mask of all layers, the model's own in it; None when everything is allowed, which is faster.
+
+    Raises:
+        MaskError: it is no written form, rule or bool tensor, or does not fit these sizes.
+    """
+    own = masks.parse(own_mask)
+    if isinstance(mask, Tensor):
+        allow = masks.check(mask, 1, n_heads, length, length, mask.device)
+        allow = allow & masks.allow(own, length, length, device=allow.device)
+        return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
+    if not isinstance(mask, str) and not callable(mask):
+        raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
+    if keep is None and own_mask == "none" and (mask == "none" or mask is masks.full):
+        return None
+    rule = masks.parse(mask) if isinstance(mask, str) else mask
+    allow = masks.allow(masks.both(own, rule), length, length, keep)
+    return None if bool(allow.all()) else allow
+
+
+def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor | None:
+    """bool (layers, h), False for the pairs (layer, head) in `heads_off`; None when all are on.
+
+    Raises:
+        SizeError: something in it is no pair of a layer and a head of this model.
+    """
+    n_layers, h = sizes.n_layers, sizes.n_heads
+    heads = torch.ones(n_layers, h, dtype=torch.bool)
+    pairs = {(layer, head) for layer in range(n_layers) for head in range(h)}
+    for pair in heads_off:
+        if not isinstance(pair, (tuple, list)) or tuple(pair) not in pairs:
+            ends = f"layers 0 to {n_layers - 1}, heads 0 to {h - 1}"
+            raise SizeError(f"heads_off has {pair!r}; give pairs (layer, head), {ends}")
+        heads[int(pair[0]), int(pair[1])] = False
+    return None if bool(heads.all()) else heads
+
+
+def position_for(stack: Stack, position: str | Position) -> Position:
+    """The encoding that `Model.run` was asked for; one that is built here is on the stack's device and in its dtype.
+
+    Raises:
+        PositionError: the name is not known, or cannot serve this stack.
+    """
+    trained, sizes = stack.position, stack.sizes
+    if isinstance(position, Position):
+        return position
+    if position == "trained":
+        return trained
+    if isinstance(position, str) and positions.is_altered(position):
+        if not isinstance(trained, Learned):
+            raise PositionError(f"position={position!r} needs a learned table, which this model does not have")
+        return positions.altered(trained, position)
+    amplitude = None
+    if position == "sinusoidal" and isinstance(trained, Learned):
+        # as large as the trained rows: a wave of amplitude a has the root mean square a / √2
+        amplitude = math.sqrt(2 * float(trained.table.detach().square().mean()))
+    encoding = positions.build(  # with a seed: the same call gives the same numbers
+        position,
+        d_model=sizes.d_model,
+        n_heads=sizes.n_heads,
+        max_len=sizes.max_len,
+        seed=0,
+        amplitude=amplitude,
+    )
+    return encoding.to(device=stack.device, dtype=stack.words.weight.dtype)

@@ -1,0 +1,104 @@
+"""Models by name: MiniLM, a folder in BERT's form, or a saved run."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..device import is_out_of_memory, pick, require_dtype
+from ..errors import Unsupported, WeightsFileError
+from ..models.model import Model
+from ..models.stack import Stack
+from ..training import saved
+from ..training.events import History
+from . import bert, minilm
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["load_model"]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The content of a model's folder; `history` is None when it is not a saved run."""
+
+    folder: Path
+    stack: Stack
+    tokenizer: Tokenizer
+    sha256: str
+    history: History | None = None
+
+
+def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype: torch.dtype = torch.float32) -> Model:
+    """Loads a model by name. No network, no code of the package is run, transformers is not imported; safe in threads.
+
+    Args:
+        name: "minilm", or the path of a local folder: of a saved run (see `saved`), or with config.json (BERT),
+            tokenizer.json and model.safetensors.
+        device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
+            out of memory, the CPU takes over and `run.notices` says so.
+        dtype: the weights are cast to it.
+
+    Raises:
+        WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
+        DeviceError, DtypeError: the device is not there, or cannot compute in that dtype.
+        Unsupported: the folder holds another kind of model.
+    """
+    chosen = pick(device)
+    require_dtype(dtype, chosen)
+    files = _minilm() if name == "minilm" else _local(Path(name))
+    stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
+    history = files.history
+    return Model(
+        name,
+        files.tokenizer,
+        stack,
+        origin="trained here" if history else "pretrained",
+        fall_back=device == "auto",
+        folder=files.folder,
+        facts={
+            "model": history.start.title if history and history.start else name,  # a run's path is private
+            "sha256": files.sha256,
+            "torch": str(torch.__version__),
+            "python": platform.python_version(),
+        },
+        notices=notices,
+        history=history,
+    )
+
+
+def _minilm() -> Files:
+    try:
+        folder = minilm.folder()
+        digest = bert.sha256(folder)
+        minilm.check_weights(digest)
+        return Files(folder, *bert.read(folder), digest)
+    except (WeightsFileError, Unsupported) as error:
+        # nobody chose the package's files: they are damaged
+        raise WeightsFileError(f"{error}; {minilm.REINSTALL}") from error
+
+
+def _local(folder: Path) -> Files:
+    if not folder.is_dir():
+        raise WeightsFileError(f"no model {str(folder)!r}: give 'minilm' or the path of a local folder")
+    if (folder / saved.RUN).exists():
+        history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
+        stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
+        return Files(folder, stack, tokenizer, digest, history)
+    digest = bert.sha256(folder)
+    return Files(folder, *bert.read(folder), digest)
+
+
+def _on(device: torch.device, stack: Stack, *, may_fall_back: bool) -> tuple[Stack, tuple[str, ...]]:
+    """The stack on the device, or on the CPU with a notice that says so."""
+    try:
+        return stack.to(device), ()
+    except RuntimeError as error:
+        if not may_fall_back or not is_out_of_memory(error):
+            raise
+    return stack.to("cpu"), (f"{device} has no memory for the model; this was computed on the CPU.",)

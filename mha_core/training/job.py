@@ -1,0 +1,170 @@
+"""One order of trainings: its runs in turn, and how long a step takes in each implementation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..clock import calls, spread
+from ..errors import HeadlightError
+from . import tasks
+from .events import End, Evaluation, Start, to_line
+from .limits import KINDS, Data, Order, check_maps, check_parameters, check_step, check_threads
+from .loop import Training
+from .recipe import NOT_A_NUMBER, Recipe
+from .tasks import Labelled, Language
+
+__all__ = ["Job", "step_times"]
+
+TURN_SECONDS = 1.0
+TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200
+
+
+class Job:
+    """The runs of an order, trained in turn, so that their curves grow side by side.
+
+    Args:
+        order: what is trained.
+        say: takes each line as keyword arguments, see `worker`, and `at_once=False` for one that may wait.
+        stop: ends the runs where they are.
+        enough: ends them as their time budget would.
+        clock: seconds, for the budget of the whole order and for turns.
+    """
+
+    def __init__(
+        self,
+        order: Order,
+        say: Callable[..., None],
+        stop: threading.Event,
+        enough: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.order = order
+        self.say = say
+        self.stop = stop
+        self.enough = enough
+        self._tasks: dict[tuple[str, int], Labelled | Language] = {}
+        self._clock = clock
+        self._ends = clock() + order.seconds
+        self._cut = False
+
+    def run(self) -> None:
+        """Trains, keeps and times everything that was ordered.
+
+        Raises:
+            HeadlightError: the order is more than this machine may do, or its data cannot be used.
+        """
+        check_parameters(self.order.recipes)
+        check_threads(self.order.recipes)
+        turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.order.recipes))}
+        while turns:
+            for number, turn in list(turns.items()):
+                if next(turn, None) is None:
+                    del turns[number]
+        if self.order.timing and not self.stop.is_set():
+            self._time_steps()
+        self.say(done="stopped" if self.stop.is_set() else "time" if self._cut else "steps")
+
+    def _is_over(self) -> bool:
+        return self.stop.is_set() or self.enough.is_set() or self._clock() > self._ends
+
+    def _task(self, recipe: Recipe) -> Labelled | Language:
+        """The recipe's data, built once for all runs on it."""
+        key, data = (recipe.task, recipe.data_seed), self.order.data
+        if key not in self._tasks:
+            self._tasks[key] = tasks.build(*key) if data is None else _from_outside(data, recipe.data_seed)
+        return self._tasks[key]
+
+    def _turns(self, number: int) -> Iterator[str]:
+        """Trains one run, and yields after each evaluation, or when its turn has lasted long."""
+        if self.stop.is_set():
+            return
+        recipe = self.order.recipes[number]
+        training = Training(recipe, self._task(recipe))
+        began = self._clock()
+        for event in training.events(self._is_over):
+            if isinstance(event, Start):
+                check_step(recipe, event.longest)
+                check_maps(event, len(self.order.recipes))
+            if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
+                event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
+                training.history.take(event)
+            self.say(run=number, line=to_line(event), at_once=isinstance(event, (Start, End)))
+            if isinstance(event, Evaluation) or self._clock() - began > TURN_SECONDS:
+                yield "turn"
+                began = self._clock()
+        self._save(number, training)
+
+    def _save(self, number: int, training: Training) -> None:
+        """Writes a run that can be used: it has learnt something, and its numbers are numbers."""
+        end = training.history.end
+        self._cut |= end is not None and end.reason == "time"
+        if end is None or not end.step or end.reason == NOT_A_NUMBER:
+            return
+        folder = Path(self.order.folder, str(number))
+        if not folder.parent.is_dir():
+            raise HeadlightError("the folder of this visit is gone")  # it is not made again
+        training.save(folder)
+        self.say(saved=number)
+
+    def _time_steps(self) -> None:
+        """Tells how long a step of every implementation in the order takes, and of "torch".
+
+        All have the sizes and the data of the first run, and no positions, since not every one can serve them.
+        """
+        first = replace(self.order.recipes[0], position="none", schedule="constant")
+        names = dict.fromkeys((*(recipe.implementation for recipe in self.order.recipes), "torch"))
+        trainings = {name: Training(replace(first, implementation=name), self._task(first)) for name in names}
+        timing = step_times(trainings, self.stop)
+        if timing is not None:
+            self.say(timing=timing)
+
+
+def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[str, Any] | None:
+    """Times the steps of these trainings, shuffled and interleaved; None when it was stopped too early.
+
+    Args:
+        trainings: by the name of their implementation; "torch" is one of them.
+
+    Returns:
+        names: of each implementation "median", "low" and "high" as multiples of the median of "torch", and "calls".
+        seconds: of an epoch; of one step where every batch is made anew.
+        steps_per_epoch: 0 where every batch is made anew.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in trainings}
+    ends = time.monotonic() + TIMING_SECONDS
+    candidates = {name: training.step for name, training in trainings.items()}
+    for name, number, took in calls(candidates, MOST_ROUNDS, device=trainings["torch"].device):
+        if number >= 0:
+            seconds[name].append(took)
+        round_is_full = len(set(map(len, seconds.values()))) == 1
+        if stop.is_set() or (number + 1 >= FEWEST_ROUNDS and round_is_full and time.monotonic() > ends):
+            break
+    if not all(seconds.values()):
+        return None
+    spreads = {name: spread(times) for name, times in seconds.items()}
+    steps, yardstick = trainings["torch"].steps_per_epoch, spreads["torch"].median
+    ratios = {
+        name: {"median": s.median / yardstick, "low": s.low / yardstick, "high": s.high / yardstick, "calls": s.calls}
+        for name, s in spreads.items()
+    }
+    epochs = {name: s.median * (steps or 1) for name, s in spreads.items()}
+    return {"names": ratios, "seconds": epochs, "steps_per_epoch": steps}
+
+
+def _from_outside(data: Data, seed: int) -> Labelled | Language:
+    """The task that comes from a file or from the hub."""
+    if data.kind not in KINDS:
+        raise HeadlightError(f"data of the kind {data.kind!r:.40}: choose one of {', '.join(KINDS)}")
+    if data.kind == "hub":
+        return tasks.from_hub(seed=seed)
+    content = Path(data.path).read_bytes()
+    if data.kind == "text":
+        return tasks.from_text(content, seed=seed)
+    return tasks.from_csv(
+        content, text=data.text, label=data.label, seed=seed, keep_duplicates=data.keep_duplicates, name=data.kind
+    )

@@ -1,0 +1,26 @@
+"""Saved runs: a folder with run.json (the history), tokenizer.json and model.safetensors. No pickle.
+
+A run that is read may come from a stranger: `bounds` limits its files and what they list.
+"""
+
+from __future__ import annotations
+
+from .archive import pack, unpack
+from .bounds import FILES, LARGEST, LARGEST_HEADER, LARGEST_PACKED, MOST_STEPS, MOST_VALUES, RUN
+from .folder import read, read_stack, read_tokenizer, save
+
+__all__ = [
+    "FILES",
+    "LARGEST",
+    "LARGEST_HEADER",
+    "LARGEST_PACKED",
+    "MOST_STEPS",
+    "MOST_VALUES",
+    "RUN",
+    "pack",
+    "read",
+    "read_stack",
+    "read_tokenizer",
+    "save",
+    "unpack",
+]

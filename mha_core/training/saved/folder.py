@@ -1,0 +1,177 @@
+"""A saved run as a folder: written whole or not at all, and read with every field checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...errors import HeadlightError, WeightsFileError
+from ...models.classifier import Classifier
+from ...models.language_model import LanguageModel
+from .. import tokens
+from ..events import End, Event, History, Start, from_values, to_line
+from ..initial_weights import classifier_sizes, language_sizes
+from ..recipe import NOT_A_NUMBER
+from . import bounds
+from .bounds import LARGEST, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["read", "read_stack", "read_tokenizer", "replaced", "save"]
+
+FORMAT = "headlight run 1"
+
+
+def save(
+    folder: Path, history: History, tokenizer: Tokenizer | None = None, stack: torch.nn.Module | None = None
+) -> None:
+    """Writes a run; without tokenizer and stack its history alone, without the maps. The folder is whole or not there.
+
+    Maps that would be too much to be read again are left out, and of more than `MOST_STEPS` steps all but every second,
+    third, … one.
+
+    Raises:
+        HeadlightError: the run has not ended, has come to weights or a loss that are no numbers, or its weights are
+            too large.
+    """
+    from safetensors.torch import save_file
+
+    if history.start is None or history.end is None:
+        raise HeadlightError("a run can be saved when it has ended")
+    with replaced(folder) as part:
+        if stack is not None and tokenizer is not None:
+            state = {name: tensor.detach().cpu().contiguous() for name, tensor in stack.state_dict().items()}
+            finite = all(bool(tensor.isfinite().all()) for tensor in state.values())
+            if not finite or history.end.reason == NOT_A_NUMBER:
+                raise HeadlightError("the numbers of this run are none any more; choose a smaller rate")
+            save_file(state, part / WEIGHTS)
+            if (part / WEIGHTS).stat().st_size > LARGEST[WEIGHTS]:
+                raise HeadlightError(f"the weights of a run that is saved have at most {LARGEST[WEIGHTS]:,} bytes")
+            tokenizer.save(str(part / TOKENIZER), pretty=False)
+        record = _record(history, history.start, history.end)
+        if stack is None or len(_json(record)) > LARGEST[RUN]:
+            record["snapshots"] = []
+        (part / RUN).write_text(_json(record), "utf-8")
+
+
+def read(folder: Path) -> History:
+    """The history of a saved run.
+
+    Raises:
+        WeightsFileError: it is missing, damaged, too large, or not a history of this version.
+    """
+    text = bounds.text(folder / RUN)
+    try:
+        record = json.loads(text, parse_constant=_no_constant)
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise HeadlightError(f"it does not say that it is a {FORMAT!r}")
+        bounds.check_words(record["start"])
+        start = from_values({**record["start"], "kind": "Start"})
+        if not isinstance(start, Start):
+            raise HeadlightError("it does not begin with a start")
+        bounds.check_counts(record, start)
+        events = [{"kind": "Step", "step": step, "loss": loss, "seconds": took} for step, loss, took in record["steps"]]
+        events += [{**values, "kind": "Evaluation"} for values in record["evaluations"]]
+        events += [{**values, "kind": "Snapshot"} for values in record["snapshots"]]
+        events.append({**record["end"], "kind": "End"})
+        return History.of([start, *map(from_values, events)])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise WeightsFileError(f"{RUN} is not the record of a training run ({_why(error)})") from error
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a saved run. Raises a WeightsFileError when it is missing, damaged, foreign or too large."""
+    text = bounds.text(folder / TOKENIZER)
+    try:
+        return tokens.of_file(text)
+    except HeadlightError as error:
+        raise WeightsFileError(f"cannot read {TOKENIZER}: {error}") from error
+
+
+def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Classifier | LanguageModel, str]:
+    """The trained model, in eval mode and without gradients, and the sha256 of its weights' file.
+
+    Raises:
+        WeightsFileError: the file is missing, damaged, too large, or holds another model than the history says.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    data, start = bounds.content(folder / WEIGHTS), history.start
+    if start is None or start.vocabulary != vocabulary:
+        raise WeightsFileError(f"{TOKENIZER} has {vocabulary} tokens, {RUN} says another number")
+    try:
+        shapes = bounds.shapes(data)
+        with torch.device("meta"):  # no random numbers for weights that are replaced at once
+            stack = _empty(start, vocabulary)
+        if shapes != {name: list(tensor.shape) for name, tensor in stack.state_dict().items()}:
+            raise HeadlightError(f"their names or shapes are not those that {RUN} asks for")
+        tensors = load(data)
+        # copied: in the file they begin anywhere, and sums of numbers aligned otherwise are rounded otherwise
+        stack.load_state_dict({name: tensor.clone() for name, tensor in tensors.items()}, assign=True)
+    except (SafetensorError, RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeightsFileError(f"{WEIGHTS} does not hold the tensors of this model ({_why(error)})") from error
+    if not all(tensor.dtype == torch.float32 and bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise WeightsFileError(f"{WEIGHTS} holds something else than finite float32 numbers")
+    return stack.eval().requires_grad_(False), hashlib.sha256(data).hexdigest()
+
+
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes the place of `folder` when all is written; without a trace if not."""
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        shutil.rmtree(folder, ignore_errors=True)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _empty(start: Start, vocabulary: int) -> Classifier | LanguageModel:
+    """The model of a run, without its weights."""
+    if start.classes:
+        return Classifier(classifier_sizes(start.recipe, vocabulary, len(start.classes)))
+    return LanguageModel(language_sizes(start.recipe, vocabulary, start.longest))
+
+
+def _record(history: History, start: Start, end: End) -> dict[str, Any]:
+    """Plain values of a run, of its steps at most `MOST_STEPS`."""
+
+    def plain(event: Event) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(to_line(event))
+        del values["kind"]
+        return values
+
+    stride = math.ceil(len(history.steps) / MOST_STEPS) or 1
+    return {
+        "format": FORMAT,
+        "start": plain(start),
+        "steps": [[step.step, step.loss, step.seconds] for step in history.steps[::stride]],
+        "evaluations": [plain(look) for look in history.evaluations],
+        "snapshots": [plain(maps) for maps in history.snapshots],
+        "end": plain(end),
+    }
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False)
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadlightError) else type(error).__name__
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")

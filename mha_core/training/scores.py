@@ -1,0 +1,62 @@
+"""Figures over test rows: sums of losses and right answers, and what each head attends to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+__all__ = ["Judged", "Sums", "head_scores"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows, or over places of a text: the loss, over how many; the right answers, of how many."""
+
+    loss: float = 0.0
+    losses: int = 0
+    right: int = 0
+    answers: int = 0
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.loss + other.loss, self.losses + other.losses, self.right + other.right, self.answers + other.answers
+        )
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss; 0 over nothing."""
+        return self.loss / max(1, self.losses)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers; 0 over nothing."""
+        return self.right / max(1, self.answers)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The result on the test rows: sums, the class of every row, and other fields of `events.Evaluation`."""
+
+    sums: Sums
+    predicted: list[int]
+    more: dict[str, Any]
+
+
+def head_scores(weights: Tensor, source: Tensor) -> tuple[list[float], list[float]]:
+    """The two figures that tell an induction head: one of each a head.
+
+    Args:
+        weights: (b, h, i, j).
+        source: int64 (b, i), the key that holds the answer, -1 where there is none.
+
+    Returns:
+        induction: the mean weight on that key, over the places that have one (0 without any).
+        previous: the mean weight on the token before, over all places but the first.
+    """
+    known = source >= 0
+    picked = weights.gather(3, source.clamp(min=0)[:, None, :, None].expand(-1, weights.shape[1], -1, 1))[..., 0]
+    induction = (picked * known[:, None]).sum(dim=(0, 2)) / max(1, int(known.sum()))
+    previous = weights.diagonal(offset=-1, dim1=2, dim2=3).mean(dim=(0, 2))
+    return [round(score, 6) for score in induction.tolist()], [round(score, 6) for score in previous.tolist()]

