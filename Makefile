@@ -3,8 +3,8 @@ PYTHON ?= python3
 SEEDS ?= 3
 EPOCHS ?= 10
 
-.PHONY: run test lint bench attack test-gpu checkpoints reproduce
-run test lint bench attack test-gpu checkpoints:
+.PHONY: run test test-quick test-browser test-gpu lint bench attack checkpoints reproduce
+run test test-quick test-browser test-gpu lint bench attack checkpoints:
 	@$(PYTHON) make.py $@ $(ARGS)
 
 reproduce:

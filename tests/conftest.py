@@ -6,9 +6,14 @@ that need a CUDA device are left out of the selection, and so out of the counts,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several processes share the machine: a thread each, for the servers that they start too. Said before torch comes.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

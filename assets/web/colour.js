@@ -1,75 +1,116 @@
-// From weight to colour. Attention glows: dark theme ink -> brown -> amber -> cream, light theme paper -> amber -> deep brown.
+// @ts-check
+// From numbers to colours. Attention glows: dark theme ink -> brown -> amber -> cream, light theme paper -> amber ->
+// deep brown. Differences and signed values: blue = less, orange = more (--less, --none and --more of the style sheet).
+
+/** @typedef {import("./view_base.js").Theme} Theme */
+/** @typedef {"root" | "linear" | "own"} Scale */
+/** @typedef {[number, number, number]} Rgb */
+/** @typedef {{size: number, bytes: Uint8Array}} Bytes a square map, one byte a cell */
 
 const STOPS = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
   light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
 
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+/** @param {string} hex "#F6B73C" @returns {Rgb} */
+export const rgb = (hex) => [
+  Number.parseInt(hex.slice(1, 3), 16),
+  Number.parseInt(hex.slice(3, 5), 16),
+  Number.parseInt(hex.slice(5, 7), 16),
+];
 
+/** A colour between two, 0 = the first. @param {Rgb} from @param {Rgb} to @param {number} share @returns {Rgb} */
+export function mixed(from, to, share) {
+  const part = (/** @type {0 | 1 | 2} */ c) => Math.round(from[c] + (to[c] - from[c]) * share);
+  return [part(0), part(1), part(2)];
+}
+
+/** @param {Rgb} colour */
+const brightness = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b;
+
+/** A colour as a pixel of an image. @param {Rgb} colour */
+export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** @param {string[]} stops */
 function ramp(stops) {
   const points = stops.map(rgb);
   return Array.from({ length: 256 }, (_, level) => {
     const at = (level / 255) * (points.length - 1);
     const low = Math.min(Math.floor(at), points.length - 2);
-    return points[low].map((from, c) => Math.round(from + (points[low + 1][c] - from) * (at - low)));
+    return mixed(points[low], points[low + 1], at - low);
   });
 }
 
 const RAMPS = { dark: ramp(STOPS.dark), light: ramp(STOPS.light) };
 
-/** How far up the ramp a byte lies, 0 to 1. `most` is the largest byte of the map, used by the scale "own". */
+/** How far up the ramp a byte lies, 0 to 1.
+ * @param {Scale} scale @param {number} most the largest byte of the map, used by the scale "own"
+ */
 export function level(byte, scale, most) {
   if (scale === "linear") return byte / 255;
   if (scale === "own") return most ? byte / most : 0;
   return Math.sqrt(byte / 255);
 }
 
-/** 256 colours, one a byte, as 32-bit pixels. */
-export function palette(theme, scale, most) {
-  const pixels = new Uint32Array(256);
-  for (let byte = 0; byte < 256; byte++) {
-    const [r, g, b] = RAMPS[theme][Math.min(255, Math.round(255 * level(byte, scale, most)))];
-    pixels[byte] = (255 << 24) | (b << 16) | (g << 8) | r;
-  }
-  return pixels;
-}
+/** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
+const colourOf = (byte, theme, scale, most) => RAMPS[theme][Math.min(255, Math.round(255 * level(byte, scale, most)))];
 
-/** Ink that can be read on the colour of a byte. */
-export function inkOn(byte, theme, scale, most) {
-  const [r, g, b] = RAMPS[theme][Math.min(255, Math.round(255 * level(byte, scale, most)))];
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#1B1206" : "#FFF7E6";
-}
+/** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} most */
+export const palette = (theme, scale, most) =>
+  Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, most)));
 
-/** The ramp as a CSS gradient, for the legend. */
+/** Ink that can be read on the colour of a byte. @param {Theme} theme @param {Scale} scale @returns {string} */
+export const inkOn = (byte, theme, scale, most) =>
+  brightness(colourOf(byte, theme, scale, most)) > 140 ? "#1B1206" : "#FFF7E6";
+
+/** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
 export const gradient = (theme) => `linear-gradient(to right, ${STOPS[theme].join(", ")})`;
 
-/** A map {size, bytes} as a canvas of one pixel a cell. */
-export function picture({ size, bytes }, theme, scale) {
+/** The largest byte that a scale takes for full. @param {Uint8Array} bytes @param {Scale} scale */
+export const mostOf = (bytes, scale) => (scale === "own" ? bytes.reduce((a, b) => Math.max(a, b), 0) : 255);
+
+/** A map as a canvas of one pixel a cell. @param {Bytes} map @param {Theme} theme @param {Scale} scale */
+export const picture = (map, theme, scale) => pixels(map, palette(theme, scale, mostOf(map.bytes, scale)));
+
+/** A map as a canvas of one pixel a cell, in 256 colours of one's own.
+ * @param {Bytes} map @param {Uint32Array} colours
+ */
+export const pixels = ({ size, bytes }, colours) =>
+  canvasOf(size, size, (cells) => {
+    for (let at = 0; at < bytes.length; at++) cells[at] = colours[bytes[at]];
+  });
+
+/** A canvas that is painted pixel by pixel. @param {(pixels: Uint32Array) => void} paint */
+export function canvasOf(width, height, paint) {
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = Math.max(1, size);
-  if (!size) return canvas;
-  const most = scale === "own" ? bytes.reduce((a, b) => Math.max(a, b), 0) : 255;
-  const colours = palette(theme, scale, most);
-  const image = new ImageData(size, size);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let at = 0; at < bytes.length; at++) pixels[at] = colours[bytes[at]];
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  [canvas.width, canvas.height] = [Math.max(1, width), Math.max(1, height)];
+  if (!width || !height) return canvas;
+  const image = new ImageData(width, height);
+  paint(new Uint32Array(image.data.buffer));
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
   return canvas;
 }
 
-/** "light" or "dark": what the page's background is. */
+/** The colour of a signed share. @param {number} share −1 to 1, shaped as it is to be seen @param {Inks} inks */
+export const signedColour = (share, { less, none, more }) =>
+  mixed(rgb(none), rgb(share < 0 ? less : more), Math.abs(share));
+
+/** Ink that can be read on a signed colour. @param {Rgb} colour */
+export const inkOnSigned = (colour) => (brightness(colour) > 125 ? "#0B0F19" : "#FFFFFF");
+
+/** "light" or "dark": what the page's background is. @param {Element} element @returns {Theme} */
 export function themeOf(element) {
-  const probe = document.createElement("canvas").getContext("2d");
+  const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   probe.fillStyle = getComputedStyle(element).getPropertyValue("--st-background-color").trim() || "#000";
-  const [r, g, b] = rgb(probe.fillStyle);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 128 ? "light" : "dark";
+  return brightness(rgb(probe.fillStyle)) > 128 ? "light" : "dark";
 }
 
-/** Everything that the canvases paint with, read from the page. */
+/** @typedef {ReturnType<typeof inks>} Inks */
+
+/** Everything that the canvases paint with, read from the page. @param {Element} element */
 export function inks(element) {
   const style = getComputedStyle(element);
-  const read = (name) => style.getPropertyValue(name).trim();
+  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   return {
     text: read("--ink"),
     muted: read("--muted"),
@@ -77,6 +118,9 @@ export function inks(element) {
     query: read("--query"),
     key: read("--key"),
     panel: read("--panel"),
+    less: read("--less"),
+    none: read("--none"),
+    more: read("--more"),
     mono: read("--mono"),
   };
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Curves over equally spaced places, as an SVG picture with the numbers as a table under it.
 
 import { fill, h, setAttribute, setText } from "./dom.js";
@@ -7,6 +8,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 220, 44, 26];
 const DASHES = [null, "7 5", "2 4"]; // told apart without colour
 const INKS = ["var(--accent)", "var(--query)", "var(--key)"];
 
+/** An element of a picture. @param {string} tag @param {Record<string, unknown>} attributes @param {string} [text] */
 function s(tag, attributes, text) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
@@ -53,7 +55,7 @@ export const curves = (table) => ({
       table.make(),
     ),
   update: (element, block, sheet) => {
-    const [name, legend, room, numbers] = element.children;
+    const [name, legend, room, numbers] = /** @type {HTMLElement[]} */ ([...element.children]);
     setText(name, block.name);
     setAttribute(room, "aria-label", block.name);
     fill(
@@ -61,7 +63,8 @@ export const curves = (table) => ({
       block.series,
       () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span")),
       (item, line, at) => {
-        item.firstElementChild.replaceChildren(
+        const [stroke, name] = item.children;
+        stroke.replaceChildren(
           s("line", {
             x1: 0,
             x2: 34,
@@ -72,10 +75,10 @@ export const curves = (table) => ({
             "stroke-dasharray": DASHES[at % DASHES.length],
           }),
         );
-        setText(item.lastElementChild, line.name);
+        setText(name, line.name);
       },
     );
-    room.firstElementChild.replaceChildren(...picture(block));
+    room.children[0].replaceChildren(...picture(block));
     table.update(numbers, block.table, sheet);
   },
 });

@@ -1,17 +1,25 @@
+// @ts-check
 // Elements from plain values. Text only ever becomes a text node.
 
-/** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element */
+/** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
+ * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
+ * @param {Record<string, any>} props attributes, and handlers under their names ("onclick")
+ * @param {...(Node | string | null | undefined)} children
+ */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
-    if (name.startsWith("on")) element[name] = value;
+    if (name.startsWith("on")) Object.assign(element, { [name]: value });
     else setAttribute(element, name, value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
 }
 
-/** Sets, or for null and false removes, an attribute; touches nothing that is already so. */
+/** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
+export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
+
+/** Sets, or for null and false removes, an attribute; touches nothing that is already so. @param {unknown} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) element.removeAttribute(name);
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
@@ -22,14 +30,17 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Puts one child for each item into `parent`, reusing those that are there, so that focus survives. */
+/** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
+ * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
+ * @param {(index: number) => Child} make @param {(child: Child, item: Item, index: number) => void} update
+ */
 export function fill(parent, items, make, update) {
-  while (parent.children.length > items.length) parent.lastElementChild.remove();
+  while (parent.children.length > items.length) parent.lastElementChild?.remove();
   while (parent.children.length < items.length) parent.append(make(parent.children.length));
-  items.forEach((item, index) => update(parent.children[index], item, index));
+  items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 
-/** Style sheets for a shadow root, read from beside this file. */
+/** Style sheets for a shadow root, read from beside this file. @param {...string} names */
 export const styles = (...names) =>
   Promise.all(
     names.map(async (name) => {
@@ -64,7 +75,7 @@ export function contextOf(canvas, width, height) {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
   }
-  const context = canvas.getContext("2d");
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   return context;

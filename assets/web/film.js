@@ -1,107 +1,79 @@
 // The film: the maps of models while they learn, side by side, from the first step to the last.
 // `film` is mounted where it is seen; `frames` has no picture of its own and hands its maps to the view.
 
-import { gradient, inks, themeOf } from "./colour.js";
-import { fill, h, setAttribute, setText, styles } from "./dom.js";
-import { button } from "./elements.js";
+import { gradient, inks } from "./colour.js";
+import { button, fill, h, setAttribute, setText, styles } from "./dom.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
-import { fillTable } from "./table.js";
+import { wholeMap } from "./map.js";
+import { MapPanel } from "./map_panel.js";
+import { View, choice, fillChoice, group, mountWithCarrier, named, numbers, panel } from "./view_base.js";
 
-const NARROW = 640; // pixels; below, one map under the other
 const LENGTH = 6000; // ms that the whole film plays
 const SLOWEST = 600; // ms a step
+/** @type {[boolean, string][]} */
+const MODES = [
+  [false, "maps"],
+  [true, "tables"],
+];
+const LEGEND = "rows are queries, columns keys; layers and heads are counted from 0";
 
 const STYLES = await styles("./view.css", "./film.css");
 
-class FilmView {
+/** @extends {View<import("./messages.js").FilmState>} */
+class FilmView extends View {
   constructor(root) {
-    this.root = root;
-    this.turn = 0;
-    this.state = null;
+    super(root, STYLES, "film");
+    /** @type {import("./film_maps.js").Films} */
+    this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
+    this.choice = parseChoice("");
     this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
-    this.panels = [];
-    this.pointed = [-1, null];
-    this.marked = null;
-    this.build();
-    root.adoptedStyleSheets = STYLES;
-    root.append(this.element);
-    new ResizeObserver(() => this.redraw()).observe(this.element);
-    document.fonts?.ready.then(() => this.redraw());
-  }
-
-  build() {
-    const group = (label) => h("div", { class: "segments", role: "group", "aria-label": label });
-    const labelled = (text, parent) =>
-      h("div", { class: "choice" }, h("span", { class: "label", "aria-hidden": "true" }, text), parent);
+    this.playing = 0;
+    this.panels = /** @type {ReturnType<FilmView["makePanel"]>[]} */ ([]);
+    this.pointed = { n: -1, at: /** @type {number[] | null} */ (null) };
+    this.marked = /** @type {number[] | null} */ (null);
     const p = {
-      probes: h("div", { class: "segments texts", role: "group", "aria-label": "Text" }),
+      probes: group("Text"),
       layers: group("Layer"),
       heads: group("Head"),
-      modes: group("Maps or tables"),
       first: button("first", () => this.seek(0)),
       play: button("play", () => this.play(!this.playing), { class: "play", "aria-pressed": "false" }),
       last: button("last", () => this.seek(Infinity)),
       slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" }),
       count: h("span", { class: "count" }),
       panels: h("div", { class: "films" }),
-      legend: h(
-        "p",
-        { class: "legend" },
-        h("span", {}, "0"),
-        h("span", { class: "ramp" }),
-        h("span", {}, "1"),
-        h("span"),
-      ),
-      aloud: h("p", { class: "aloud", "aria-live": "polite" }),
+      ramp: h("span", { class: "ramp" }),
+      law: h("span"),
     };
+    p.probes.classList.add("texts");
     p.slider.oninput = () => this.seek(Number(p.slider.value));
     p.slider.onkeydown = (event) => {
       if (event.key !== " ") return;
       event.preventDefault();
       this.play(!this.playing);
     };
-    this.modeButtons = [
-      button("maps", () => this.choose({ table: false })),
-      button("tables", () => this.choose({ table: true })),
-    ];
-    p.modes.append(...this.modeButtons);
-    p.layerChoice = labelled("layer", p.layers);
-    const bar = h(
-      "div",
-      { class: "bar" },
-      labelled("text", p.probes),
-      p.layerChoice,
-      labelled("head", p.heads),
-      p.modes,
-    );
-    const player = h(
-      "div",
-      { class: "player", role: "group", "aria-label": "Film" },
-      h("div", { class: "segments" }, p.first, p.play, p.last),
-      p.slider,
-      p.count,
-    );
-    this.element = h("div", { class: "view film", hidden: "" }, bar, player, p.panels, p.legend, p.aloud);
+    this.modes = choice("Maps or tables", MODES, (table) => this.choose({ table }));
+    this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
+    this.named = { probes: named("text", p.probes), layers: named("layer", p.layers) };
+    const { probes, layers } = this.named;
+    const bar = h("div", { class: "bar" }, probes, layers, named("head", p.heads), this.modes.element);
+    const moves = h("div", { class: "segments" }, p.first, p.play, p.last);
+    const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, moves, p.slider, p.count);
     this.parts = p;
+    this.show(bar, player, p.panels, h("p", { class: "legend" }, ...this.scale, p.law));
   }
 
   // ---- what comes in
 
   take(state) {
-    if (this.visit !== state.visit) this.turn = 0; // a new session: what it says holds
-    this.visit = state.visit;
-    this.heard = state.heard;
-    // an answer to an earlier click must not undo a later one
-    if (!this.state || state.heard >= this.turn) {
-      this.turn = state.heard;
-      this.state = parseChoice(state.choice);
-    }
-    this.redraw();
+    const answers = super.take(state);
+    if (answers) this.choice = parseChoice(state.choice);
+    return answers;
   }
 
   /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
-  framesChanged(before) {
-    const step = this.stepsOf(before)[this.at];
+  takeFilms(films) {
+    const step = this.steps[this.at];
+    this.films = films;
     if (step !== undefined) {
       const later = this.steps.findIndex((own) => own >= step);
       this.at = later < 0 ? Infinity : later;
@@ -109,24 +81,20 @@ class FilmView {
     this.redraw();
   }
 
-  stepsOf(films) {
-    return films?.steps[this.state?.probe ?? 0] ?? [];
-  }
-
+  /** The steps of the text in sight. */
   get steps() {
-    return this.stepsOf(films);
+    return this.films.steps[this.choice.probe] ?? [];
   }
 
   // ---- what the visitor does
 
   choose(change) {
     const step = this.steps[this.place];
-    Object.assign(this.state, change);
+    Object.assign(this.choice, change);
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
     if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
-    this.turn += 1;
     this.redraw();
-    this.send({ turn: this.turn, choice: writeChoice(this.state) });
+    this.tell({ choice: writeChoice(this.choice) });
   }
 
   /** Where the film is. */
@@ -136,17 +104,17 @@ class FilmView {
 
   seek(place) {
     this.play(false);
-    this.show(place);
+    this.jump(place);
   }
 
-  show(place) {
+  jump(place) {
     this.at = place >= this.steps.length - 1 ? Infinity : place;
     this.redraw();
   }
 
   play(on) {
     cancelAnimationFrame(this.playing);
-    this.playing = null;
+    this.playing = 0;
     setAttribute(this.parts.play, "aria-pressed", String(on));
     setText(this.parts.play, on ? "pause" : "play");
     if (!on) return this.redraw();
@@ -157,103 +125,59 @@ class FilmView {
       const place = from + Math.max(0, Math.floor((now - began) / beat));
       if (!this.element.isConnected || place >= this.steps.length) return this.play(false);
       this.playing = requestAnimationFrame(go);
-      if (place !== this.place) this.show(place);
-      return null;
+      if (place !== this.place) this.jump(place);
     };
-    this.show(from);
+    this.jump(from);
     this.playing = requestAnimationFrame(go);
-    return null;
   }
 
   /** Reads a cell in every map that has it; without one the marked cell, or the strongest. */
-  point(own, at) {
-    this.pointed = [own, at];
+  point(pointed) {
+    this.pointed = pointed;
+    const here = pointed.at ?? this.marked;
     this.panels.forEach(({ map, readout }, n) => {
-      const here = at ?? this.marked;
       if (!map.shown) return setText(readout, "");
       const inside = here && Math.max(...here) < map.shown.tokens.length;
-      if (n !== own) map.mark(at && inside ? at : null);
-      return setText(readout, inside ? map.say(here) : strongest(map.shown));
+      if (n !== pointed.n) map.mark(pointed.at && inside ? pointed.at : null);
+      setText(readout, inside ? map.say(here) : strongest(map.shown));
     });
   }
 
   // ---- drawing
 
-  redraw() {
-    if (this.frame || !this.state || !films) return;
-    this.frame = requestAnimationFrame(() => {
-      this.frame = null;
-      this.draw();
-    });
-  }
-
   draw() {
+    const { parts: p, films, choice, theme } = this;
+    const step = this.steps[this.place] ?? 0;
     this.element.hidden = !films.films.length;
-    const width = this.element.clientWidth;
-    if (!width) return;
-    const { parts: p, steps, place } = this;
-    const theme = themeOf(this.root.host ?? this.root);
-    setAttribute(this.element, "data-theme", theme);
-    setAttribute(this.element, "class", width < NARROW ? "view film narrow" : "view film");
-    const step = steps[place] ?? 0;
     this.drawBar();
     this.drawPlayer(step);
-    fill(
-      p.panels,
-      films.films,
-      (n) => this.makePanel(n),
-      () => {},
-    );
-    this.panels.length = films.films.length;
     const colours = inks(this.element);
-    films.films.forEach((own, n) => this.drawPanel(this.panels[n], own, step, theme, colours));
-    this.point(...this.pointed);
-    p.legend.children[1].style.backgroundImage = gradient(theme);
-    for (const part of [...p.legend.children].slice(0, 3)) part.hidden = this.state.table; // nothing in a table is told by colour
-    const law = this.state.table ? [] : ["colour: √ of the weight"];
-    setText(
-      p.legend.lastChild,
-      [...law, ...films.notes, "rows are queries, columns keys; layers and heads are counted from 0"].join(" · "),
-    );
-    if (!this.playing)
-      this.say(
-        [
-          p.slider.getAttribute("aria-valuetext"),
-          ...this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`),
-        ].join(". "),
-      );
-    Object.assign(this.element.dataset, {
-      step,
-      choice: writeChoice(this.state),
-      films: films.films.length,
-      turn: this.turn,
-      heard: this.heard,
-    });
+    const make = (n) => {
+      this.panels[n] = this.makePanel(n);
+      return this.panels[n].element;
+    };
+    fill(p.panels, films.films, make, (_, film, n) => this.drawPanel(this.panels[n], film, step, colours));
+    this.panels.length = films.films.length;
+    this.point(this.pointed);
+    p.ramp.style.backgroundImage = gradient(theme);
+    for (const part of this.scale) part.hidden = choice.table; // nothing in a table is told by colour
+    setText(p.law, [...(choice.table ? [] : ["colour: √ of the weight"]), ...films.notes, LEGEND].join(" · "));
+    const readouts = this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`);
+    if (!this.playing) this.say([p.count.textContent, ...readouts].join(". "));
+    Object.assign(this.element.dataset, { step, choice: writeChoice(choice), films: films.films.length });
   }
 
   drawBar() {
-    const { parts: p, state } = this;
-    const most = (name) => Math.max(1, ...films.films.map((own) => own[name]));
-    const segments = (parent, names, word, own, choice) =>
-      fill(
-        parent,
-        names,
-        (at) => button("", () => this.choose(choice(at))),
-        (element, name, at) => {
-          setText(element, name);
-          setAttribute(element, "aria-label", word && name === String(Number(name)) ? `${word} ${name}` : null);
-          setAttribute(element, "aria-pressed", String(at === own));
-        },
-      );
-    const numbers = (count) => [...Array(count).keys()].map(String);
-    segments(p.probes, films.probes, "", state.probe, (probe) => ({ probe }));
-    segments(p.layers, numbers(most("layers")), "layer", state.layer, (layer) => ({ layer }));
-    segments(p.heads, ["mean", ...numbers(most("heads"))], "head", state.head === null ? 0 : state.head + 1, (at) => ({
-      head: at ? at - 1 : null,
-    }));
-    p.probes.parentElement.hidden = films.probes.length < 2;
-    p.layerChoice.hidden = most("layers") < 2;
-    this.modeButtons.forEach((element, n) => setAttribute(element, "aria-pressed", String(state.table === (n === 1))));
+    const { parts: p, films, choice } = this;
+    const most = (name) => Math.max(1, ...films.films.map(({ header }) => header[name]));
+    const heads = ["mean", ...numbers(most("heads"))];
+    const chosen = choice.head === null ? 0 : choice.head + 1;
+    fillChoice(p.probes, films.probes, choice.probe, (probe) => this.choose({ probe }));
+    fillChoice(p.layers, numbers(most("layers")), choice.layer, (layer) => this.choose({ layer }), "layer");
+    fillChoice(p.heads, heads, chosen, (at) => this.choose({ head: at ? at - 1 : null }), "head");
+    this.named.probes.hidden = films.probes.length < 2;
+    this.named.layers.hidden = most("layers") < 2;
+    this.modes.press(choice.table);
   }
 
   drawPlayer(step) {
@@ -261,7 +185,7 @@ class FilmView {
     const last = Math.max(0, steps.length - 1);
     setAttribute(p.slider, "max", last);
     if (p.slider.value !== String(place)) p.slider.value = String(place);
-    const text = `step ${step.toLocaleString("en")} of ${films.total.toLocaleString("en")}`;
+    const text = `step ${step.toLocaleString("en")} of ${this.films.total.toLocaleString("en")}`;
     setText(p.count, text);
     setAttribute(p.slider, "aria-valuetext", text);
     setAttribute(p.first, "disabled", place === 0);
@@ -270,109 +194,50 @@ class FilmView {
   }
 
   makePanel(n) {
-    const map = new FilmMap({
-      pick: (row, key) => {
-        const at = [Math.max(0, row), key];
-        this.marked = String(this.marked) === String(at) ? null : at; // a second click takes the mark away
-        this.redraw();
-      },
-      hover: (text, at) => this.point(n, at),
-    });
-    const panel = {
+    const pick = (row, key) => {
+      const at = [Math.max(0, row), key];
+      this.marked = String(this.marked) === String(at) ? null : at; // a second click takes the mark away
+      this.redraw();
+    };
+    const map = new FilmMap({ pick, hover: (_, at) => this.point({ n, at }) });
+    const own = {
       map,
+      swatch: h("span", { class: "swatch", "aria-hidden": "true" }),
       title: h("h3"),
       label: h("span", { class: "label" }),
-      room: h("div", { class: "room" }, map.element),
-      table: h("div", { class: "table", tabindex: "0", role: "region" }),
+      room: new MapPanel(map, ""),
       absent: h("p", { class: "absent" }),
       readout: h("p", { class: "readout" }),
     };
-    const { title, label, room, table, absent, readout } = panel;
-    panel.element = h(
-      "section",
-      { class: "panel" },
-      h("header", {}, h("span", { class: "swatch", "aria-hidden": "true" }), title, label),
-      room,
-      table,
-      absent,
-      readout,
-    );
-    this.panels[n] = panel;
-    return panel.element;
+    const header = [own.swatch, own.title, own.label];
+    return { ...own, element: panel("one-film", null, header, own.room.element, own.absent, own.readout) };
   }
 
-  drawPanel(panel, own, step, theme, colours) {
-    const { state, marked } = this;
-    const { map, title, label, room, table, absent, element } = panel;
-    setText(title, own.name);
-    setAttribute(element, "aria-label", own.name);
-    element.querySelector(".swatch").style.background = own.colours[theme];
-    const shot = own.shot(state, step);
-    setText(absent, shot.absent ?? "");
-    absent.hidden = !shot.absent;
-    room.hidden = state.table || Boolean(shot.absent);
-    table.hidden = !state.table || Boolean(shot.absent);
+  drawPanel({ map, swatch, title, label, room, absent, element }, film, step, colours) {
+    const { choice, marked, theme } = this;
+    const { name, causal, colours: own } = film.header;
+    const shot = film.shot(choice, step);
+    setText(title, name);
     setText(label, shot.said);
-    if (shot.absent) {
-      map.shown = null;
-      return;
-    }
-    const { tokens, weights, bytes } = shot;
-    const inside = marked && Math.max(...marked) < tokens.length;
-    const [row, key] = inside ? marked : [-1, null];
-    const forbids = own.causal ? (i, j) => j > i : () => false;
-    const name = `${own.name}, ${shot.said}`;
-    const shown = {
-      tokens,
-      map: { size: tokens.length, bytes },
-      whole: true,
-      weights,
-      row,
-      key,
-      scale: "root",
-      theme,
-      first: 0,
-      last: 0,
-      forbids,
-      name,
-    };
-    setAttribute(table, "aria-label", name);
-    if (state.table) {
-      map.shown = shown;
-      fillTable(table, tokens, weights, row, 0, 0, forbids, { write: digits });
-    } else
-      map.draw(shown, colours, {
-        width: room.clientWidth,
-        height: Math.max(220, Math.min(440, window.innerHeight - 320)),
-      });
-  }
-
-  /** Speaks once per pause. */
-  say(text) {
-    if (text === this.lastSaid) return;
-    this.lastSaid = text;
-    clearTimeout(this.saying);
-    this.saying = setTimeout(() => setText(this.parts.aloud, text), 600);
+    setText(absent, shot.absent ?? "");
+    setAttribute(element, "aria-label", name);
+    swatch.style.background = own[theme ?? "dark"];
+    absent.hidden = !shot.absent;
+    room.element.hidden = Boolean(shot.absent);
+    map.shown = null;
+    if (shot.absent) return;
+    const { tokens, weights, bytes, said } = shot;
+    const [row, key] = marked && Math.max(...marked) < tokens.length ? marked : [-1, null];
+    const forbids = causal ? (i, j) => j > i : () => false;
+    const cells = { size: tokens.length, bytes };
+    const shown = wholeMap(tokens, weights, { map: cells, row, key, theme, forbids, name: `${name}, ${said}` });
+    const height = Math.max(220, Math.min(440, window.innerHeight - 320));
+    setAttribute(room.table, "aria-label", shown.name);
+    room.draw(shown, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });
   }
 }
 
-const views = new WeakMap();
-let films = null;
-let view = null; // the one that is on the page
+const take = (view, state) => view.take(state);
+const takeFilms = (view, packed) => view.takeFilms(unpackFilms(packed));
 
-export function film({ data, parentElement, setTriggerValue }) {
-  if (!views.has(parentElement)) views.set(parentElement, new FilmView(parentElement));
-  view = views.get(parentElement);
-  view.send = (event) => setTriggerValue("act", event);
-  view.take(data);
-}
-
-let packed = null;
-
-export function frames({ data }) {
-  if (data === packed) return;
-  packed = data;
-  const before = films;
-  films = unpackFilms(data);
-  if (view) view.framesChanged(before);
-}
+export const { view: film, carrier: frames } = mountWithCarrier(FilmView, take, takeFilms);

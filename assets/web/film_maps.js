@@ -2,7 +2,7 @@
 
 import { BigMap } from "./map.js";
 import { unpack } from "./packets.js";
-import { quoted } from "./words.js";
+import { quoted, short } from "./words.js";
 
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
@@ -18,57 +18,64 @@ export function parseChoice(text) {
 
 export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
 
-/** The films of a message: {films, probes, steps: for each probe every step that some film has, total, notes}. */
+/** @typedef {{probe: number, layer: number, head: number | null, table: boolean}} Choice */
+/** @typedef {{films: Film[], steps: number[][], probes: string[], total: number, notes: string[]}} Films */
+
+/**
+ * The films of a message; `steps`: for each probe every step that some film has.
+ * @returns {Films}
+ */
 export function unpackFilms(packed) {
+  /** @type {{header: import("./messages.js").FilmsHeader, body: Uint8Array}} */
   const { header, body } = unpack(packed);
   const films = header.films.map((own) => new Film(own, body));
   const steps = header.probes.map((_, probe) =>
-    [...new Set(films.flatMap((own) => own.probes[probe]?.steps ?? []))].sort((a, b) => a - b),
+    [...new Set(films.flatMap((film) => film.header.probes[probe]?.steps ?? []))].sort((a, b) => a - b),
   );
   return { films, steps, probes: header.probes, total: header.steps, notes: header.notes };
 }
 
-class Film {
+export class Film {
+  /** @param {import("./messages.js").FilmHeader} header @param {Uint8Array} body */
   constructor(header, body) {
-    Object.assign(this, header);
+    this.header = header;
     this.body = body;
     this.last = null; // the map made last: while nothing changes it is the same one
   }
 
   /** One map after a step: {tokens, bytes, weights, said}, or {absent, said}, the words for why there is none. */
   shot({ probe, layer, head }, step) {
-    const own = this.probes[probe];
+    const { probes, layers, heads, over } = this.header;
+    const own = probes[probe];
     if (!own?.steps.length) return { absent: "no map yet", said: "" };
-    if (layer >= this.layers) return { absent: `no layer ${layer}: its last one is ${this.layers - 1}`, said: "" };
-    if (head !== null && head >= this.heads)
-      return { absent: `no head ${head}: its last one is ${this.heads - 1}`, said: "" };
+    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
+    if (head !== null && head >= heads) return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
     const at = Math.max(
       0,
       own.steps.findLastIndex((mine) => mine <= step),
     );
     const mine = own.steps[at];
-    const place = this.layers > 1 ? `layer ${layer} · ` : "";
-    const heads = head === null ? (this.heads > 1 ? `mean of ${this.heads} heads` : "its one head") : `head ${head}`;
-    const held =
-      mine < step && mine === own.steps.at(-1)
-        ? `${this.over ? "ended" : "is"} at step ${mine.toLocaleString("en")}`
-        : `step ${mine.toLocaleString("en")}`;
+    const place = layers > 1 ? `layer ${layer} · ` : "";
+    const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its one head";
+    const behind = mine < step && mine === own.steps.at(-1);
+    const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${at}`;
     if (this.last?.id !== id) this.last = { id, tokens: own.tokens, ...this.map(own, at, layer, head) };
-    return { ...this.last, said: `${place}${heads} · ${held}` };
+    return { ...this.last, said: `${place}${which} · ${held}` };
   }
 
   map({ tokens, at: start }, at, layer, head) {
+    const { layers, heads } = this.header;
     const size = tokens.length ** 2;
-    const first = start + (at * this.layers + layer) * this.heads * size;
+    const first = start + (at * layers + layer) * heads * size;
     const of = (own) => this.body.subarray(first + own * size, first + (own + 1) * size);
     if (head !== null) return { bytes: of(head), weights: Float32Array.from(of(head), (byte) => byte / 255) };
     const weights = new Float32Array(size);
-    for (let own = 0; own < this.heads; own++) {
+    for (let own = 0; own < heads; own++) {
       const bytes = of(own);
       for (let cell = 0; cell < size; cell++) weights[cell] += bytes[cell];
     }
-    for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * this.heads;
+    for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * heads;
     return { weights, bytes: Uint8Array.from(weights, (weight) => Math.round(255 * weight)) };
   }
 }
@@ -89,19 +96,19 @@ export function strongest({ tokens, weights, forbids }) {
 }
 
 export class FilmMap extends BigMap {
-  constructor(act) {
-    super(act);
+  constructor(actions) {
+    super(actions);
     this.roomy = 20; // maps side by side are small
   }
 
   written(weight) {
-    const text = weight.toFixed(2);
-    return text === "0.00" ? "" : text === "1.00" ? "≈1" : text.slice(1);
+    const text = short(weight);
+    return text === "1" ? "≈1" : text;
   }
 
   say([i, j]) {
-    const { tokens, weights, forbids } = this.shown;
+    const { tokens, weights, forbids } = /** @type {import("./map.js").Shown} */ (this.shown);
     const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
-    return forbids(i, j) ? `${cell}: not allowed by the mask` : `${cell} ${digits(weights[i * tokens.length + j])}`;
+    return forbids(i, j) ? `${cell}: not allowed by the mask` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
   }
 }

@@ -1,104 +1,125 @@
+// @ts-check
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
-import { contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
 import { picture } from "./colour.js";
+import { button, contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
+import { isShortcut, walkedTiles } from "./grid_keys.js";
 import { pooled, trimmed } from "./packets.js";
 
+/** @typedef {[number, number]} Head layer and head */
+/** @typedef {(layer: number, head: number) => void} Act */
+/** @typedef {{focus: Act, lamp: Act, hide: Act, solo: Act, hover: (text: string | null) => void}} Actions */
+/**
+ * @typedef {import("./look.js").Look & {
+ *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
+ *   sortKey: number | null, theme: import("./colour.js").Theme,
+ * }} ShownHeads
+ */
+
+const POOLED = 128; // cells of a tile's picture
+
+/** @param {Head} pair @param {boolean} all */
 const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : `head ${head}`);
 
 export class HeadsGrid {
-  /** `act` has focus(layer, head), lamp(layer, head), hide(layer, head), solo(layer, head), hover(text | null). */
+  /** @param {Actions} act */
   constructor(act) {
     this.act = act;
+    /** @type {Map<string, HTMLCanvasElement>} */
     this.images = new Map();
-    this.at = 0;
+    this.kind = ""; // what the images are of
+    this.at = 0; // the tile that can be reached with Tab
+    this.state = /** @type {ShownHeads} */ ({});
+    this.maps = /** @type {import("./packets.js").Maps} */ ({});
+    this.shown = /** @type {Head[]} */ ([]);
+    this.columns = this.count = 0;
+    this.width = this.height = 0; // pixels
+    this.rects = /** @type {{x: number, y: number, side: number}[]} */ ([]); // of the tiles' maps, once measured
     this.grid = h("div", { class: "heads", role: "grid" });
     this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
     this.element = h("div", { class: "heads-holder" }, this.grid, this.canvas);
     this.grid.onkeydown = (event) => this.key(event);
-    this.grid.addEventListener("focusin", (event) => this.rove(this.tiles().indexOf(event.target.closest(".tile"))));
+    this.grid.addEventListener("focusin", ({ target }) => this.rove(this.indexOf(target)));
     this.element.onpointermove = (event) => this.hover(event);
     this.element.onpointerleave = () => this.act.hover(null);
   }
 
+  /** @returns {HTMLElement[]} */
   tiles() {
-    return [...this.grid.querySelectorAll(".tile")];
+    return [...this.grid.querySelectorAll(".tile")].map((tile) => /** @type {HTMLElement} */ (tile));
   }
 
-  /** Lays the tiles out; `shown` is a list of [layer, head] in the order wanted. */
+  /** The tile that an element belongs to. @param {EventTarget | null} target */
+  indexOf(target) {
+    return this.tiles().findIndex((tile) => tile.contains(/** @type {Node | null} */ (target)));
+  }
+
+  /** Lays the tiles out in the order given.
+   * @param {ShownHeads} state @param {import("./packets.js").Maps} maps @param {Head[]} shown
+   */
   update(state, maps, shown, columns) {
-    Object.assign(this, { state, maps, shown });
-    if (this.columns !== columns || this.count !== shown.length) {
-      this.columns = columns;
-      this.count = shown.length;
-      this.rects = null;
-    }
+    if (this.columns !== columns || this.count !== shown.length) this.rects = [];
+    Object.assign(this, { state, maps, shown, columns, count: shown.length });
     setAttribute(this.grid, "style", `--columns:${columns}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
     setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}`);
-    const rows = [];
-    for (let at = 0; at < shown.length; at += columns) rows.push(shown.slice(at, at + columns));
-    fill(
-      this.grid,
-      rows,
-      () => h("div", { role: "row", class: "row" }),
-      (row, pairs, r) =>
-        fill(
-          row,
-          pairs,
-          () => this.makeTile(),
-          (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
-        ),
+    const rows = Array.from({ length: Math.ceil(shown.length / columns) }, (_, r) =>
+      shown.slice(r * columns, (r + 1) * columns),
+    );
+    const makeRow = () => h("div", { role: "row", class: "row" });
+    fill(this.grid, rows, makeRow, (row, pairs, r) =>
+      fill(
+        row,
+        pairs,
+        () => this.makeTile(),
+        (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
+      ),
     );
     this.rove(Math.min(this.at, shown.length - 1));
   }
 
   makeTile() {
-    const tile = h(
-      "div",
-      { class: "tile", role: "gridcell" },
-      h(
-        "div",
-        { class: "tile-head" },
-        h("span", { class: "name" }),
-        h("button", { class: "lamp", type: "button", tabindex: "-1" }),
-      ),
-      h("div", { class: "square" }, h("span", { class: "note" })),
-    );
-    const pair = () => this.shown[this.tiles().indexOf(tile)];
-    tile.onclick = () => this.act.focus(...pair());
-    tile.querySelector(".lamp").onclick = (event) => {
+    const pair = () => this.shown[this.indexOf(tile)];
+    const toggle = (/** @type {MouseEvent} */ event) => {
       event.stopPropagation();
       this.act.lamp(...pair());
     };
+    const lamp = button("", toggle, { class: "lamp", tabindex: "-1" });
+    const tile = h(
+      "div",
+      { class: "tile", role: "gridcell" },
+      h("div", { class: "tile-head" }, h("span", { class: "name" }), lamp),
+      h("div", { class: "square" }, h("span", { class: "note" })),
+    );
+    tile.onclick = () => this.act.focus(...pair());
     return tile;
   }
 
+  /** @param {HTMLElement} tile @param {Head} pair @param {number} index */
   updateTile(tile, pair, index) {
     const { state } = this;
     const id = pair.join(".");
     const off = state.off.has(id);
-    const away = this.isAway(id);
+    const away = this.isAway(pair);
     const focused = id === `${state.layer}.${state.head}`;
+    const name = `layer ${pair[0]} head ${pair[1]}`;
     setAttribute(tile, "class", `tile${focused ? " focused" : ""}${off ? " off" : ""}${away ? " away" : ""}`);
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
-    const condition = `${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`;
-    setAttribute(tile, "aria-label", `layer ${pair[0]} head ${pair[1]}${condition}`);
-    setText(tile.querySelector(".name"), nameOf(pair, state.all));
-    setText(tile.querySelector(".note"), away ? "hidden" : "");
-    const lamp = tile.querySelector(".lamp");
+    setAttribute(tile, "aria-label", `${name}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
+    const [shortName, lamp] = tile.children[0].children;
+    setText(shortName, nameOf(pair, state.all));
+    setText(tile.children[1].children[0], away ? "hidden" : "");
+    const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
-    setAttribute(
-      lamp,
-      "aria-label",
-      `layer ${pair[0]} head ${pair[1]} ${off ? "is off in the model: switch on" : "is on: switch off in the model"}`,
-    );
+    setAttribute(lamp, "aria-label", `${name} ${click}`);
     setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
-    tile.style.setProperty("--index", index);
+    tile.style.setProperty("--index", String(index));
   }
 
-  isAway(id) {
+  /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */
+  isAway(pair) {
+    const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
   }
 
@@ -112,63 +133,57 @@ export class HeadsGrid {
     });
   }
 
-  draw(theme, inks) {
-    if (!this.rects) this.measure();
+  /** @param {{query: string}} inks */
+  draw(inks) {
+    if (!this.rects.length) this.measure();
+    const { off, layer, head, row, first, last } = this.state;
     const context = contextOf(this.canvas, this.width, this.height);
+    const size = this.maps.n - first - last;
     context.imageSmoothingEnabled = false;
     this.shown.forEach((pair, index) => {
-      const id = pair.join(".");
-      if (this.isAway(id)) return;
+      if (this.isAway(pair)) return;
       const { x, y, side } = this.rects[index];
-      context.globalAlpha = this.state.off.has(id) ? 0.3 : 1;
-      context.drawImage(this.image(pair, theme), x, y, side, side);
+      context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
+      context.drawImage(this.image(pair), x, y, side, side);
+      context.globalAlpha = 1;
+      if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
+        frame(context, x, y + ((row - first) * side) / size, side, side / size, inks.query);
     });
-    context.globalAlpha = 1;
-    const index = this.shown.findIndex(([layer, head]) => layer === this.state.layer && head === this.state.head);
-    const { row, first, last } = this.state;
-    const size = this.maps.n - first - last;
-    if (index >= 0 && row >= first && row - first < size && !this.isAway(this.shown[index].join("."))) {
-      const { x, y, side } = this.rects[index];
-      frame(context, x, y + ((row - first) * side) / size, side, side / size, inks.query);
-    }
   }
 
-  /** The coloured map of one head, made once for each picture, scale and theme. */
-  image([layer, head], theme) {
-    const { scale, first, last } = this.state;
+  /** The coloured map of one head, made once for each picture, scale and theme. @param {Head} head */
+  image([layer, head]) {
+    const { scale, first, last, theme } = this.state;
     const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last}`;
-    if (this.kind !== kind) {
-      this.images.clear();
-      this.kind = kind;
-    }
-    const id = `${layer}.${head} ${this.maps.isWhole(layer)}`;
-    if (!this.images.has(id)) {
-      const map = this.maps.map(layer, head);
-      const cut = this.maps.isWhole(layer) ? trimmed(map, first, last) : map;
-      this.images.set(id, picture(pooled(cut, 128), theme, scale));
-    }
-    return this.images.get(id);
+    if (this.kind !== kind) this.images.clear();
+    this.kind = kind;
+    const whole = this.maps.isWhole(layer);
+    const id = `${layer}.${head} ${whole}`;
+    const known = this.images.get(id);
+    if (known) return known;
+    const map = this.maps.map(layer, head);
+    const made = picture(pooled(whole ? trimmed(map, first, last) : map, POOLED), theme, scale);
+    this.images.set(id, made);
+    return made;
   }
 
   hover(event) {
-    if (!this.rects || !this.maps) return;
     const origin = this.element.getBoundingClientRect();
     const [px, py] = [event.clientX - origin.left, event.clientY - origin.top];
     const index = this.rects.findIndex(({ x, y, side }) => px >= x && px < x + side && py >= y && py < y + side);
     const pair = this.shown[index];
-    if (!pair || this.isAway(pair.join(".")) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
+    if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
     const { x, y, side } = this.rects[index];
     const { first, last } = this.state;
-    const size = this.maps.n - first - last;
-    const i = first + Math.min(size - 1, Math.floor(((py - y) / side) * size));
-    const j = first + Math.min(size - 1, Math.floor(((px - x) / side) * size));
-    const byte = this.maps.map(...pair).bytes[i * this.maps.n + j];
-    return this.act.hover(
-      `${nameOf(pair, true)}: ${this.maps.tokens[i]} → ${this.maps.tokens[j]} ${(byte / 255).toFixed(2)}`,
-    );
+    const { tokens, n } = this.maps;
+    const size = n - first - last;
+    const at = (/** @type {number} */ pixels) => first + Math.min(size - 1, Math.floor((pixels / side) * size));
+    const [i, j] = [at(py - y), at(px - x)];
+    const weight = this.maps.map(...pair).bytes[i * n + j] / 255;
+    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}`);
   }
 
-  /** Roving tabindex: one tile at a time can be reached with Tab. */
+  /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */
   rove(index) {
     if (index < 0) return;
     this.at = index;
@@ -176,28 +191,17 @@ export class HeadsGrid {
   }
 
   key(event) {
-    const step = {
-      ArrowRight: 1,
-      ArrowLeft: -1,
-      ArrowDown: this.columns,
-      ArrowUp: -this.columns,
-      Home: -this.at,
-      End: this.count - 1 - this.at,
-    }[event.key];
-    const pair = this.shown[this.at];
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest(".lamp") && (event.key === "Enter" || event.key === " ")) return; // the lamp's own click
-    if (step !== undefined) {
-      const to = this.at + step;
-      if (to >= 0 && to < this.count) {
-        this.rove(to);
-        this.tiles()[to].focus();
-      }
-    } else if (event.key === "Enter") this.act.focus(...pair);
-    else if (event.key === " " || event.key === "o") this.act.lamp(...pair);
-    else if (event.key === "s") this.act.solo(...pair);
-    else if (event.key === "h") this.act.hide(...pair);
-    else return;
+    const { key, target } = event;
+    if (isShortcut(event)) return;
+    const onLamp = target instanceof Element && target.closest(".lamp");
+    if (onLamp && (key === "Enter" || key === " ")) return; // the lamp's own click
+    /** @type {Record<string, Act>} */
+    const acts = { Enter: this.act.focus, " ": this.act.lamp, o: this.act.lamp, s: this.act.solo, h: this.act.hide };
+    if (key in acts) acts[key](...this.shown[this.at]);
+    else if (key.startsWith("Arrow") || key === "Home" || key === "End") {
+      const to = walkedTiles(event, this.at, this.count, this.columns);
+      if (to !== null) this.tiles()[to].focus();
+    } else return;
     event.preventDefault();
   }
 }

@@ -1,22 +1,23 @@
-// A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells that can be changed.
+// A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells
+// that can be changed.
 
 import { palette } from "./colour.js";
 import { fill, h, setAttribute, setText } from "./dom.js";
 
-const SCALE = "root"; // as in the maps: √ weight
-let made = 0;
+const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+let count = 0;
 
-const makeMatrix = () => {
-  const reasons = `reasons-${(made += 1)}`;
+function makeMatrix() {
+  count += 1;
   return h(
     "section",
     { class: "matrix" },
     h("header", {}, h("h3"), h("span", { class: "formula" }), h("span", { class: "axes" })),
     h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
-    h("div", { class: "reasons", id: reasons, role: "status" }),
+    h("div", { class: "reasons", id: `reasons-${count}`, role: "status" }),
     h("p", { class: "label" }),
   );
-};
+}
 
 /** Black or white, whichever can be read better on a colour: always above 4.5 : 1. */
 function inkFor(parts) {
@@ -25,24 +26,22 @@ function inkFor(parts) {
 }
 
 /** The background of a cell and an ink that can be read on it. */
-function paint(cell, block, i, j, theme) {
-  const level = block.levels?.[i][j];
-  if (level === undefined) {
-    cell.style.background = cell.style.color = "";
-  } else if (block.colour === "weights") {
-    const pixel = palette(theme, SCALE, 255)[level];
+function paint(cell, level = undefined, colour = "", theme = "dark") {
+  cell.style.background = cell.style.color = "";
+  if (level === undefined) return;
+  if (colour === "weights") {
+    const pixel = palette(/** @type {"dark" | "light"} */ (theme), "root", 255)[level]; // as in the maps: √ weight
     const parts = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
     cell.style.background = `rgb(${parts.join(" ")})`;
     cell.style.color = inkFor(parts);
-  } else {
+  } else if (level) {
     const tint = level < 0 ? "var(--query)" : "var(--accent)";
-    cell.style.background = level ? `color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)` : "";
-    cell.style.color = "";
+    cell.style.background = `color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)`;
   }
 }
 
 /** Tab goes from cell to cell; arrows too, to the sides only from the end of what is typed. */
-function walk(event, element) {
+function walk(event) {
   const from = event.target;
   const free = from.tagName === "BUTTON";
   const whole = !free && from.selectionStart === 0 && from.selectionEnd === from.value.length;
@@ -55,28 +54,36 @@ function walk(event, element) {
   if (!leave[event.key] || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   const cell = from.closest("td");
   const row = cell.parentElement;
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-  const to = element
-    .querySelector("tbody")
-    .rows[row.sectionRowIndex + step[0]]?.cells[cell.cellIndex + step[1]]?.querySelector("input, button");
+  const [down, right] = SIDES[event.key];
+  const next = row.parentElement.rows[row.sectionRowIndex + down]?.cells[cell.cellIndex + right];
+  const to = next?.querySelector("input, button");
   if (!to) return;
   event.preventDefault();
   to.focus();
 }
 
-function makeField(element, sheet) {
-  const field = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", size: "6" });
+// ---- cells that can be changed: `told` is the text that the server knows, `turn` the edit that it has to answer
+
+const control = (element) => {
+  const own = Object.assign(element, { told: "", turn: 0, place: { edit: "", row: 0, col: 0 } });
+  own.onkeydown = walk;
+  return own;
+};
+
+function makeField(sheet) {
+  const attributes = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", size: "6" };
+  const field = control(h("input", attributes));
   const commit = () => {
     if (field.value === field.told) return;
     field.told = field.value;
-    field.turn = sheet.tell({ edit: element.edit, ...field.place, text: field.value.slice(0, 40) });
+    field.turn = sheet.tell({ ...field.place, text: field.value.slice(0, 40) });
   };
   field.onblur = commit;
   field.onfocus = () => field.select();
   field.onkeydown = (event) => {
     if (event.key === "Enter") commit();
     else if (event.key === "Escape") field.value = field.told;
-    else walk(event, element);
+    else walk(event);
   };
   return field;
 }
@@ -89,132 +96,123 @@ function updateField(field, text, sheet) {
   if (!typing && field.value !== text) field.value = text;
 }
 
-function makeSwitch(element, sheet) {
-  const one = h("button", { type: "button" });
+function show(one, text, pressed) {
+  setText(one, text);
+  setAttribute(one, "aria-pressed", String(pressed));
+}
+
+function makeSwitch(sheet) {
+  const one = control(h("button", { type: "button" }));
   one.onclick = () => {
     const text = one.getAttribute("aria-pressed") === "true" ? "0" : "1";
-    show(one, text);
-    one.turn = sheet.tell({ edit: element.edit, ...one.place, text });
+    show(one, text, text === "1");
+    one.turn = sheet.tell({ ...one.place, text });
   };
-  one.onkeydown = (event) => walk(event, element);
   return one;
 }
 
-function show(one, text) {
-  setText(one, text);
-  setAttribute(one, "aria-pressed", String(text === "1"));
+function updateSwitch(one, text, sheet) {
+  if (one.turn <= sheet.heard) show(one, text, text === "1");
 }
 
-function makeChoice(element, sheet) {
-  const one = h("button", { type: "button" });
-  one.onclick = () => sheet.tell({ edit: element.edit, ...one.place, text: one.textContent });
-  one.onkeydown = (event) => walk(event, element);
+function makeChoice(sheet) {
+  const one = control(h("button", { type: "button" }));
+  one.onclick = () => sheet.tell({ ...one.place, text: one.textContent });
   return one;
 }
 
-function update(element, block, sheet, make, change) {
-  const [header, scroll, reasons, note] = element.children;
-  element.edit = block.edit;
+/** A cell to choose says by `aria-pressed` that it is the chosen one, which the server has framed. */
+const updateChoice = (one, text) => show(one, text, one.closest("td").classList.contains("marked"));
+
+// ---- the matrix
+
+function updateHead(element, table, block) {
+  const [header, scroll] = element.children;
+  const [name, formula, axes] = header.children;
   element.classList.toggle("compact", block.compact);
-  setText(header.children[0], block.name);
-  setText(header.children[1], block.formula);
-  fill(
-    header.children[2],
-    block.axes,
-    () => h("span"),
-    (pill, [letter, text]) => {
-      setText(pill, text);
-      setAttribute(pill, "class", `axis ${letter}`);
-    },
-  );
-  const table = scroll.firstElementChild;
+  setText(name, block.name);
+  setText(formula, block.formula);
+  const fillAxis = (pill, [letter, text]) => {
+    setText(pill, text);
+    setAttribute(pill, "class", `axis ${letter}`);
+  };
+  fill(axes, block.axes, () => h("span"), fillAxis);
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
   // a matrix that is only read is reached with Tab to be scrolled; in another one its fields are
   setAttribute(scroll, "tabindex", block.edit ? null : "0");
   setAttribute(scroll, "role", block.edit ? null : "region");
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
   const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
-  fill(
-    table.tHead.rows[0],
-    heads,
-    (at) => h(at ? "th" : "td", at ? { scope: "col" } : {}),
-    (cell, text, at) => {
-      setText(cell, text);
-      setAttribute(cell, "title", text);
-      setAttribute(cell, "class", block.sums && at > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
-    },
-  );
-  const wrong = new Map(block.invalid.map(([i, j, reason]) => [`${i}.${j}`, reason]));
+  const make = (at) => h(at ? "th" : "td", at ? { scope: "col" } : {});
+  fill(table.tHead.rows[0], heads, make, (cell, text, at) => {
+    setText(cell, text);
+    setAttribute(cell, "title", text);
+    setAttribute(cell, "class", at > block.cols.length ? "sum-head" : (block.axes[1]?.[0] ?? null));
+  });
+}
+
+function updateLabel(cell, text, axis) {
+  setText(cell, text);
+  setAttribute(cell, "title", text);
+  setAttribute(cell, "class", axis);
+}
+
+function updateSum(cell, text) {
+  cell.replaceChildren(text);
+  setAttribute(cell, "class", "sum-cell");
+  paint(cell);
+}
+
+/** One cell between its row's label and sum: its number, or what it is changed with. */
+function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
+  const { row, col } = place;
+  const [isWrong, isMarked] = [wrong, marked].map((cells) => cells.has(`${row}.${col}`));
+  setAttribute(cell, "class", [isWrong && "wrong", isMarked && "marked"].filter(Boolean).join(" ") || null);
+  paint(cell, block.levels?.[row][col], block.colour, sheet.theme);
+  if (!kind) {
+    setText(cell, text);
+    return;
+  }
+  const own = cell.querySelector("input, button") ?? kind.make(sheet);
+  if (!own.isConnected) cell.replaceChildren(own);
+  own.place = { edit: block.edit, row, col };
+  setAttribute(own, "aria-label", `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`);
+  setAttribute(own, "aria-invalid", isWrong ? "true" : null);
+  setAttribute(own, "aria-describedby", isWrong ? reasons.id : null);
+  kind.update(own, text, sheet);
+}
+
+function updateMatrix(element, block, sheet, kind) {
+  const [, scroll, reasons, note] = element.children;
+  const table = scroll.firstElementChild;
+  updateHead(element, table, block);
+  const wrong = new Set(block.invalid.map(([i, j]) => `${i}.${j}`));
   const marked = new Set(block.marks.map((pair) => pair.join(".")));
-  fill(
-    table.tBodies[0],
-    block.cells,
-    () => h("tr", {}, h("th", { scope: "row" })),
-    (line, texts, i) => {
-      setText(line.firstElementChild, block.rows[i]);
-      setAttribute(line.firstElementChild, "title", block.rows[i]);
-      setAttribute(line.firstElementChild, "class", block.axes[0]?.[0] ?? null);
-      const cells = [block.rows[i], ...texts, ...(block.sums ? [block.sums[i]] : [])];
-      fill(
-        line,
-        cells,
-        (at) => (at ? h("td") : h("th", { scope: "row" })),
-        (cell, text, at) => {
-          const j = at - 1;
-          if (j < 0) return;
-          if (j === texts.length) {
-            cell.replaceChildren(text);
-            setAttribute(cell, "class", "sum-cell");
-            cell.style.background = cell.style.color = "";
-            return;
-          }
-          setAttribute(
-            cell,
-            "class",
-            [wrong.has(`${i}.${j}`) && "wrong", marked.has(`${i}.${j}`) && "marked"].filter(Boolean).join(" ") || null,
-          );
-          paint(cell, block, i, j, sheet.theme);
-          if (!make) return setText(cell, text);
-          const control = cell.querySelector("input, button") ?? make(element, sheet);
-          if (!control.isConnected) cell.replaceChildren(control);
-          control.place = { row: i, col: j };
-          setAttribute(control, "aria-label", `${block.name}, row ${block.rows[i]}, column ${block.cols[j]}`);
-          setAttribute(control, "aria-invalid", wrong.has(`${i}.${j}`) ? "true" : null);
-          setAttribute(control, "aria-describedby", wrong.has(`${i}.${j}`) ? reasons.id : null);
-          return change(control, text, sheet);
-        },
-      );
-    },
-  );
-  fill(
-    reasons,
-    block.invalid,
-    () => h("p"),
-    (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`),
-  );
+  const given = { block, sheet, kind, reasons, wrong, marked };
+  const fillRow = (line, texts, row) => {
+    const cells = [block.rows[row], ...texts, ...(block.sums ? [block.sums[row]] : [])];
+    const make = (at) => (at ? h("td") : h("th", { scope: "row" }));
+    fill(line, cells, make, (cell, text, at) => {
+      if (!at) updateLabel(cell, text, block.axes[0]?.[0]);
+      else if (at <= texts.length) updateCell(cell, text, { row, col: at - 1 }, given);
+      else updateSum(cell, text);
+    });
+  };
+  fill(table.tBodies[0], block.cells, () => h("tr"), fillRow);
+  const sentence = (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`);
+  fill(reasons, block.invalid, () => h("p"), sentence);
   setText(note, block.note);
   note.hidden = !block.note;
 }
 
-/** A cell to choose says by `aria-pressed` that it is the chosen one, which the server has framed. */
-const updateChoice = (one, text) => {
-  setText(one, text);
-  setAttribute(one, "aria-pressed", String(one.closest("td").classList.contains("marked")));
-};
-const updateSwitch = (one, text, sheet) => one.turn > sheet.heard || show(one, text);
+const matrix = (kind) => ({
+  make: makeMatrix,
+  update: (element, block, sheet) => updateMatrix(element, block, sheet, kind),
+});
 
 export const MATRICES = {
-  matrix: { make: makeMatrix, update: (element, block, sheet) => update(element, block, sheet, null, null) },
-  number: {
-    make: makeMatrix,
-    update: (element, block, sheet) => update(element, block, sheet, makeField, updateField),
-  },
-  choice: {
-    make: makeMatrix,
-    update: (element, block, sheet) => update(element, block, sheet, makeChoice, updateChoice),
-  },
-  switch: {
-    make: makeMatrix,
-    update: (element, block, sheet) => update(element, block, sheet, makeSwitch, updateSwitch),
-  },
+  matrix: matrix(null),
+  number: matrix({ make: makeField, update: updateField }),
+  choice: matrix({ make: makeChoice, update: updateChoice }),
+  switch: matrix({ make: makeSwitch, update: updateSwitch }),
 };

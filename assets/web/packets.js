@@ -1,5 +1,9 @@
-// Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values.
+// @ts-check
+// Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
 
+/** @typedef {import("./colour.js").Bytes} Bytes */
+
+/** @param {Uint8Array} bytes @returns {{header: any, body: Uint8Array}} */
 export function unpack(bytes) {
   // a copy only when the values would not begin at a multiple of 4
   const own = bytes.byteOffset % 4 ? bytes.slice() : bytes;
@@ -8,60 +12,59 @@ export function unpack(bytes) {
   return { header, body: own.subarray(4 + length) };
 }
 
-/** All maps of one picture. `map(layer, head)` -> {size, bytes}: the whole map where it was sent, its thumbnail otherwise. */
+/** The header and the float32 values of a message. @param {Uint8Array} bytes */
+export function unpackFloats(bytes) {
+  const { header, body } = unpack(bytes);
+  return { header, floats: new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4) };
+}
+
+/** @typedef {ReturnType<typeof unpackMaps>} Maps */
+
+/** All maps of one picture: `map(layer, head)` is the whole map where it was sent, its thumbnail otherwise.
+ * @param {Uint8Array} packed
+ */
 export function unpackMaps(packed) {
   const { header, body } = unpack(packed);
-  const n = header.tokens.length;
-  const { layers, heads, whole, thumbnail } = header;
+  const { tokens, heads, whole, thumbnail } = /** @type {import("./messages.js").Maps} */ (header);
+  const n = tokens.length;
   const small = whole.length * heads * n * n;
   return {
-    ...header,
+    .../** @type {import("./messages.js").Maps} */ (header),
     n,
-    isWhole: (layer) => whole.includes(layer),
+    isWhole: (/** @type {number} */ layer) => whole.includes(layer),
+    /** @param {number} layer @param {number} head @returns {Bytes} */
     map(layer, head) {
       const place = whole.indexOf(layer);
-      if (place >= 0) {
-        const start = (place * heads + head) * n * n;
-        return { size: n, bytes: body.subarray(start, start + n * n) };
-      }
-      const start = small + (layer * heads + head) * thumbnail * thumbnail;
-      return { size: thumbnail, bytes: body.subarray(start, start + thumbnail * thumbnail) };
+      const size = place >= 0 ? n : thumbnail;
+      const start = place >= 0 ? (place * heads + head) * n * n : small + (layer * heads + head) * size * size;
+      return { size, bytes: body.subarray(start, start + size * size) };
     },
   };
 }
 
-/** The state of the view and its one or two float32 maps. */
-export function unpackFocus(packed) {
-  const { header, body } = unpack(packed);
-  const floats = new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4);
-  const pinned = header.pin ? header.pin.tokens.length ** 2 : 0;
-  return {
-    ...header,
-    weights: floats.subarray(0, floats.length - pinned),
-    pinWeights: floats.subarray(floats.length - pinned),
-    pinBytes: Uint8Array.from(floats.subarray(floats.length - pinned), (weight) => Math.round(255 * weight)),
-  };
-}
+/** Weights as bytes, as the maps come. @param {Float32Array} weights */
+export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
 
-/** The largest of each block of cells, so that a map of `size` fits into `room` pixels: {size, bytes}. */
-export function pooled({ size, bytes }, room) {
+/** The byte farthest from `none` of each block of cells, so that a map fits into `room` pixels.
+ * @param {Bytes} map @param {number} none the byte that says nothing: 0 for weights @returns {Bytes}
+ */
+export function pooled({ size, bytes }, room, none = 0) {
   const step = Math.ceil(size / Math.max(1, room));
   if (step <= 1) return { size, bytes };
   const small = Math.ceil(size / step);
-  const result = new Uint8Array(small * small);
+  const result = new Uint8Array(small * small).fill(none);
   for (let i = 0; i < size; i++) {
     const to = Math.floor(i / step) * small;
     const from = i * size;
     for (let j = 0; j < size; j++) {
       const at = to + ((j / step) | 0);
-      const value = bytes[from + j];
-      if (value > result[at]) result[at] = value;
+      if (Math.abs(bytes[from + j] - none) > Math.abs(result[at] - none)) result[at] = bytes[from + j];
     }
   }
   return { size: small, bytes: result };
 }
 
-/** The map without its first and last `cut` rows and columns: {size, bytes}. */
+/** The map without its first and last rows and columns. @param {Bytes} map @returns {Bytes} */
 export function trimmed({ size, bytes }, first, last) {
   if (!first && !last) return { size, bytes };
   const small = size - first - last;
@@ -72,3 +75,13 @@ export function trimmed({ size, bytes }, first, last) {
   }
   return { size: small, bytes: result };
 }
+
+const isSpecial = (token) => token === "[CLS]" || token === "[SEP]";
+
+/** How many tokens to leave out at both ends, so that no special one is seen; none where they are wanted.
+ * @param {string[]} tokens @returns {[number, number]}
+ */
+export const specials = (tokens, hidden) => [
+  Number(hidden && isSpecial(tokens[0])),
+  Number(hidden && tokens.length > 1 && isSpecial(tokens[tokens.length - 1])),
+];

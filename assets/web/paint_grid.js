@@ -1,16 +1,32 @@
+// @ts-check
 // The mask of one head as a grid that is painted: pointer strokes, labels for whole rows and columns, and keys.
 
-import { setAttribute } from "./dom.js";
-import { BigMap } from "./map.js";
+import { isShortcut, walked } from "./grid_keys.js";
+import { BigMap, wholeMap } from "./map.js";
+
+/** @typedef {import("./grid_keys.js").Place} Place */
+/**
+ * @typedef {object} Strokes
+ * @property {(at: Place) => void} begin
+ * @property {(at: Place) => void} paint
+ * @property {() => void} end
+ * @property {(tool: "row" | "column", at: number) => void} line
+ * @property {(at: Place) => void} toggle
+ * @property {() => void} undo
+ * @property {(text: string | null) => void} hover
+ */
+/** @typedef {Pick<import("./map.js").Shown, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
 const GLOW = { dark: 190, light: 105 }; // how strongly an allowed cell glows, on the ramp of the weights
 
 export class PaintGrid extends BigMap {
-  /** `act` has begin(), paint(i, j), line("row" | "column", at), toggle(i, j), end(), undo(), hover(text | null). */
-  constructor(act) {
-    super({ ...act, pick: () => {} });
-    this.stroke = null; // the last cell of the stroke that goes on
-    this.tap = null; // where a finger went down while it may still scroll
+  /** @param {Strokes} strokes */
+  constructor(strokes) {
+    super({ pick: () => {}, hover: strokes.hover });
+    this.strokes = strokes;
+    this.scrolls = false; // what a finger does, instead of painting
+    this.stroke = /** @type {Place | null} */ (null); // the last cell of the stroke that goes on
+    this.tap = /** @type {Place | null} */ (null); // where a finger went down while it may still scroll
     this.element.onclick = null;
     this.element.onpointerdown = (event) => this.down(event);
     this.element.onpointermove = (event) => this.move(event);
@@ -18,114 +34,83 @@ export class PaintGrid extends BigMap {
     this.element.onpointercancel = () => this.up(false);
   }
 
-  /** shown: as for a map, with `allow`, cells of 0 and 1, instead of a map and weights; `scrolls`: a finger scrolls. */
-  draw(shown, inks, room) {
-    const bytes = shown.allow.map((cell) => cell * GLOW[shown.theme]);
-    const forbids = (i, j) => !shown.allow[i * shown.tokens.length + j];
-    super.draw(
-      {
-        ...shown,
-        map: { size: shown.tokens.length, bytes },
-        whole: true,
-        weights: null,
-        scale: "linear",
-        first: 0,
-        last: 0,
-        forbids,
-      },
+  /** Draws the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
+  drawMask({ allow, scrolls, ...shown }, inks, room) {
+    const n = shown.tokens.length;
+    const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };
+    const forbids = (/** @type {number} */ i, /** @type {number} */ j) => !allow[i * n + j];
+    this.scrolls = scrolls;
+    this.draw(
+      { ...wholeMap(shown.tokens, new Float32Array(), { ...shown, map, forbids, scale: "linear" }), weights: null },
       inks,
       room,
     );
-    this.element.style.touchAction = shown.scrolls ? "auto" : "none";
-  }
-
-  /** [i, j] of a pointer; −1 on the labels, null elsewhere. */
-  at(event) {
-    if (!this.shown) return null;
-    const box = this.element.getBoundingClientRect();
-    const j = Math.floor((event.clientX - box.left - this.left) / this.step);
-    const i = Math.floor((event.clientY - box.top - this.top) / this.step);
-    const n = this.shown.tokens.length;
-    return i >= n || j >= n || (i < 0 && j < 0) ? null : [Math.max(-1, i), Math.max(-1, j)];
+    this.element.style.touchAction = scrolls ? "auto" : "none";
   }
 
   down(event) {
-    const at = this.at(event);
+    const at = this.under(event);
     if (event.button || !at) return;
-    if (at.includes(-1)) {
-      this.act.line(at[1] < 0 ? "row" : "column", Math.max(...at));
-    } else if (event.pointerType === "touch" && this.shown.scrolls) {
-      this.tap = at;
-    } else {
+    if (at[1] < 0) this.strokes.line("row", at[0]);
+    else if (at[0] < 0) this.strokes.line("column", at[1]);
+    else if (event.pointerType === "touch" && this.scrolls) this.tap = at;
+    else {
       event.preventDefault(); // no text is selected on the way
       this.element.setPointerCapture(event.pointerId);
       this.begin(at);
     }
   }
 
+  /** @param {Place} at */
   begin(at) {
-    this.act.begin(...at);
-    this.act.paint(...at);
+    this.strokes.begin(at);
+    this.strokes.paint(at);
     this.stroke = this.active = at;
-    this.cell.focus({ preventScroll: true });
+    this.cell.element.focus({ preventScroll: true });
   }
 
   move(event) {
-    const at = this.at(event);
-    const inside = at && !at.includes(-1);
-    this.point(inside ? at : null);
-    if (!this.stroke || !inside) return;
+    const at = this.under(event);
+    const to = at && Math.min(...at) >= 0 ? at : null;
+    this.point(to);
+    if (!this.stroke || !to) return;
     // a fast pointer leaves cells out: all on the straight way are meant
-    const [from, to] = [this.stroke, at];
-    const steps = Math.max(Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1]));
+    const [i, j] = this.stroke;
+    const steps = Math.max(Math.abs(to[0] - i), Math.abs(to[1] - j));
     for (let step = 1; step <= steps; step++)
-      this.act.paint(...from.map((start, axis) => Math.round(start + ((to[axis] - start) * step) / steps)));
-    this.stroke = this.active = at;
+      this.strokes.paint([Math.round(i + ((to[0] - i) * step) / steps), Math.round(j + ((to[1] - j) * step) / steps)]);
+    this.stroke = this.active = to;
   }
 
   up(meant) {
     if (this.tap && meant) this.begin(this.tap);
-    if (this.stroke) this.act.end();
+    if (this.stroke) this.strokes.end();
     this.stroke = this.tap = null;
   }
 
   say([i, j]) {
-    const { tokens, forbids } = this.shown;
+    const { tokens, forbids } = /** @type {import("./map.js").Shown} */ (this.shown);
     return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
   }
 
-  describe() {
-    super.describe();
-    const { tokens, name } = this.shown;
-    setAttribute(
-      this.element,
-      "aria-label",
-      `${name}: rows are queries, columns are keys; Space turns a cell round, Shift and arrows paint`,
-    );
-    for (const count of ["aria-rowcount", "aria-colcount"]) setAttribute(this.element, count, tokens.length);
+  get label() {
+    return `${super.label}; Space turns a cell round, Shift and arrows paint`;
   }
 
   key(event) {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (event.key === "z" && (event.ctrlKey || event.metaKey)) {
-      this.act.undo();
-    } else if (event.ctrlKey || event.metaKey || event.altKey) {
-      return;
-    } else if (step) {
-      const inside = (at) => Math.min(this.shown.tokens.length - 1, Math.max(0, at));
-      const from = this.active;
-      this.active = [inside(from[0] + step[0]), inside(from[1] + step[1])];
-      if (event.shiftKey) {
-        this.act.begin(...from);
-        for (const at of [from, this.active]) this.act.paint(...at);
-        this.act.end();
-      }
-    } else if (event.key === "Home") this.active = [this.active[0], 0];
-    else if (event.key === "End") this.active = [this.active[0], this.shown.tokens.length - 1];
-    else if (event.key === "Enter" || event.key === " ") this.act.toggle(...this.active);
-    else return;
+    const from = this.active;
+    if (!from) return;
+    const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
+    if (isShortcut(event) && !undoes) return;
+    const to = walked(event, from, this.ends, this.ends);
+    if (undoes) this.strokes.undo();
+    else if (to && event.shiftKey && event.key.startsWith("Arrow")) {
+      this.strokes.begin(from);
+      for (const at of [from, to]) this.strokes.paint(at);
+      this.strokes.end();
+    } else if (event.key === "Enter" || event.key === " ") this.strokes.toggle(from);
+    else if (!to) return;
     event.preventDefault();
-    this.describe();
-    this.point(this.active);
+    this.moveTo(to ?? from);
   }
 }

@@ -1,10 +1,13 @@
+// @ts-check
 // Cells of masks as compact text; the other side is pages/kit/picture/mask_codec.py, which says how it is written.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const valueOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
+const placeOf = new Map([...DIGITS].map((digit, value) => [digit, value]));
 
+/** @param {Uint8Array} cells */
 function runs(cells) {
-  let [text, last, before] = ["r", 0, 0];
+  let text = "r";
+  let [last, before] = [0, 0];
   cells.forEach((cell, at) => {
     if (cell === before) return;
     let length = at - last;
@@ -15,6 +18,7 @@ function runs(cells) {
   return text;
 }
 
+/** @param {Uint8Array} cells */
 function bits(cells) {
   let text = "b";
   for (let at = 0; at < cells.length; at += 6) {
@@ -25,24 +29,25 @@ function bits(cells) {
   return text.replace(/A+$/, "");
 }
 
-/** Cells of 0 and 1 as text, "" when all are 0. */
+/** Cells of 0 and 1 as text, "" when all are 0. @param {Uint8Array} cells */
 export function writeCells(cells) {
   if (!cells.includes(1)) return "";
   const [long, packed] = [runs(cells), bits(cells)];
   return long.length <= packed.length ? long : packed;
 }
 
-/** The inverse of `writeCells`: a Uint8Array of `size` cells. */
+/** The inverse of `writeCells`. @param {string} text @param {number} size */
 export function readCells(text, size) {
   const cells = new Uint8Array(size);
-  const values = [...text.slice(1)].map((digit) => valueOf.get(digit));
+  const values = [...text.slice(1)].map((digit) => placeOf.get(digit) ?? 0);
   if (text[0] === "b") {
     values.forEach((value, at) => {
       for (let bit = 0; bit < 6 && 6 * at + bit < size; bit++) cells[6 * at + bit] = (value >> (5 - bit)) & 1;
     });
     return cells;
   }
-  let [at, length, shift, start] = [0, 0, 0, null];
+  let [at, length, shift] = [0, 0, 0];
+  let start = /** @type {number | null} */ (null);
   for (const value of values) {
     length += (value & 31) << shift;
     shift += 5;
@@ -59,7 +64,9 @@ export function readCells(text, size) {
   return cells;
 }
 
-/** What is turned round in each head, a list of cells a head, as `p` of the link; "" when nothing is. */
+/** What is turned round in each head, a list of cells a head, as `p` of the link; "" when nothing is.
+ * @param {Uint8Array[]} flips
+ */
 export function writeFlips(flips, n) {
   const everyone = flips[0].map((_, at) => Number(flips.every((own) => own[at])));
   const own = flips.map((cells) => writeCells(cells.map((cell, at) => cell & ~everyone[at] & 1)));
@@ -67,29 +74,31 @@ export function writeFlips(flips, n) {
   return parts.length ? [n, ...parts].join(".") : "";
 }
 
-/** The inverse of `writeFlips`. */
+/** The inverse of `writeFlips`. @param {string} text @param {number} n @param {number} heads */
 export function readFlips(text, n, heads) {
   const flips = Array.from({ length: heads }, () => new Uint8Array(n * n));
   for (const part of text ? text.split(".").slice(1) : []) {
-    const [, head, cells] = /^(\d*)(.*)$/.exec(part);
-    const read = readCells(cells, n * n);
+    const [, head, cells] = /** @type {RegExpExecArray} */ (/^(\d*)(.*)$/.exec(part));
+    const found = readCells(cells, n * n);
     const turned = head ? [flips[Number(head)]] : flips;
-    for (const own of turned) read.forEach((cell, at) => (own[at] |= cell));
+    for (const own of turned) found.forEach((cell, at) => (own[at] |= cell));
   }
   return flips;
 }
 
-let latest = new Map();
+const MOST_READ = 30;
+/** @type {Map<string, Uint8Array>} */
+let read = new Map();
 
-/** Which cells a mask forbids: `forbidden` holds one text for all heads, or one a head. -> (i, j) => boolean */
+/** Which cells a mask forbids.
+ * @param {string[]} forbidden one text for all heads, or one a head @returns {(i: number, j: number) => boolean}
+ */
 export function forbids(forbidden, head, n) {
   const text = forbidden[head] ?? forbidden[0];
   if (!text) return () => false;
   const kind = `${n} ${text}`;
-  if (!latest.has(kind)) {
-    if (latest.size > 30) latest = new Map();
-    latest.set(kind, readCells(text, n * n));
-  }
-  const cells = latest.get(kind);
+  if (read.size > MOST_READ) read = new Map();
+  const cells = read.get(kind) ?? readCells(text, n * n);
+  read.set(kind, cells);
   return (i, j) => cells[i * n + j] === 1;
 }

@@ -1,41 +1,42 @@
+// @ts-check
 // Pictures of tensors: as matrices in tiles, one colour a head, and as the memory that they lie in.
 
+import { canvasOf, mixed, pixel, rgb } from "./colour.js";
 import { contextOf } from "./dom.js";
 
-const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {import("./colour.js").Inks} Inks */
+/** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area what a click there means */
 
-/** A hue a head, evenly spread, as [r, g, b]; grey where there is no head. */
+const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+const LEVELS = 64; // of a head's colour
+const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in sight, the others, what nothing reads
+
+/** A hue a head, evenly spread. @returns {import("./colour.js").Rgb} */
 export function hue(head, heads, theme) {
-  if (head === null) return theme === "light" ? [90, 99, 117] : [147, 160, 189];
   const lightness = theme === "light" ? 0.45 : 0.6;
-  const turn = (head / heads) * 12;
-  return [0, 8, 4].map((n) => {
-    const k = (n + turn) % 12;
-    return Math.round(
-      255 * (lightness - 0.6 * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1))),
-    );
-  });
+  const spread = 0.6 * Math.min(lightness, 1 - lightness);
+  const part = (/** @type {number} */ n) => {
+    const k = (n + (head / heads) * 12) % 12;
+    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [part(0), part(8), part(4)];
 }
 
-const PAPER = { dark: [21, 28, 46], light: [255, 255, 255] };
-const LEVELS = 64;
+/** @type {Map<string, Uint32Array>} */
 const ramps = new Map();
 
-/** Pixels from the paper to the full colour of a head, in `LEVELS` steps. */
-function ramp(head, heads, theme) {
+/** Pixels from the paper to the full colour of a head, in `LEVELS` steps; to grey where there is no head.
+ * @param {Inks} inks
+ */
+function ramp(head, heads, theme, inks) {
   const key = `${head}/${heads} ${theme}`;
-  if (!ramps.has(key)) {
-    const [from, to] = [PAPER[theme], hue(head, heads, theme)];
-    const level = (n) => from.map((part, c) => Math.round(part + ((to[c] - part) * n) / LEVELS));
-    ramps.set(
-      key,
-      Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(level(n))),
-    );
-  }
-  return ramps.get(key);
+  const [from, to] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
+  const levels =
+    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, to, n / LEVELS)));
+  ramps.set(key, levels);
+  return levels;
 }
-
-const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
 /** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
 function strength(value, weights, scale) {
@@ -45,24 +46,20 @@ function strength(value, weights, scale) {
 }
 
 /** One tile as an image of one pixel an element, or of every second, third, … */
-function image(tensor, plan, tile, every, theme) {
+function image(tensor, plan, tile, every, theme, inks) {
   const [height, width] = [Math.ceil(plan.height / every), Math.ceil(plan.width / every)];
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [width, height];
-  const data = new ImageData(width, height);
-  const pixels = new Uint32Array(data.data.buffer);
   // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
   const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * every));
   const places = columns.map((at) => tensor.place(at));
-  const colours = columns.map((at) => ramp(tensor.headOf(at), tensor.heads, theme));
+  const colours = columns.map((at) => ramp(tensor.headOf(at), tensor.heads, theme, inks));
   const { memory, isWeights, scale } = tensor;
-  for (let y = 0; y < height; y++) {
-    const row = y * every * tensor.strides[plan.rows.axis];
-    for (let x = 0; x < width; x++)
-      pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
-  }
-  canvas.getContext("2d").putImageData(data, 0, 0);
-  return canvas;
+  return canvasOf(width, height, (pixels) => {
+    for (let y = 0; y < height; y++) {
+      const row = y * every * tensor.strides[plan.rows.axis];
+      for (let x = 0; x < width; x++)
+        pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
+    }
+  });
 }
 
 /** How a tensor is laid out: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
@@ -97,78 +94,68 @@ function layout(tensor) {
   };
 }
 
+/** @type {Record<string, string>} */
 const NAMES = { h: "head", i: "query", j: "key" };
 
-/** Draws a tensor as its matrices; returns what is seen in words, and fills `areas` with what a click on it means. */
+/** Draws a tensor as its matrices: what is seen, in words, and what a click means where.
+ * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
+ * @param {{theme: string, colours: Inks, width: number, head: number}} state
+ * @returns {{seen: string, areas: Area[]}}
+ */
 export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
   const plan = layout(tensor);
   if (!tensor.here) {
     contextOf(canvas, width, 1);
-    canvas.areas = [];
-    return "its numbers were too many to send";
+    return { seen: "its numbers were too many to send", areas: [] };
   }
   const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
-  const perRow = plan.count === 1 ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
-  const gap = plan.count === 1 ? 0 : 6;
-  const label = plan.count === 1 ? 0 : 13;
+  const single = plan.count === 1;
+  const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
+  const [gap, label] = single ? [0, 0] : [6, 13]; // pixels
   const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
-  const high =
-    plan.count === 1
-      ? Math.max(24, Math.min(96, plan.height * 8))
-      : Math.max(20, Math.min(46, (wide * plan.height) / plan.width));
+  const fit = single ? [24, 96, plan.height * 8] : [20, 46, (wide * plan.height) / plan.width];
+  const high = Math.max(fit[0], Math.min(fit[1], fit[2]));
   const lines = Math.ceil(plan.count / perRow);
   const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
   context.font = `11px ${colours.mono}`;
   context.textBaseline = "top";
-  canvas.areas = [];
-  for (let tile = 0; tile < plan.count; tile++) {
-    const x = (tile % perRow) * (wide + gap);
-    const y = Math.floor(tile / perRow) * (high + label + gap);
+  const areas = Array.from({ length: plan.count }, (_, tile) => {
+    const [x, y] = [(tile % perRow) * (wide + gap), Math.floor(tile / perRow) * (high + label + gap)];
+    const letter = plan.tiles?.letter ?? "";
     if (label) {
-      context.fillStyle = plan.tiles.letter === "h" && tile === head ? colours.text : colours.muted;
-      context.fillText(wide < 54 ? String(tile) : `${NAMES[plan.tiles.letter] ?? ""} ${tile}`, x, y);
+      context.fillStyle = letter === "h" && tile === head ? colours.text : colours.muted;
+      context.fillText(wide < 54 ? String(tile) : `${NAMES[letter] ?? ""} ${tile}`, x, y);
     }
-    const top = y + label;
-    const groups = plan.group ? plan.width / plan.group : 1;
-    const space = plan.group ? Math.min(3, wide / groups / 4) : 0;
-    const part = (wide - space * (groups - 1)) / groups;
-    const drawn = image(tensor, plan, tile, every, theme);
-    context.imageSmoothingEnabled = part < plan.width / groups;
-    for (let n = 0; n < groups; n++) {
-      const from = (n * plan.width) / groups;
-      context.drawImage(
-        drawn,
-        from / every,
-        0,
-        drawn.width / groups,
-        drawn.height,
-        x + n * (part + space),
-        top,
-        part,
-        high,
-      );
-      const own = tensor.headOf(plan.index(tile, 0, from));
-      const area = {
-        x: x + n * (part + space),
-        y: top,
-        width: part,
-        height: high,
-        head: plan.columns[0].letter === "c" ? null : own,
-      };
-      canvas.areas.push(area);
-      if (area.head === head && (plan.group || plan.tiles?.letter === "h")) outline(context, area, colours.text);
-    }
-    if (plan.columns[0].letter === "c" && tensor.ofHeads) {
-      const own = (wide * tensor.dHead) / plan.width;
-      for (let from = 0; from * tensor.dHead < plan.width; from++)
-        canvas.areas.push({ x: x + from * own, y: top, width: own, height: high, head: from % tensor.heads });
-      outline(context, { x: x + own * head, y: top, width: own, height: high }, colours.text);
-    }
-  }
-  const rows = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
-  return plan.count === 1
-    ? `${rows}${plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : ""}`
-    : `${plan.count} matrices of ${rows}`;
+    const drawn = image(tensor, plan, tile, every, theme, colours);
+    const box = { x, y: y + label, width: wide, height: high };
+    return drawTile(context, drawn, tensor, plan, tile, box, head, colours.text);
+  }).flat();
+  const size = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
+  const blocks = plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : "";
+  return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
+}
+
+/** Draws one matrix, heads that lie side by side a little apart; frames the head in sight. @returns {Area[]} */
+function drawTile(context, drawn, tensor, plan, tile, { x, y, width, height }, head, ink) {
+  const groups = plan.group ? plan.width / plan.group : 1;
+  const space = plan.group ? Math.min(3, width / groups / 4) : 0;
+  const part = (width - space * (groups - 1)) / groups;
+  const ofChannels = plan.columns[0].letter === "c";
+  context.imageSmoothingEnabled = part < plan.width / groups;
+  const areas = Array.from({ length: groups }, (_, n) => {
+    const left = x + n * (part + space);
+    const cut = drawn.width / groups;
+    context.drawImage(drawn, n * cut, 0, cut, drawn.height, left, y, part, height);
+    const own = ofChannels ? null : tensor.headOf(plan.index(tile, 0, (n * plan.width) / groups));
+    return { x: left, y, width: part, height, head: own };
+  });
+  if (plan.group || plan.tiles?.letter === "h")
+    for (const area of areas) if (area.head === head) outline(context, area, ink);
+  if (!ofChannels || !tensor.ofHeads) return areas;
+  const own = (width * tensor.dHead) / plan.width;
+  const count = Math.ceil(plan.width / tensor.dHead);
+  outline(context, { x: x + own * head, y, width: own, height }, ink);
+  return Array.from({ length: count }, (_, n) => ({ x: x + n * own, y, width: own, height, head: n % tensor.heads }));
 }
 
 function outline(context, { x, y, width, height }, colour) {
@@ -177,32 +164,32 @@ function outline(context, { x, y, width, height }, colour) {
   context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
 }
 
-/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint; says what is seen. */
-export function drawMemory(canvas, tensor, { theme, width, head, row }) {
-  canvas.hidden = !tensor.here || tensor.memory.length > MOST_PIXELS;
+/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
+ * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
+ * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
+ * @returns {string} what is seen
+ */
+export function drawMemory(canvas, tensor, { theme, colours, width, head, row }) {
+  const { memory, heads, strides, sizes, letters } = tensor;
+  canvas.hidden = !tensor.here || memory.length > MOST_PIXELS;
   if (canvas.hidden)
-    return tensor.here ? `its memory: ${tensor.memory.length.toLocaleString("en")} places, too many to draw` : "";
-  const steps = tensor.strides.filter((stride, axis) => tensor.sizes[axis] > 1 && tensor.letters[axis] !== "b");
+    return tensor.here ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
+  const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");
   const line = Math.max(1, ...steps);
-  const lines = Math.ceil(tensor.memory.length / line);
-  const drawn = document.createElement("canvas");
-  [drawn.width, drawn.height] = [line, lines];
-  const data = new ImageData(line, lines);
-  const pixels = new Uint32Array(data.data.buffer);
-  pixels.fill(ramp(null, 1, theme)[8], 0, tensor.memory.length);
+  const lines = Math.ceil(memory.length / line);
   const rowAxis = tensor.axis(tensor.plane(head).rows);
+  const level = (/** @type {number | null} */ own, /** @type {number} */ n) => ramp(own, heads, theme, colours)[n];
   const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
-  const shades = Array.from(
-    { length: tensor.heads },
-    (_, own) => ramp(own, tensor.heads, theme)[own === head ? 48 : 14],
-  );
-  const grey = ramp(null, 1, theme)[48];
-  tensor.each((place, index) => {
-    const own = tensor.headOf(index);
-    if ((own === null || own === head) && index[rowAxis] === row) pixels[place] = bright;
-    else pixels[place] = own === null ? grey : shades[own];
+  const shades = Array.from({ length: heads }, (_, own) => level(own, own === head ? STRONG : WEAK));
+  const grey = level(null, STRONG);
+  const drawn = canvasOf(line, lines, (pixels) => {
+    pixels.fill(level(null, FAINT), 0, memory.length);
+    tensor.each((place, index) => {
+      const own = tensor.headOf(index);
+      if ((own === null || own === head) && index[rowAxis] === row) pixels[place] = bright;
+      else pixels[place] = own === null ? grey : shades[own];
+    });
   });
-  drawn.getContext("2d").putImageData(data, 0, 0);
   const high = Math.min(96, Math.max(lines * 2, Math.min(64, lines * 7)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;

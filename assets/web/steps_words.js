@@ -20,7 +20,7 @@ const TITLES = {
 };
 const ENDINGS = {
   project: (of) => `Project to ${of}`,
-  view: (of, { heads, dHead }, step) =>
+  view: (_of, { heads, dHead }, step) =>
     `Read ${step.sizes.slice(2).reduce((a, b) => a * b)} channels as ${step.sizes.length > 4 ? "3 × " : ""}${heads} × ${dHead}`,
   transpose: () => "Heads before tokens",
 };
@@ -47,7 +47,7 @@ export function madeFrom(step, trace) {
   if (from.length > 1 && from.every(({ onlyHead }) => onlyHead !== null) && step.onlyHead === null) {
     return step.name === "joined"
       ? `The ${from.length} heads' own tensors, one beside the other.`
-      : `The ${from.length} heads' own tensors, stacked for the record alone: the pass itself has no such tensor.`;
+      : `The ${from.length} heads' own tensors, stacked only for this display; the computation has no such tensor.`;
   }
   if (step.view) {
     const same =
@@ -65,6 +65,6 @@ export function madeFrom(step, trace) {
     return `No number moved: it reads ${part} of ${names} ${order}.`;
   }
   if (from.length === 1 && step.holdsTheSameAs(one))
-    return `Not one number changed: those of ${names} are written anew, ${step.bytes.toLocaleString("en")} bytes, ${step.contiguous ? "so that they lie in reading order" : "in the same places"}.`;
+    return `No value changed: ${names} was copied (${step.bytes.toLocaleString("en")} bytes) ${step.contiguous ? "so that it is contiguous" : "to the same places"}.`;
   return `${step.count.toLocaleString("en")} numbers, computed from ${names}.`;
 }

@@ -2,29 +2,67 @@
 
 import { unpack } from "./packets.js";
 
-/** A packed trace (pages/shapes/step_view.py): everything of its header, and its steps as `Tensor`s. */
+/** @typedef {import("./messages.js").TraceStep} TraceStep */
+/** @typedef {import("./messages.js").TraceHeader & {steps: Tensor[]}} Trace */
+
+/**
+ * A packed trace (pages/shapes/step_view.py): everything of its header, and its steps as `Tensor`s.
+ * @returns {Trace}
+ */
 export function unpackTrace(packed) {
+  /** @type {{header: import("./messages.js").TraceHeader, body: Uint8Array}} */
   const { header, body } = unpack(packed);
   const floats = new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4);
-  let start = 0;
-  const pieces = header.pieces.map((length) => floats.subarray(start, (start += length)));
-  const steps = header.steps.map(
-    (step, at) => new Tensor(step, pieces[header.places[at][0]], header.places[at][1], header),
-  );
+  let end = 0;
+  const pieces = header.pieces.map((length) => {
+    end += length;
+    return floats.subarray(end - length, end);
+  });
+  const steps = header.steps.map((step, at) => {
+    const [piece, offset] = header.places[at];
+    return new Tensor(step, pieces[piece], offset, header);
+  });
   return { ...header, steps };
 }
 
-export class Tensor {
+/**
+ * The place of the step of that name; where there is none, of the one that it leads to, or the first.
+ * The other side is `find` in pages/shapes/step_view.py.
+ */
+export function findStep(steps, name, head) {
+  const own = name.replace(/\.head\d+$/, `.head${head}`);
+  const base = name.split(".")[0];
+  const names = steps.map((step) => step.name);
+  return Math.max(0, names.indexOf([own, base, base[0]].find((known) => names.includes(known))));
+}
+
+/** @type {new (step: TraceStep) => TraceStep} */
+const Step = /** @type {any} */ (
+  class {
+    constructor(step) {
+      Object.assign(this, step);
+    }
+  }
+);
+
+export class Tensor extends Step {
   constructor(step, memory, offset, { heads, dHead }) {
-    Object.assign(this, step, { memory, offset, heads, dHead });
-    this.sizes = step.axes.map(({ size }) => size);
-    this.letters = step.axes.map(({ letter }) => letter);
+    super(step);
+    this.memory = /** @type {Float32Array} */ (memory);
+    this.offset = offset;
+    this.heads = heads;
+    this.dHead = dHead;
+    this.sizes = this.axes.map(({ size }) => size);
+    this.letters = this.axes.map(({ letter }) => letter);
     this.axisOf = new Map(this.letters.map((letter, axis) => [letter, axis]));
     this.count = this.sizes.reduce((a, b) => a * b, 1);
-    const own = /\.head(\d+)$/.exec(step.name);
-    this.onlyHead = own ? Number(own[1]) : null;
+    const head = /\.head(\d+)$/.exec(this.name);
+    this.onlyHead = head ? Number(head[1]) : null;
     // the channels of the input and of the output belong to no head
-    this.ofHeads = !/^(x|out)\b/.test(step.name);
+    this.ofHeads = !/^(x|out)\b/.test(this.name);
+    this.isWeights = this.name.startsWith("weights");
+    this.hasKeys = this.axis("i") >= 0 && this.axis("j") >= 0;
+    this.sampled = 0;
   }
 
   /** False when its memory was too much to send. */
@@ -52,10 +90,10 @@ export class Tensor {
     return this.axis("c") >= 0 ? Math.floor(index[this.axis("c")] / this.dHead) % this.heads : null;
   }
 
-  /** The matrix of one head: {rows, cols: {axis, size, first}}, `index(i, j)` of its cells. */
+  /** The matrix of one head: its axes' letters and sizes, the channel it begins at, and `index(i, j)` of its cells. */
   plane(head) {
     const rows = this.axis("i") >= 0 ? "i" : "j";
-    const cols = this.axis("i") >= 0 && this.axis("j") >= 0 ? "j" : this.axis("d") >= 0 ? "d" : "c";
+    const cols = this.hasKeys ? "j" : this.axis("d") >= 0 ? "d" : "c";
     const [rowAxis, colAxis, headAxis] = [this.axis(rows), this.axis(cols), this.axis("h")];
     const first = cols === "c" ? head * this.dHead : 0;
     const index = (i, j) => {
@@ -65,15 +103,8 @@ export class Tensor {
       at[colAxis] = first + j;
       return at;
     };
-    return {
-      rows,
-      cols,
-      height: this.sizes[rowAxis],
-      width: cols === "c" ? this.dHead : this.sizes[colAxis],
-      first,
-      index,
-      stride: this.strides[colAxis],
-    };
+    const width = cols === "c" ? this.dHead : this.sizes[colAxis];
+    return { rows, cols, height: this.sizes[rowAxis], width, first, index };
   }
 
   /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
@@ -93,21 +124,17 @@ export class Tensor {
     }
   }
 
-  /** The size of a large value, for colours: nine in ten are smaller. */
+  /** The size of a large value, for colours: 97 of 100 are smaller, in a sample. */
   get scale() {
-    if (this.kept === undefined) {
-      const sample = [];
+    if (!this.sampled) {
       const stride = Math.max(1, Math.floor(this.memory.length / 4000));
-      for (let n = 0; n < this.memory.length; n += stride)
-        if (Number.isFinite(this.memory[n])) sample.push(Math.abs(this.memory[n]));
-      sample.sort((a, b) => a - b);
-      this.kept = sample[Math.floor(0.97 * (sample.length - 1))] || 1;
+      const sample = this.memory
+        .filter((value, n) => n % stride === 0 && Number.isFinite(value))
+        .map(Math.abs)
+        .sort();
+      this.sampled = sample[Math.floor(0.97 * (sample.length - 1))] || 1;
     }
-    return this.kept;
-  }
-
-  get isWeights() {
-    return this.name.startsWith("weights");
+    return this.sampled;
   }
 
   /** True when the numbers, index by index, are those of another tensor of the same sizes or with its heads merged. */

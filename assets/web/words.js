@@ -1,6 +1,7 @@
+// @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
-/** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. */
+/** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. @param {number} value */
 export function number(value) {
   const short = value.toFixed(2);
   if (value === 0 || value === 1 || (short !== "0.00" && short !== "1.00")) return short;
@@ -8,36 +9,60 @@ export function number(value) {
   return value < 1 && value >= 0.99995 ? ">0.9999" : value.toFixed(4);
 }
 
-/** The columns of a row, largest first: [[key, weight], …]. */
-export function ranked(row) {
-  return Array.from(row, (weight, key) => [key, weight]).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+/** −0.6 -> "−0.60", with a sign for what is not 0 and a power of ten for what is nearly 0.
+ * @param {(size: number) => string} write
+ */
+export function signed(value, write = number) {
+  const size = Math.abs(value);
+  let text = write(size);
+  if (size > 0 && size < 0.00005) text = size.toExponential(0).replace("-", "−");
+  else if (size > 0.9999 && size < 1) text = "0.9999";
+  return `${value < 0 ? "−" : value > 0 ? "+" : ""}${text}`;
 }
 
-/** A sum of weights, to two digits: the last digits of a float32 sum are rounding. */
+/** The number inside a cell, ".64"; nothing for what would read .00. @param {number} weight */
+export function short(weight) {
+  if (weight < 0.005) return "";
+  const text = weight.toFixed(2);
+  return text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1";
+}
+
+/** The signed number inside a cell, "−.60". @param {number} value */
+export function shortSigned(value) {
+  const text = Math.abs(value).toFixed(2);
+  return text === "0.00" ? "" : `${value < 0 ? "−" : "+"}${text.startsWith("0") ? text.slice(1) : text.slice(0, 1)}`;
+}
+
+/** 1 -> "1 key", 2000 -> "2,000 keys". @param {number} count @param {string} word */
+export const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+/** The columns of a row, largest first.
+ * @param {ArrayLike<number>} row @returns {[number, number][]} pairs of key and weight
+ */
+export function ranked(row) {
+  const pairs = Array.from(row, (weight, key) => /** @type {[number, number]} */ ([key, weight]));
+  return pairs.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+/** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
 
 /** A token inside a sentence, where a comma or an apostrophe would be taken for the sentence's own. */
 export const quoted = (token) => `“${token}”`;
 
-/** One line each on what the row in focus makes of query, key and value. */
+/** One line each on what the row in focus makes of query, key and value.
+ * @param {string[]} tokens @param {Float32Array} weights
+ */
 export function story(tokens, row, weights) {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(tokens[best]);
-  const nobody = weight === 0;
+  const query = `what ${own} is looking for: its row of the map.`;
+  if (weight === 0)
+    return [query, "what each token offers; here none may be looked at.", "what is handed on; here nothing."];
   return [
-    ["query", `what ${own} is looking for: its row of the map.`],
-    [
-      "key",
-      nobody
-        ? "what each token offers; here none may be looked at."
-        : `what each token offers; ${winner} fits this query best.`,
-    ],
-    [
-      "value",
-      nobody
-        ? "what is handed on; here nothing."
-        : `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${winner}.`,
-    ],
+    query,
+    `what each token offers; ${winner} fits this query best.`,
+    `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${winner}.`,
   ];
 }

@@ -1,7 +1,6 @@
 """Edited matrices as one text of the link: "x_1.1_1.2_2.1_2.2__s_0.5_0.1…", only those that differ from their default.
 
-A name and its numbers row by row; only characters that an address leaves as they are. No streamlit and no torch:
-parsing and writing only.
+A name and its numbers row by row; only characters that an address leaves as they are.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pages.kit.draw.sheet import plain
+from pages.kit.draw.numbers import exact
 from pages.kit.picture.limits import LONGEST_MATRICES as LONGEST
 
 __all__ = ["LARGEST", "LONGEST", "Matrix", "parse", "parse_number", "parse_switch", "with_cell", "write"]
@@ -80,7 +79,7 @@ def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -
 def write(edited: Mapping[str, Matrix], defaults: Mapping[str, Matrix]) -> str:
     """The inverse of `parse`; a matrix that equals its default is left out."""
     return "__".join(
-        "_".join((name, *(plain(value) for line in edited[name] for value in line)))
+        "_".join((name, *(exact(value) for line in edited[name] for value in line)))
         for name in sorted(edited)
         if edited[name] != defaults[name]
     )

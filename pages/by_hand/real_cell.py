@@ -1,4 +1,4 @@
-"""One weight of a real map taken apart, and what ÷ √d does to the entropy of rows, as blocks. No streamlit."""
+"""One weight of a real map taken apart, and what ÷ √d does to the entropy of rows, as blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from torch import Tensor
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
 from pages.kit.draw import events, sheet
-from pages.kit.draw.sheet import Block, number
+from pages.kit.draw.numbers import difference, number
+from pages.kit.draw.sheet import Block
 from pages.kit.picture.limits import LONGEST_TEXT
 from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
@@ -132,7 +133,6 @@ def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
 
 def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     d, n = len(cell.products), len(cell.scores)
-    difference = abs(cell.weight - own)
     allowed = int(cell.scores.isfinite().sum())
     kind = "none: this encoding does not act on the scores" if cell.bias == 0 else "from the encoding"
     plus = "+" if cell.bias >= 0 else "−"
@@ -141,7 +141,7 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     return [
         ["q · k", number(cell.dot, 6), f"sum of {d} products, below"],
         [f"÷ √{d}", number(cell.scaled, 6), f"{number(cell.dot, 6)} / {number(math.sqrt(d), 6)}"],
-        ["position bias", number(cell.bias, 6) if cell.bias else "0", kind],
+        ["position bias", difference(cell.bias, 6), kind],
         ["÷ temperature", number(cell.score, 6), f"{sum_} / {settings.temperature:g}"],
         ["mask", number(shown, 6), "allowed: the score stays" if cell.allowed else "forbidden: the score becomes −∞"],
         [
@@ -158,7 +158,7 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
             f"{number(cell.exp, 6)} / {number(cell.total, 6)}" if allowed else "no keys: 0",
         ],
         ["in the map", f"{own:.9f}", "float32, by the layer; by hand: float64 from its q and k"],
-        ["difference", number(difference, 9) if difference else "0", ""],
+        ["difference", difference(abs(cell.weight - own), 9), ""],
     ]
 
 

@@ -1,233 +1,81 @@
-"""What the worked examples of By hand start from, and what the visitor set. No streamlit.
-
-Matrices are named as in the link: x, s, a and wq, wk, wv for one head; e and a2 for two sentences; x4, a4, wo and wq0
-to wv1 for two heads; x4, w0 and w1 for the stacked ones. Those named a are masks of 0 and 1.
-"""
+"""What By hand keeps from one run to the next: the matrices as last answered, and the texts that are no numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-from torch import Tensor
+import streamlit as st
 
-from pages.kit.draw import events, sheet
-from pages.kit.draw.sheet import Block
+from pages.kit.frame import links, widgets
+from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 
-from . import codec
-from .codec import Matrix
+from . import workbook
+from .workbook import Workbook, Wrong
 
-__all__ = [
-    "MASKS",
-    "SIZES",
-    "SWITCHES",
-    "TOKENS",
-    "Given",
-    "Wrong",
-    "changed",
-    "defaults",
-    "distinct",
-    "from_link",
-    "preset",
-    "reworded",
-    "to_link",
-]
-
-TOKENS = ("how", "are", "you")
-SWITCHES = frozenset({"a", "a2", "a4"})
-MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
-LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
-SIZES = {"as in the post": "post", "÷ 1,000": "small"}
-
-# the post's inputs
-_EMBEDDINGS: Matrix = ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2))
-_SCORES: Matrix = ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1))
-_FOUR: Matrix = ((1.0, 10.0, 100.0, 1000.0), (2.0, 20.0, 200.0, 2000.0), (3.0, 30.0, 300.0, 3000.0))
-
-Wrong = Mapping[tuple[int, int], tuple[str, str]]
+__all__ = ["State"]
 
 
-@dataclass(frozen=True)
-class Given:
-    """What the visitor set.
+@dataclass
+class State:
+    """The state of a visit.
 
     Attributes:
-        matrices: every matrix by name, edited or as given.
-        wrong: name -> (row, column) -> the text typed there and why it cannot be used.
-        queries, keys: the words of the two sentences.
-        divide: scores ÷ √d.
-        products: scores from q kᵀ, not as given.
+        text: the edited matrices as the link writes them, None while nobody has answered for them. What the browser
+            sends with a quick click may be older.
+        wrong: as in `Workbook`; it cannot stand in a link.
     """
 
-    matrices: Mapping[str, Matrix]
+    text: str | None = None
     wrong: Mapping[str, Wrong] = field(default_factory=dict)
-    queries: Sequence[str] = TOKENS
-    keys: Sequence[str] = TOKENS
-    divide: bool = False
-    products: bool = False
 
-    def __getitem__(self, name: str) -> Tensor:
-        return torch.tensor(self.matrices[name], dtype=torch.float64)
+    @classmethod
+    def of_visit(cls) -> State:
+        """The one of this visit."""
+        state: State = st.session_state.setdefault("by_hand", cls())
+        return state
 
-    def allow(self, name: str) -> Tensor:
-        """A mask, True = may look."""
-        return self[name] == 1
+    def mount(self) -> None:
+        """The matrices' text in the link."""
+        if self.text is not None and "m" in st.session_state:
+            st.session_state["m"] = self.text
+        self.text = widgets.text("m")
 
-    def divisor(self, d: int) -> float:
-        """√d, or 1 with the division switched off."""
-        return math.sqrt(d) if self.divide else 1.0
+    def mount_words(self) -> None:
+        """The words of the second example; the matrices follow them."""
+        words: tuple[list[str], list[str]] = [], []
 
-    def is_default(self, *names: str) -> bool:
-        """True when none of these matrices was changed."""
-        unchanged = defaults(self.queries, self.keys)
-        return all(self.matrices[name] == unchanged[name] for name in names)
+        def reword() -> None:
+            nonlocal words
+            before, words = self.book(*words)[0], self.words()
+            self.write(workbook.reworded(before, *words))
 
-    def block(
-        self, name: str, title: str, rows: Sequence[str], cols: Sequence[str], axes: str, note: str = ""
-    ) -> Block:
-        """A matrix whose cells can be changed."""
-        how: sheet.Edit = "switch" if name in SWITCHES else "number"
-        values, wrong = self.matrices[name], self.wrong.get(name)
-        return sheet.matrix(
-            title, values, rows=rows, cols=cols, axes=axes, edit=name, how=how, invalid=wrong, note=note
-        )
+        for column, key in zip(st.columns(2), ("qw", "kw"), strict=True):
+            with column:
+                widgets.text(key, on_change=reword)
+        words = self.words()
 
-    def presets(self, name: str, choices: Mapping[str, str], label: str) -> Block:
-        """Buttons that put something into a matrix."""
-        offered = [(text, {"fill": name, "preset": key}) for text, key in choices.items()]
-        now = self.matrices[name]
-        return sheet.buttons(
-            label, [(text, event, preset(now, name, event["preset"]) == now) for text, event in offered]
-        )
+    @staticmethod
+    def words() -> tuple[list[str], list[str]]:
+        """The first words of both sentences, those as given in place of too long a one."""
+        texts = {key: str(links.value(key)) for key in ("qw", "kw")}
+        queries, keys = (text if len(text) <= LONGEST_TEXT else DEFAULTS[key] for key, text in texts.items())
+        return queries.split()[:MOST_WORDS], keys.split()[:MOST_WORDS]
 
+    def book(self, queries: list[str], keys: list[str]) -> tuple[Workbook, bool]:
+        """Matrices and switches as they are now, and whether those of the link could be used."""
+        matrices = workbook.from_link(self.text or "", queries, keys)
+        divide, products = bool(links.value("sqrt")), links.value("src") != DEFAULTS["src"]
+        known = workbook.defaults(queries, keys) if matrices is None else matrices
+        return Workbook(known, self.wrong, queries, keys, divide, products), matrices is not None
 
-def from_link(text: str, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Matrix] | None:
-    """Every matrix, edited as the link says; None when it cannot be used."""
-    unchanged = defaults(queries, keys)
-    edited = codec.parse(text, unchanged, SWITCHES)
-    return None if edited is None else {**unchanged, **edited}
+    def write(self, book: Workbook) -> None:
+        """Puts the matrices into the link."""
+        st.session_state["m"] = self.text = workbook.to_link(book)
+        self.wrong = book.wrong
 
-
-def to_link(now: Given) -> str:
-    """The inverse of `from_link`."""
-    return codec.write(now.matrices, defaults(now.queries, now.keys))
-
-
-def changed(now: Given, event: Mapping[str, Any]) -> Given:
-    """What an event of the sheet makes of it: an edited cell, a button of a matrix, or a reset.
-
-    A text that is no number leaves the matrix as it is and is kept in `wrong`; an event that makes no sense does
-    nothing: it comes from a browser and may say anything.
-    """
-    if isinstance(event.get("reset"), list):
-        names = [name for name in event["reset"] if isinstance(name, str) and name in now.matrices]
-        unchanged = defaults(now.queries, now.keys)
-        return _with(now, {name: unchanged[name] for name in names})
-    name = events.text(event, "edit" if "edit" in event else "fill") or ""
-    if name not in now.matrices:
-        return now
-    if "fill" in event:
-        made = preset(now.matrices[name], name, events.text(event, "preset") or "")
-        filled = now if made is None else _with(now, {name: made})
-        return filled if len(to_link(filled)) <= codec.LONGEST else now
-    row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
-    matrix = now.matrices[name]
-    if row is None or col is None or text is None or len(text) > LONGEST_CELL:
-        return now
-    if row not in range(len(matrix)) or col not in range(len(matrix[0])):
-        return now
-    others = {place: why for place, why in now.wrong.get(name, {}).items() if place != (row, col)}
-    read = codec.parse_switch if name in SWITCHES else codec.parse_number
-    try:
-        made = codec.with_cell(matrix, row, col, read(text))
-        edited = replace(now, matrices={**now.matrices, name: made}, wrong={**now.wrong, name: others})
-        if len(to_link(edited)) > codec.LONGEST:
-            raise ValueError(f"the link has room for {codec.LONGEST:,} characters; reset something or shorten numbers")
-    except ValueError as error:
-        why = f"{error}; {sheet.plain(matrix[row][col])} is still used"
-        return replace(now, wrong={**now.wrong, name: {**others, (row, col): (text, why)}})
-    return edited
-
-
-def reworded(now: Given, queries: Sequence[str], keys: Sequence[str]) -> Given:
-    """The same with other words: a word that stays keeps its numbers, a mask stays while its size does."""
-    matrices = defaults(queries, keys)
-    old = dict(zip(distinct(now.queries, now.keys), now.matrices["e"], strict=True))
-    was = dict(zip(distinct(now.queries, now.keys), defaults(now.queries, now.keys)["e"], strict=True))
-    words = zip(distinct(queries, keys), matrices["e"], strict=True)
-    matrices["e"] = tuple(old[word] if old.get(word) != was.get(word) else given for word, given in words)
-    same_size = (len(now.queries), len(now.keys)) == (len(queries), len(keys))
-    if same_size:
-        matrices["a2"] = now.matrices["a2"]
-    rest = {name: matrix for name, matrix in now.matrices.items() if name not in ("e", "a2")}
-    wrong = {name: cells for name, cells in now.wrong.items() if name not in ("e", "a2")}
-    return replace(now, matrices={**matrices, **rest}, wrong=wrong, queries=queries, keys=keys)
-
-
-def distinct(queries: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The words of both sentences, each once, in order of appearance: the rows of the embeddings `e`."""
-    return list(dict.fromkeys([*queries, *keys]))
-
-
-def defaults(queries: Sequence[str] = TOKENS, keys: Sequence[str] = TOKENS) -> dict[str, Matrix]:
-    """Every matrix as given. Words that the post does not have go on in its pattern: 4.1 4.2, 5.1 5.2, …"""
-    words = distinct(queries, keys)
-    order = [*TOKENS, *(word for word in words if word not in TOKENS)]
-    place = {word: at for at, word in enumerate(order, 1)}
-    picks = [_picking(2 * head) for head in range(2)]
-    return {
-        "x": _EMBEDDINGS,
-        "s": _SCORES,
-        "a": _ones(3, 3),
-        **{f"w{name}": _identity(2) for name in "qkv"},
-        "e": tuple((float(f"{place[word]}.1"), float(f"{place[word]}.2")) for word in words),
-        "a2": _ones(len(queries), len(keys)),
-        "x4": _FOUR,
-        "a4": _ones(3, 3),
-        **{f"w{name}{head}": pick for name in "qkv" for head, pick in enumerate(picks)},
-        "wo": _identity(4),
-        "w0": _times(picks[0], 10),
-        "w1": _times(picks[0], 20),  # both pick the first two numbers
-    }
-
-
-def preset(now: Matrix, name: str, key: str) -> Matrix | None:
-    """What a button puts into the matrix `name`, which is `now`; None when there is no such button."""
-    rules: dict[str, Callable[[int, int], bool]] = {
-        "everyone": lambda i, j: True,
-        "causal": lambda i, j: j <= i,
-        "others": lambda i, j: i != j,
-        "nobody": lambda i, j: i > 0,
-    }
-    if name in SWITCHES and key in rules:
-        rule = rules[key]
-        return tuple(tuple(float(rule(i, j)) for j in range(len(now[0]))) for i in range(len(now)))
-    if name == "x4":
-        return {"post": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
-    return None
-
-
-def _with(now: Given, matrices: Mapping[str, Matrix]) -> Given:
-    """With other matrices, and without what was typed wrongly in them."""
-    wrong = {name: cells for name, cells in now.wrong.items() if name not in matrices}
-    return replace(now, matrices={**now.matrices, **matrices}, wrong=wrong)
-
-
-def _ones(rows: int, cols: int) -> Matrix:
-    return ((1.0,) * cols,) * rows
-
-
-def _identity(size: int) -> Matrix:
-    return tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
-
-
-def _picking(first: int) -> Matrix:
-    """(4, 2): takes two neighbouring numbers out of four."""
-    return tuple(tuple(float(c == first + d) for d in range(2)) for c in range(4))
-
-
-def _times(matrix: Matrix, factor: float) -> Matrix:
-    return tuple(tuple(round(value * factor, 6) for value in line) for line in matrix)
+    def take(self, event: Mapping[str, Any]) -> None:
+        """What the visitor did in the sheet."""
+        self.write(workbook.changed(self.book(*self.words())[0], event))

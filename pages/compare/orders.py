@@ -1,25 +1,24 @@
-"""The same words in another order: what a model without positions does not notice. No streamlit."""
+"""The same words in another order: what a model without positions does not notice."""
 
 from __future__ import annotations
 
 import random
-import threading
 from dataclasses import dataclass
 
 from cachetools import LRUCache
 
+from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import compare
+from pages.kit.draw.numbers import small
 from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.words import has_positions, is_masked
 
-from .pairs import SAME, small
+from .pairs import SAME
 
 __all__ = ["Reordered", "reordered", "shuffled", "why"]
-
-_lock = threading.Lock()
-_kept: LRUCache[tuple[Settings, str], float] = LRUCache(256)
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,13 @@ class Reordered:
     Attributes:
         settings, order: of the sentence, and the same words in the new order.
         difference: max |a − b| of the output vectors, the new order undone.
+        model: the one that ran.
     """
 
     settings: Settings
     order: str
     difference: float
+    model: Model
 
     @property
     def same_order(self) -> bool:
@@ -57,47 +58,38 @@ def reordered(settings: Settings, order: str) -> Reordered:
     Raises:
         HeadlightError: `order` has not the same tokens; and what `Model.run` raises.
     """
-    key = (settings, order)
-    with _lock:
-        difference = _kept.get(key)
-    if difference is None:
-        own = pictures.picture(settings).run
-        model = pictures.model_of(settings)
-        _, ids = model.tokenize(order)
-        if sorted(ids) != sorted(own.ids):
-            raise HeadlightError("the new order must have the words of the sentence, each as often as there")
-        with pictures.turn(len(own.ids)):
-            other = model.run(
-                order,
-                mask=pictures.mask_of(settings, model),
-                position=settings.position,
-                heads_off=settings.heads_off,
-                temperature=settings.temperature,
-            )
-        difference = compare.difference_in_new_order(own, other)
-        with _lock:
-            _kept[key] = difference
-    return Reordered(settings, order, difference)
+    return Reordered(settings, order, _difference(settings, order), pictures.picture(settings).model)
 
 
-def why(found: Reordered) -> str:
-    """What the difference says, and why it is as it is, as far as the settings give a reason."""
-    settings, largest = found.settings, small(found.difference)
-    positions, masked = has_positions(settings), is_masked(settings)
-    if found.same_order:
-        return f"This is the old order: the vectors differ by {largest}."
-    if found.difference <= SAME:
-        said = "exactly" if found.difference == 0 else f"up to {largest}, which is rounding"
+@shared(LRUCache(256))
+def _difference(settings: Settings, order: str) -> float:
+    picture = pictures.picture(settings)
+    _, ids = picture.model.tokenize(order)
+    if sorted(ids) != sorted(picture.run.ids):
+        raise HeadlightError("the new order must have the words of the sentence, each as often as there")
+    with turn(len(ids)):
+        other = settings.run(picture.model, order)
+    return compare.difference_in_new_order(picture.run, other)
+
+
+def why(orders: Reordered) -> str:
+    """The difference in words, and the reason for it as far as the settings give one."""
+    settings, largest = orders.settings, small(orders.difference)
+    positions, masked = has_positions(settings, orders.model), is_masked(settings, orders.model)
+    if orders.same_order:
+        return f"This is the order they had: the vectors differ by {largest}."
+    if orders.difference <= SAME:
+        said = "exactly" if orders.difference == 0 else f"up to {largest}, which is rounding"
         if positions or masked:
             return f"The same vectors in the new order, {said}."
-        reason = "each token sees the same others, and nothing says where they stand."
+        reason = "every token sees the same tokens as before, and nothing marks their places."
         return f"The same vectors in the new order, {said}: {reason}"
     if positions and masked:
-        reason = "positions say where each token stands, and the mask lets it look at others now."
+        reason = "the position encoding now sees each token in a different place, and the mask lets it look at others."
     elif positions:
-        reason = "positions say where each token stands, and that is another place now."
+        reason = "the position encoding now sees each token in a different place."
     elif masked:
-        reason = "there are no positions, but the mask goes by places: each token may look at others now."
+        reason = "there are no positions, but the mask goes by places: each token may now look at others."
     else:
         return f"The vectors differ by up to {largest}, more than the {SAME:g} that rounding is allowed here."
-    return f"Other vectors, by up to {largest}: {reason}"
+    return f"The vectors change (by up to {largest}): {reason}"

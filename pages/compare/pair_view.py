@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import streamlit as st
 
 from mha_core import Model
 from mha_core.measure import compare
-from pages.kit.draw import canvas, events
+from pages.kit.draw import events, numbers
 from pages.kit.draw.packing import pack_focus
-from pages.kit.frame import controls
+from pages.kit.draw.view import Event, View
 from pages.kit.frame.links import DEFAULTS
+from pages.kit.frame.view_events import sizes_of, take_at, take_look
 from pages.kit.picture import models, words
 from pages.kit.picture.mask_codec import forbidden
 from pages.kit.picture.models import MINILM
@@ -22,8 +22,10 @@ from pages.kit.picture.presets import PRESETS
 from . import pairs
 from .pairs import Pair
 
-__all__ = ["FIRST_AT", "show", "show_heads"]
+__all__ = ["FIRST_AT", "HEADS", "VIEW", "show", "show_heads"]
 
+VIEW = View("pair_view", "pair", "pair.js")
+HEADS = View("head_bars", "heads", "head_bars.js")
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
 # Comparisons of MiniLM that are one click away: name -> the controls that differ from this page's defaults.
 TRY: dict[str, dict[str, Any]] = {
@@ -43,12 +45,12 @@ def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, ch
         at: layer, head, query and key in focus; `chosen`: the visitor, not the page, chose the query.
     """
     left, right = pair.maps
-    tries = st.session_state["tries"] = _tries(pair.left.settings.model, model)
+    tries = _tries(pair.left.settings.model, model)
     sides = [
         {
             "tokens": picture.run.tokens,
-            "label": f"{words.label(picture.settings)}, {model.origin} weights",
-            "fitness": pairs.fitness(picture.settings),
+            "label": f"{words.label(picture.settings, picture.model)}, {model.origin} weights",
+            "fitness": pairs.fitness(picture),
             "forbidden": forbidden(
                 picture.settings.mask,
                 picture.settings.painted,
@@ -60,9 +62,7 @@ def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, ch
         for picture in (pair.left, pair.right)
     ]
     header = {
-        # a new session counts its turns anew
-        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
-        "heard": st.session_state.get("pair_heard", 0),
+        **VIEW.turns(),
         "digest": f"{pair.left.settings.digest}-{pair.right.settings.digest}",
         "layers": model.sizes.n_layers,
         "heads": model.sizes.n_heads,
@@ -84,7 +84,16 @@ def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, ch
         "tried": next((name for name, values in tries.items() if _is_tried(values)), ""),
         "notices": notices,
     }
-    canvas.pair_view(pack_focus(header, left, right), _on_act)
+    sizes = sizes_of(model)
+
+    def take(event: Event) -> None:
+        """What the visitor looks at, or what to try."""
+        take_at(event, sizes)
+        take_look(event, sizes)
+        for key, value in tries.get(events.text(event, "try") or "", {}).items():
+            st.session_state[key] = value
+
+    VIEW.show(pack_focus(header, left, right), take)
 
 
 def show_heads(cosines: list[list[float]], at: At, off: tuple[tuple[int, int], ...]) -> None:
@@ -94,19 +103,16 @@ def show_heads(cosines: list[list[float]], at: At, off: tuple[tuple[int, int], .
         (cosine, layer, head) for layer, own in enumerate(cosines) for head, cosine in enumerate(own)
     )
     state = {
+        **HEADS.turns(),
         "cosines": cosines,
-        "shown": [[_cosine(cosine) for cosine in own] for own in cosines],
+        "shown": [[numbers.cosine(cosine) for cosine in own] for own in cosines],
         "layer": at.layer,
         "head": at.head,
         "off": write_heads(off),
-        "said": f"Of {count} heads, layer {layer} head {head} is missed most: without it the cosine of the sentence "
-        f"vector to the left side’s own is {_cosine(worst)}.",
+        "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
     }
-    canvas.head_bars(state, _on_head)
-
-
-def _cosine(value: float) -> str:
-    return ">0.9999" if 0.99995 <= value < 1 else f"{value:.4f}".replace("-", "−")
+    HEADS.show(state, lambda event: take_at(event, (len(cosines), len(cosines[0]))))
 
 
 def _tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
@@ -126,19 +132,3 @@ def _tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
 def _is_tried(values: dict[str, Any]) -> bool:
     """True when the controls say this. Where it looks does not count."""
     return all(st.session_state.get(key, DEFAULTS[key]) == value for key, value in values.items() if key != "at")
-
-
-def _on_act() -> None:
-    """Takes what the visitor looks at, or what to try, over into the bound controls."""
-    event = canvas.take_event(canvas.PAIR_KEY)
-    controls.take_at(event)
-    controls.take_look(event)
-    tries: dict[str, dict[str, Any]] = st.session_state.get("tries", {})
-    for key, value in tries.get(events.text(event, "try") or "", {}).items():
-        st.session_state[key] = value
-    st.session_state["pair_heard"] = events.whole(event, "turn") or 0
-
-
-def _on_head() -> None:
-    """Opens the head whose bar was chosen."""
-    controls.take_at(canvas.take_event(canvas.HEADS_KEY))

@@ -1,24 +1,22 @@
-"""Two pictures side by side: what differs between them, in numbers and sentences. No streamlit."""
+"""Two pictures side by side: their difference in numbers and sentences."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
+from torch import Tensor
 
 from mha_core import Run
 from mha_core.measure import compare
 from mha_core.measure.compare import Repeated
-from pages.kit.picture import models, pictures
-from pages.kit.picture import words as text
+from pages.kit.draw import numbers
+from pages.kit.draw.numbers import small, weight
+from pages.kit.picture import models, pictures, words
 from pages.kit.picture.pictures import Picture, Settings
 from pages.kit.picture.place import At
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from pages.kit.picture.sharing import alone, known, shared, turn
 
 __all__ = [
     "SAME",
@@ -30,15 +28,10 @@ __all__ = [
     "marked",
     "repeated",
     "sentences",
-    "small",
-    "weight",
 ]
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5
-_lock = threading.Lock()
-_repeated: LRUCache[Settings, Repeated | None] = LRUCache(256)
-_each: LRUCache[Settings, list[list[float]]] = LRUCache(64)
 
 
 @dataclass(frozen=True)
@@ -71,25 +64,26 @@ class Pair:
 
 
 def difference(pair: Pair) -> str:
-    """What must be said of the difference of the two maps: why there is none, or what it compares; mostly nothing."""
+    """The caption of the difference of the two maps; empty when none is needed."""
     left, right = pair.left.run.tokens, pair.right.run.tokens
     if not pair.fits:
         return (
-            f"The left sentence has {len(left)} tokens, the right one {len(right)}: cell by cell there is nothing to "
-            "subtract. Give both as many tokens to see the difference."
+            f"The left sentence has {len(left)} tokens, the right one {len(right)}: the maps have different "
+            "sizes, so they cannot be subtracted. Use sentences with equally many tokens."
         )
     other = sum(a != b for a, b in zip(left, right, strict=True))
     if other:
-        places = "place" if other == 1 else "places"
-        return f"The sentences have other words at {other} {places}: they are compared place by place."
+        places = "position" if other == 1 else "positions"
+        return f"The sentences differ at {other} {places}; the maps are compared position by position."
     return ""
 
 
-def fitness(settings: Settings) -> str:
-    """What a trained model's numbers are worth under these settings; nothing for the untouched model."""
-    own = text.as_trained(settings.position, pictures.model_of(settings))
-    as_it_was = replace(settings, position="trained") if own else settings
-    return "" if as_it_was == settings.untouched else "The model was not trained for this."
+def fitness(picture: Picture) -> str:
+    """A warning where the model runs as it was not trained; empty for the untouched model."""
+    settings = picture.settings
+    if words.as_trained(settings.position, picture.model):
+        settings = replace(settings, position="trained")
+    return "" if settings == settings.untouched else f"{words.NOT_TRAINED}."
 
 
 def marked(pair: Pair, at: At) -> tuple[int, int]:
@@ -101,52 +95,54 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 def figures(pair: Pair, at: At) -> list[dict[str, str]]:
     """The strip under the maps: value and what it is."""
     left, right = pair.maps
-    before = (compare.previous_token_weight(each) for each in (left, right))
-    found = [_figure(" → ".join(weight(each, 3) for each in before), "weight on the previous token, mean over queries")]
+    before = " → ".join(weight(compare.previous_token_weight(side), 3) for side in (left, right))
+    strip = [_figure(before, "weight on the previous token, mean over queries")]
     if pair.fits:
         change = compare.largest_change(left, right)
         where = f"{pair.tokens[change.row]} → {pair.tokens[change.key]}"
-        ends = " → ".join(weight(float(each[change.row, change.key])) for each in (left, right))
-        found.append(_figure(_signed(change.value), f"the largest change: {where}, {ends}"))
-        found.append(_cell(pair, marked(pair, at), "the marked cell"))
+        ends = " → ".join(weight(float(side[change.row, change.key])) for side in (left, right))
+        strip.append(_figure(numbers.signed(change.value), f"the largest change: {where}, {ends}"))
+        strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
         other = replace(pair, layer=first.layer, head=first.head)
         if (pair.layer, pair.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
-            found.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, the first of Explore"))
+            strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, the first of Explore"))
     cosine = compare.cosine(pair.left.run.sentence, pair.right.run.sentence)
-    found.append(_figure(text.precise(cosine), "cosine of the two sentence vectors"))
-    sides = [repeated(side) for side in (pair.left, pair.right)]
-    if any(sides):
-        words = {_words(side, each) for side, each in zip((pair.left, pair.right), sides, strict=True) if each}
-        of = words.pop() if len(words) == 1 else "a word that occurs more than once"
-        values = " → ".join("—" if each is None else small(each.difference) for each in sides)
-        found.append(_figure(values, f"largest difference between the rows of {of}, over all layers and heads"))
-    return found
+    strip.append(_figure(numbers.precise(cosine), "cosine of the two sentence vectors"))
+    sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right)]
+    repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
+    if repeats:
+        word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"
+        values = " → ".join("—" if rows is None else small(rows.difference) for _, rows in sides)
+        strip.append(_figure(values, f"largest difference between the rows of {word}, over all layers and heads"))
+    return strip
 
 
 def sentences(pair: Pair) -> list[str]:
-    """Why the rows of equal words are equal, or are not: one sentence a side, one with a causal mask instead."""
-    found = []
+    """The reasons why the rows of equal words are equal or not: a sentence a side, one with a causal mask instead."""
+    lines = []
     for name, picture in (("Left", pair.left), ("Right", pair.right)):
         rows = repeated(picture)
         if rows is None:
             continue
-        of = _words(picture, rows)
-        found.append(f"{name}: the rows of {of} {_apart(rows.difference)}. {_why(picture.settings, rows)}")
-        free = not text.has_positions(picture.settings) and not text.is_masked(picture.settings)
-        masked = _under_causal(picture) if free else None
+        word = _repeats(picture, rows)
+        lines.append(f"{name}: the rows of {word} {_apart(rows.difference)}. {_why(picture, rows)}")
+        settings, model = picture.settings, picture.model
+        masked = None
+        if not words.has_positions(settings, model) and not words.is_masked(settings, model):
+            masked = _under_causal(picture)
         if masked:
-            found.append(
+            lines.append(
                 f"{name} with a causal mask: they {_apart(masked.difference)}, without positions: the later one "
                 "may look at more keys, so it shares its weight among others."
             )
-    return found
+    return lines
 
 
 def repeated(picture: Picture) -> Repeated | None:
-    """How far the rows of equal tokens lie apart in a picture."""
-    return _kept(picture.settings, lambda: picture.run)
+    """The largest difference between the rows of equal tokens in a picture; None without equal tokens."""
+    return _repeated_words(picture.settings, lambda: picture.run)
 
 
 def each_head(
@@ -158,52 +154,19 @@ def each_head(
 
     `told` hears how much is done, 0 to 1, and again and again while somebody else's turn lasts.
     """
-    known = _known_heads(settings)
-    if known is not None or not ask:
-        return known
-    with pictures.alone(lambda: told(0.0)):
-        known = _known_heads(settings)  # others may have waited for the same
-        if known is None:
-            model = pictures.model_of(settings)
-            cosines = compare.without_each_head(
-                model,
-                settings.text,
-                mask=pictures.mask_of(settings, model),
-                position=settings.position,
-                heads_off=settings.heads_off,
-                temperature=settings.temperature,
-                told=told,
-            )
-            known = cosines.tolist()
-            with _lock:
-                _each[settings] = known
-    return known
+    cosines = known(_without_each_head, settings, told)
+    if cosines is None and ask:
+        # one at a time, so that nobody waits in the cache, where `told` cannot end the wait
+        with alone(lambda: told(0.0)):
+            cosines = _without_each_head(settings, told)
+    return cosines
 
 
-def _known_heads(settings: Settings) -> list[list[float]] | None:
-    with _lock:
-        return _each.get(settings)
-
-
-def weight(value: float, digits: int = 2) -> str:
-    """A weight to read, with more digits where few would say 0 or 1 of something that is neither."""
-    fixed = f"{value:.{digits}f}"
-    if value in (0, 1) or float(fixed) not in (0, 1):
-        return fixed
-    if value < 0.00005:
-        return "<0.0001"
-    return ">0.9999" if 0.99995 <= value < 1 else f"{value:.4f}"
-
-
-def small(value: float) -> str:
-    """A difference to read: 0 only for what is 0, a power of ten for what is near it."""
-    if value == 0:
-        return "0"
-    return f"{value:.1e}".replace("e-0", "e-") if value < 0.001 else weight(value, 3)
-
-
-def _signed(value: float) -> str:
-    return ("−" if value < 0 else "+" if value else "") + small(abs(value)).lstrip(">")
+@shared(LRUCache(64), lambda settings, told: settings)
+def _without_each_head(settings: Settings, told: Callable[[float], object]) -> list[list[float]]:
+    model = pictures.model_of(settings)
+    cosines = compare.without_each_head(model, settings.text, **settings.switches(model), told=told)
+    return [[float(cosine) for cosine in layer] for layer in cosines.tolist()]
 
 
 def _figure(value: str, label: str) -> dict[str, str]:
@@ -216,11 +179,11 @@ def _cell(pair: Pair, cell: tuple[int, int], what: str) -> dict[str, str]:
     return _figure(values, f"{pair.tokens[row]} → {pair.tokens[key]}, {what}")
 
 
-def _words(picture: Picture, rows: Repeated) -> str:
-    """ "“the” (at 1 and 7)"."""
+def _repeats(picture: Picture, rows: Repeated) -> str:
+    """The repeated word and its places: "“the” (at 1 and 7)"."""
     places = [str(place) for place in rows.places]
-    shown = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
-    return f"“{picture.run.tokens[rows.places[0]]}” (at {shown})"
+    listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) <= 4 else f"{len(places)} places"
+    return f"“{picture.run.tokens[rows.places[0]]}” (at {listed})"
 
 
 def _apart(value: float) -> str:
@@ -232,13 +195,13 @@ def _apart(value: float) -> str:
     return f"differ by more than {largest[1:]}" if largest.startswith(">") else f"differ by up to {largest}"
 
 
-def _why(settings: Settings, rows: Repeated) -> str:
-    """The reason for what `rows` found, as far as the settings give one."""
-    positions, masked = text.has_positions(settings), text.is_masked(settings)
+def _why(picture: Picture, rows: Repeated) -> str:
+    """The reason for the difference of the rows, as far as the settings give one."""
+    positions = words.has_positions(picture.settings, picture.model)
+    masked = words.is_masked(picture.settings, picture.model)
     if rows.difference <= SAME:
         return "" if positions or masked else "Nothing in this model says where a token stands."
-    causes = [*(["positions say where each one stands"] if positions else [])]
-    causes += ["the mask lets each look at other keys"] if masked else []
+    causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""
 
 
@@ -247,25 +210,14 @@ def _under_causal(picture: Picture) -> Repeated | None:
     settings = replace(picture.settings.unpainted, mask="causal")
 
     def run() -> Run:
-        with pictures.turn(len(picture.run.ids)):
-            return pictures.model_of(settings).run(
-                settings.text,
-                mask=settings.mask,
-                position=settings.position,
-                heads_off=settings.heads_off,
-                temperature=settings.temperature,
-            )
+        with turn(len(picture.run.ids)):
+            return settings.run(picture.model)
 
-    return _kept(settings, run)
+    return _repeated_words(settings, run)
 
 
-def _kept(settings: Settings, run: Callable[[], Run]) -> Repeated | None:
-    """What `compare.repeated_words` finds in a run. The number is kept, the run is not."""
-    with _lock:
-        if settings in _repeated:
-            return _repeated[settings]
-    made = run()
-    found = compare.repeated_words(made.weights, made.ids)
-    with _lock:
-        _repeated[settings] = found
-    return found
+@shared(LRUCache(256), lambda settings, run: settings)
+def _repeated_words(settings: Settings, run: Callable[[], Run]) -> Repeated | None:
+    """The repeated words of a run. The number is kept, the run is not."""
+    done = run()
+    return compare.repeated_words(done.weights, done.ids)

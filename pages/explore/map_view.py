@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from mha_core import Model
-from pages.kit.draw import canvas, events
+from pages.kit.draw import events
 from pages.kit.draw.packing import pack_focus
-from pages.kit.frame import controls
+from pages.kit.draw.view import Event, View
+from pages.kit.frame.view_events import sizes_of, take_at, take_heads_off, take_look
 from pages.kit.picture import mask_codec, models, pictures, words
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.pictures import Picture, Pinned, Settings
@@ -18,7 +19,9 @@ from pages.kit.picture.place import At, Look, parse_at, write_heads
 
 from .pins import pin_text
 
-__all__ = ["show"]
+__all__ = ["VIEW", "show"]
+
+VIEW = View("maps", "maps", "explore.js", "maps", carrier=("focus", "focus"))
 
 
 def show(
@@ -29,9 +32,15 @@ def show(
     pinned: tuple[Pinned, At] | None,
     notices: list[str],
     *,
+    unusable: Sequence[str],
     chosen: bool,
 ) -> None:
-    """The map view with everything that it writes. `chosen`: the visitor, not the page, chose the row in focus."""
+    """The map view with everything that it writes.
+
+    Args:
+        unusable: keys of the link's texts that could not be used; the view writes their defaults into the link.
+        chosen: the visitor, not the page, chose the row in focus.
+    """
     run, settings = picture.run, picture.settings
     try:
         ask = st.session_state.pop("compare", False) and settings.model == MINILM
@@ -40,12 +49,10 @@ def show(
         difference = None
         notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
     maps = pictures.packed(picture, at.layer)
-    st.session_state["presets"] = models.presets(settings.model)
+    presets = models.presets(settings.model)
     state: dict[str, Any] = {
+        **VIEW.turns(),
         "digest": settings.digest,
-        # a new session counts its turns anew
-        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
-        "heard": st.session_state.get("heard", 0),
         "at": str(at) if chosen else f"{at.layer}.{at.head}",
         "layer": at.layer,
         "head": at.head,
@@ -54,14 +61,14 @@ def show(
         "look": str(look),
         "off": write_heads(settings.heads_off),
         "forbidden": _forbidden(settings, len(run.tokens)),
-        "label": words.label(settings),
+        "label": words.label(settings, model),
         "origin": model.origin,
-        "presets": st.session_state["presets"],
+        "presets": presets,
         "typed": settings.text,
         "notices": notices,
-        "unusable": st.session_state["unusable"],
-        "figures": words.figures(picture, model, difference),
-        "status": words.status(picture, model, len(maps)),
+        "unusable": list(unusable),
+        "figures": words.figures(picture, difference),
+        "status": words.status(picture, len(maps)),
         "pin": None,
     }
     focus = [run.weights[at.layer, at.head]]
@@ -70,12 +77,26 @@ def show(
         state["pin"] = {
             "tokens": other.tokens,
             "at": str(where),
-            "label": words.label(other.settings) + _whose(other.settings, settings),
+            "label": words.label(other.settings, other.model) + _whose(other.settings, settings),
             "forbidden": _forbidden(other.settings, len(other.tokens)),
         }
         focus.append(other.weights)
-    st.session_state["shown"] = settings
-    canvas.map_view(maps, pack_focus(state, *focus), _on_act)
+    sizes = sizes_of(model)
+
+    def take(event: Event) -> None:
+        """Picture, controls and link agree on what the visitor did."""
+        for part in (take_at, take_look, take_heads_off):
+            part(event, sizes)
+        preset = events.whole(event, "preset")
+        if preset is not None and 0 <= preset < len(presets):
+            st.session_state["s"] = presets[preset]
+        if "pin" in event:
+            # what the visitor saw: the last picture sent, and the head and row that the view says
+            where = events.text(event, "pin") or ""
+            st.session_state["pin"] = pin_text(settings, where) if parse_at(where, *sizes) else ""
+        st.session_state["compare"] = event.get("compare") is True
+
+    VIEW.show(maps, take, pack_focus(state, *focus))
 
 
 def _forbidden(settings: Settings, tokens: int) -> list[str]:
@@ -87,18 +108,3 @@ def _forbidden(settings: Settings, tokens: int) -> list[str]:
 def _whose(pinned: Settings, shown: Settings) -> str:
     """Names the model of a pinned picture where it is another one."""
     return "" if pinned.model == shown.model else f"; {models.title(pinned.model)}"
-
-
-def _on_act() -> None:
-    """Takes what the visitor did in the map view over into the bound controls: picture, controls and link agree."""
-    event, state = canvas.take_event(canvas.MAPS_KEY), st.session_state
-    controls.take_over(event)
-    preset, presets = events.whole(event, "preset"), state.get("presets", ())
-    if preset is not None and 0 <= preset < len(presets):
-        state["s"] = presets[preset]
-    if "pin" in event and "shown" in state:
-        # what the visitor saw: the last picture sent, and the head and row that the view says
-        at = events.text(event, "pin") or ""
-        state["pin"] = pin_text(state["shown"], at) if parse_at(at, *controls.sizes()) else ""
-    state["compare"] = event.get("compare") is True
-    state["heard"] = events.whole(event, "turn") or 0

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
-from mha_core import Model
 from mha_core.errors import HeadlightError
 from pages.kit.draw import tables
-from pages.kit.frame import controls, layout, links, model_picker
+from pages.kit.frame import controls, model_picker, widgets
 from pages.kit.frame.about import show_about
-from pages.kit.frame.last_usable import or_last
+from pages.kit.frame.picture_page import picture_page
 from pages.kit.picture import models, pictures, place
-from pages.kit.picture.pictures import Picture, Pinned, Settings
+from pages.kit.picture.pictures import Pinned, Settings
 
 from . import map_view, pins
 
 
 def show() -> None:
     """Controls, one pass, the pictures, the words."""
-    name = model_picker.enter()
-    with layout.page(**models.defaults(name)) as (rail, stage):
-        with rail:
-            model_picker.control()
-        model = pictures.model_on("auto", name)
-        layers, heads = model.sizes.n_layers, model.sizes.n_heads
-        with rail:
-            mask, position, temperature = controls.mask(), controls.position(model), controls.temperature()
-            heads_off, device = controls.heads_off(layers, heads), controls.device()
-            controls.large_type()
-            about = st.popover("About this picture", width="stretch")
-        with stage:
-            sentence, cells = controls.sentence(name), controls.painted(model)
-            asked = Settings(sentence, mask, position, temperature, heads_off, device, cells, name)
-            at_text, look_text, pin_text = controls.hidden_texts(models.first_at(name))
-            picture, settings, notices = or_last(asked, pictures.picture, "The maps below still show")
-            notices += [*picture.run.notices, *models.unknown(model, settings.text)]
-            tokens = picture.run.tokens
-            parsed_at = place.parse_at(at_text, layers, heads)
-            asked_at = parsed_at or place.At.of(models.first_at(name))
-            at = asked_at.on(tokens)
-            parsed_look = place.parse_look(look_text, layers, heads)
-            look = parsed_look or place.Look()
+    with picture_page(takes_model=True) as page:
+        with page.rail:
+            model_picker.control(page.name)
+            switches = controls.switches(page)
+            device = controls.device()
+        with page.stage:
+            asked = replace(switches, text=controls.sentence(page.name), device=device)
+            with page.hidden:
+                look_text, pin_text = widgets.text("look"), widgets.text("pin")
+            picture, settings, notices = page.or_last(asked, pictures.picture, "The maps below still show")
+            notices += [*picture.run.notices, *models.unknown(page.model, settings.text)]
+            at, chosen = page.look_at(picture.run.tokens)
+            look = place.parse_look(look_text, *page.sizes)
             pinned = pinned_picture(pin_text, device)
-            notices += links.notices(
-                model=model_picker.usable(),
-                at=parsed_at is not None and parsed_at.fits(tokens),
-                look=parsed_look is not None,
-                pin=not pin_text or pinned is not None,
-            )
-            map_view.show(model, picture, at, look, pinned, notices, chosen=asked_at.row == at.row)
-        with about:
-            show_numbers(model, picture, at)
+            notices += page.answer_link(look=look is not None, pin=not pin_text or pinned is not None)
+            look = look or place.Look()
+            map_view.show(page.model, picture, at, look, pinned, notices, unusable=page.unusable, chosen=chosen)
+        with page.about:
+            show_numbers(settings, at)
 
 
 def pinned_picture(pin_text: str, device: str) -> tuple[Pinned, place.At] | None:
@@ -60,16 +47,16 @@ def pinned_picture(pin_text: str, device: str) -> tuple[Pinned, place.At] | None
         if parsed is None:
             return None
         settings, at = parsed
-        found = pictures.pinned(settings, at.layer, at.head)
+        pinned = pictures.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return found, at.on(found.tokens)
+    return pinned, at.on(pinned.tokens)
 
 
-def show_numbers(model: Model, picture: Picture, at: place.At) -> None:
+def show_numbers(settings: Settings, at: place.At) -> None:
     """How to get these numbers again, and the numbers."""
-    show_about(model, picture.settings)
-    settings, name = picture.settings, f"headlight-layer{at.layer}-head{at.head}.csv"
+    show_about(settings)
+    name = f"headlight-layer{at.layer}-head{at.head}.csv"
     # the picture is asked for again, so that a button does not keep it in memory
     with st.container(horizontal=True):
         st.download_button(

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pages.kit.picture import mask_codec, rules
 from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Settings
-from pages.kit.picture.place import At, parse_at, parse_heads
+from pages.kit.picture.place import At, parse_at, parse_heads, write_heads
+from pages.kit.picture.settings import Settings
 
 __all__ = ["parse_pin", "pin_text"]
 
@@ -18,10 +18,11 @@ def pin_text(settings: Settings, at: str) -> str:
 
     A model other than MiniLM stands behind the head: "0.1@who-rotary-1".
     """
-    off = "-".join(f"{layer}.{head}" for layer, head in settings.heads_off)
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
     at = at if settings.model == MINILM else f"{at}@{settings.model}"
-    return "~".join((at, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
+    return "~".join(
+        (at, mask, settings.position, f"{settings.temperature:g}", write_heads(settings.heads_off), settings.text)
+    )
 
 
 def parse_pin(text: str, device: str, sizes_of: Callable[[str], tuple[int, int] | None]) -> tuple[Settings, At] | None:

@@ -10,11 +10,10 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
-from pages.kit.frame import controls, layout, links
+from pages.kit.frame import controls, widgets
 from pages.kit.frame.about import show_about
-from pages.kit.frame.last_usable import or_last
-from pages.kit.frame.links import BOUND, DEFAULTS
-from pages.kit.picture import pictures, place
+from pages.kit.frame.picture_page import picture_page
+from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Settings
 
 from . import dialects, parity, timing_section
@@ -22,47 +21,36 @@ from .parity import Equality, Sizes
 
 
 def show() -> None:
-    """Controls, the seven on the sentence and on random input, the race, the sources, the dictionary."""
-    with layout.page() as (rail, stage):
-        model = pictures.model_on("auto")
-        layers, heads = model.sizes.n_layers, model.sizes.n_heads
-        with stage:
+    """Controls, the seven on the sentence and on random input, the timing, the sources, the dictionary."""
+    with picture_page() as page:
+        with page.stage:
             top = st.container()
             sentence = controls.sentence()
-            with st.container(key="link_texts"):
-                parsed = place.parse_at(st.text_input("at", DEFAULTS["at"], key="at", bind=BOUND), layers, heads)
-        at = parsed or place.At.default()
-        with rail:
-            controls.layer(at, layers)
-            mask = controls.mask(paints=False)
-            how = st.segmented_control(
-                "Differences", ["relative", "largest"], default="relative", required=True, key="diff", bind=BOUND
-            )
-            sizes = random_sizes()
-            device = controls.device()
-            controls.large_type()
-            about = st.popover("About this picture", width="stretch")
-        with stage:
+        with page.rail:
+            controls.layer(page)
+            mask, differences = controls.mask(page, paints=False), widgets.segments("diff")
+            sizes, device = random_sizes(), controls.device()
+        with page.stage:
             asked = Settings(sentence, mask, device=device)
-            picture, settings, told = or_last(asked, pictures.picture, "The tables below are still those of")
-            told += picture.run.notices
-            show_equality(settings, at.layer, sizes, largest=how == "largest")
+            picture, settings, notices = page.or_last(asked, pictures.picture, "The tables below are still those of")
+            show_equality(settings, page.at.layer, sizes, largest=differences == "largest")
             timing_section.show(sizes, device)
             show_sources()
             canvas.sheet("words", [sheet.panel("Same thing, other words", [dialects.dictionary()])])
             with top:  # at the top, but known only when every control has been made
-                canvas.sheet("told", [sheet.notices(told + links.notices(at=parsed is not None))])
-        with about:
-            show_about(model, settings)
+                notices += [*picture.run.notices, *page.answer_link()]
+                canvas.sheet("told", [sheet.notices(notices)])
+        with page.about:
+            show_about(settings)
 
 
 def random_sizes() -> Sizes:
     """Sizes of the random input, which the timing uses too."""
     left, right = st.columns(2)
     with left:
-        b, d_model = controls.whole("Texts, b", "b", 1, 64), controls.whole("d_model", "d", 1, 1024)
+        b, d_model = widgets.whole("b"), widgets.whole("d")
     with right:
-        n, n_heads = controls.whole("Tokens, n", "n", 1, 1024), controls.whole("Heads, h", "h", 1, 64)
+        n, n_heads = widgets.whole("n"), widgets.whole("h")
     return Sizes(b, n, d_model, n_heads)
 
 
@@ -104,8 +92,5 @@ def show_sources() -> None:
     """The classes of two implementations, as they run."""
     canvas.sheet("sources", [sheet.title("Sources side by side", "the very classes that ran above")])
     for column, key in zip(st.columns(2), ("impl", "beside"), strict=True):
-        names = list(IMPLEMENTATIONS)
         with column:
-            label = "Implementation" if key == "impl" else "Beside it"
-            name = st.selectbox(label, names, names.index(DEFAULTS[key]), key=key, bind=BOUND)
-            st.code(inspect.getsource(IMPLEMENTATIONS[name or DEFAULTS[key]]), language="python", height=640)
+            st.code(inspect.getsource(IMPLEMENTATIONS[widgets.choice(key)]), language="python", height=640)

@@ -1,8 +1,7 @@
-"""What a mask does to the weights of one head, in words and tables that are computed. No streamlit."""
+"""The effect of a mask on the weights of one head, in words and tables that are computed."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,96 +9,99 @@ from torch import Tensor
 
 from mha_core.measure import compare
 from mha_core.measure.by_hand import softmax_three_ways
-from pages.kit.draw import sheet
+from pages.kit.draw import numbers, sheet
+from pages.kit.draw.numbers import outcome
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import mask_codec, pictures
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture import mask_codec, pictures, rules
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.recorded import recorded
+from pages.kit.picture.settings import Settings
 
-__all__ = ["empty_rows", "renormalised", "sums_in_words"]
+__all__ = ["ROUNDING", "empty_rows", "renormalised", "sums_in_words"]
 
 MOST_KEYS = 16  # columns of a row that is written out
+ROUNDING = 1e-5
 WAYS = ("Headlight: 0 where nothing is allowed", "softmax over −∞ alone", "−1e9 instead of −∞")
 
 
 def sums_in_words(weights: Tensor) -> str:
-    """What the rows of a map (i, j) sum to, and how many are empty."""
+    """The sums of the rows of a map (i, j), and how many rows are empty."""
     sums = weights.sum(dim=-1)
     full, empty = sums[sums > 0], int((sums == 0).sum())
-    rows = "" if not empty else " · one row empty" if empty == 1 else f" · {empty} rows empty"
     if not len(full):
         return f"all {empty} rows empty"
     low, high = f"{float(full.min()):.4f}", f"{float(full.max()):.4f}"
+    rows = f" · {rules.empty_rows(empty)}" if empty else ""
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
 def empty_rows(settings: Settings, at: At) -> Block:
-    """What three ways to write a masked softmax make of this head's scores: they differ on rows that are empty."""
-    found = recorded(settings, at.layer)
-    n, heads = len(found.tokens), len(found.scores)
-    allow = mask_codec.allowed(settings.mask, settings.painted, n, heads)
-    allow = allow[at.head] if allow.dim() == 3 else allow
-    ways = softmax_three_ways(found.scores[at.head], allow)
+    """Three ways to write a masked softmax, on this head's scores: they differ on rows that are empty."""
+    layer = recorded(settings, at.layer)
+    n, heads = len(layer.tokens), len(layer.scores)
+    allow = mask_codec.of_head(mask_codec.allowed(settings.mask, settings.painted, n, heads), at.head)
+    ways = softmax_three_ways(layer.scores[at.head], allow)
     empty = [row for row in range(n) if not bool(allow[row].any())]
     heading = "A row that may look at nobody"
     if not empty:
-        apart_by = max(compare.largest_difference(ways[0], way) for way in ways[1:])
-        written = sheet.number(apart_by) if apart_by else "0"
-        said = f"No row is empty here, so how a library writes it does not matter: largest difference {written}."
+        largest = numbers.difference(max(compare.largest_difference(ways[0], way) for way in ways[1:]))
+        said = f"No row is empty here, so all three ways agree (largest difference {largest})."
         return sheet.panel(heading, [sheet.text(said)])
     row = empty[0]
-    token, rest = found.tokens[row], len(empty) - 1
-    more = f", and {rest} more" if rest else ""
-    columns = range(min(n, MOST_KEYS))
-    head = ["", *(f"{key} {found.tokens[key]}" for key in columns), "sum"]
+    token, columns = layer.tokens[row], range(min(n, MOST_KEYS))
+    head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
     lines = [
-        [name, *(_written(float(way[row, key])) for key in columns), _written(float(way[row].sum()))]
+        [name, *(outcome(float(way[row, key])) for key in columns), outcome(float(way[row].sum()))]
         for name, way in zip(WAYS, ways, strict=True)
     ]
     cut = f" The first {len(columns)} of {n} keys." if n > len(columns) else ""
     caption = f"The weights of row {row} “{token}” from this head's own scores, three ways.{cut}"
-    return sheet.panel(
-        heading, [sheet.text(_told(row, token, more, ways)), sheet.table(head, lines, caption)], "counted from 0"
-    )
+    said = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
+    return sheet.panel(heading, [sheet.text(said), sheet.table(head, lines, caption)], "counted from 0")
 
 
 def renormalised(settings: Settings, at: At) -> str:
-    """Whether the weights after are those of the model without a mask, blocked ones 0 and each row divided again."""
-    free = replace(settings, mask="none", painted="")
-    after, before = (pictures.picture(own).run.weights[at.layer, at.head].cpu() for own in (settings, free))
-    n, heads = len(after), pictures.model_of(settings).sizes.n_heads
-    allow = mask_codec.allowed(settings.mask, settings.painted, n, heads)
-    kept = before * (allow[at.head] if allow.dim() == 3 else allow)
-    sums = kept.sum(dim=-1, keepdim=True)
-    difference = compare.largest_difference(after, kept / sums.masked_fill(sums == 0, 1))
-    written = sheet.number(difference) if difference else "0"
-    if difference <= 1e-5:
+    """Whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
+    masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
+    difference = _beyond_renormalising(masked, free, at.layer, at.head)
+    largest, where = numbers.difference(difference), f"Layer {at.layer}, head {at.head}"
+    if difference <= ROUNDING:
         return (
-            f"Layer {at.layer}, head {at.head}: the weights after are those of no mask with the blocked ones set to 0 "
-            f"and each row divided by what is left (largest difference {written})."
+            f"{where}: the masked weights are the unmasked ones with blocked cells set to 0 and each row rescaled "
+            f"to sum to 1 (largest difference {largest})."
         )
-    return (
-        f"Layer {at.layer}, head {at.head}: setting blocked weights to 0 and dividing each row by what is left would "
-        f"not give these weights (largest difference {written}): in the layers before, the mask has changed what the "
-        f"tokens carry. In layer 0 it is all that happens."
+    said = (
+        f"{where}: setting blocked weights to 0 and rescaling each row to sum to 1 would not give these weights "
+        f"(largest difference {largest})"
     )
+    if compare.largest_difference(masked.run.hidden[at.layer], free.run.hidden[at.layer]) <= ROUNDING:
+        return f"{said}."
+    said += ": the mask has already changed the tokens in the layers before."
+    in_first = [_beyond_renormalising(masked, free, 0, head) for head in range(masked.model.sizes.n_heads)]
+    return f"{said} In layer 0 the mask does nothing else." if max(in_first) <= ROUNDING else said
 
 
-def _told(row: int, token: str, more: str, ways: Sequence[Tensor]) -> str:
+def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
+    """The largest difference of a head's masked weights to the free ones, blocked and each row divided again."""
+    after, before = (picture.run.weights[layer, head].cpu() for picture in (masked, free))
+    settings = masked.settings
+    allow = mask_codec.allowed(settings.mask, settings.painted, len(after), masked.model.sizes.n_heads)
+    left = before * mask_codec.of_head(allow, head)
+    sums = left.sum(dim=-1, keepdim=True)
+    return compare.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
+
+
+def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -> str:
     """The three outcomes of an empty row in one sentence."""
-    ours, plain, large = (way[row] for way in ways)
-    low, high = float(large.min()), float(large.max())
-    spread = _written(low) if low == high else f"{_written(low)} to {_written(high)}"
+    ours, plain, large = ways
+    low, high = outcome(float(large.min())), outcome(float(large.max()))
+    spread = low if bool(large.min() == large.max()) else f"{low} to {high}"
     nans = int(plain.isnan().sum())
     minus = f"{nans} of {len(plain)} weights are NaN" if nans else "no weight is NaN"
+    more = f", and {others} more" if others else ""
     return (
-        f"Row {row} “{token}”{more} may look at nobody. Here its weights are {_written(float(ours.abs().max()))} and "
+        f"Row {row} “{token}”{more} may look at nobody. Here its weights are {outcome(float(ours.abs().max()))} and "
         f"nothing breaks. With a softmax over −∞ alone {minus}, and every later layer and gradient with them; with "
         f"−1e9 instead of −∞ each forbidden key gets {spread}, as if the row had looked at all of them."
     )
-
-
-def _written(value: float) -> str:
-    """A weight; here alone NaN is said, because that is what the library would give."""
-    return "NaN" if math.isnan(value) else "0" if value == 0 else f"{value:.4f}"

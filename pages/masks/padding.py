@@ -1,23 +1,29 @@
-"""A short sentence beside a longer one in the same batch, with and without the padding mask. No streamlit."""
+"""A short sentence beside a longer one in the same batch, with and without the padding mask."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+
+from cachetools import LRUCache
 
 from mha_core import Run
 from mha_core.measure import compare
-from pages.kit.draw import sheet
-from pages.kit.draw.sheet import Block, number
+from pages.kit.draw import numbers, sheet
+from pages.kit.draw.sheet import Block
 from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
+
+from .effects import ROUNDING
 
 __all__ = ["Beside", "Change", "beside", "blocks"]
+
+HEADING = "Padding: a short sentence beside a longer one"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a batch mate did to a sentence, against running it alone.
+    """The effect of a batch mate on a sentence, against running it alone.
 
     Attributes:
         maps: the largest change of a weight, over all layers, heads and rows.
@@ -32,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Beside:
-    """The shorter of two sentences in a batch: its text, both lengths in tokens, and what happened both ways."""
+    """The shorter of two sentences in a batch: its text, both lengths in tokens, and its change both ways."""
 
     short: str
     tokens: int
@@ -41,66 +47,55 @@ class Beside:
     unmasked: Change
 
 
-@lru_cache(maxsize=64)
+@shared(LRUCache(64))
 def beside(settings: Settings, second: str) -> Beside | None:
     """Both sentences in one padded batch; None when they have the same length, so that there is no padding.
 
     The settings hold for both; painted cells are for one length only and are left out. Raises what `Model.run` raises.
     """
-    model = pictures.model_of(settings)
+    model, settings = pictures.model_of(settings), settings.unpainted
     texts = [settings.text, second]
     lengths = [len(model.tokenize(text)[0]) for text in texts]
     if lengths[0] == lengths[1]:
         return None
     short = lengths.index(min(lengths))
-    options = {
-        "mask": settings.mask,
-        "position": settings.position,
-        "heads_off": settings.heads_off,
-        "temperature": settings.temperature,
-    }
-    with pictures.turn(max(lengths)):
-        alone = model.run(texts[short], **options)  # type: ignore[arg-type]
+    with turn(max(lengths)):
+        alone = settings.run(model, texts[short])
         masked, unmasked = (
-            _change(alone, model.run_batch(texts, mask_padding=padding, **options)[short])  # type: ignore[arg-type]
-            for padding in (True, False)
+            _change(alone, model.run_batch(texts, mask_padding=mask_padding, **settings.switches(model))[short])
+            for mask_padding in (True, False)
         )
     return Beside(texts[short], min(lengths), max(lengths), masked, unmasked)
 
 
 def blocks(settings: Settings, second: str) -> list[Block]:
     """The batch as a table, and why the answer must not depend on who else is in it."""
-    found = beside(settings.unpainted, second)
-    if found is None:
+    batch = beside(settings.unpainted, second)
+    if batch is None:
         same = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
         return [sheet.panel(HEADING, [sheet.text(same)])]
     rows = [
-        [name, number(change.maps), f"{change.cosine:.6f}", f"{change.lost:.4f}"]
-        for name, change in (("with the padding mask", found.masked), ("without it", found.unmasked))
+        [name, numbers.number(change.maps), f"{change.cosine:.6f}", f"{change.lost:.4f}"]
+        for name, change in (("with the padding mask", batch.masked), ("without it", batch.unmasked))
     ]
     head = [
         "in the batch",
         "largest change of a weight",
-        "cosine of its vector to alone",
+        "cosine to the sentence run alone",
         "most weight of a row on padding",
     ]
-    short = found.short if len(found.short) <= 60 else found.short[:59] + "…"
-    padding = found.longest - found.tokens
-    caption = f"“{short}”: {found.tokens} tokens and {padding} of padding, against the same sentence alone"
-    said = [_told(found, settings.mask)]
+    sizes = f"{batch.tokens} tokens and {batch.longest - batch.tokens} of padding"
+    caption = f"“{numbers.cut(batch.short)}”: {sizes}, against the same sentence alone"
+    said = [_why(batch, settings.mask)]
     if settings.painted:
         said.append("Painted cells are left out here: they belong to one length.")
     return [sheet.panel(HEADING, [sheet.table(head, rows, caption), *map(sheet.text, said)])]
 
 
-HEADING = "Padding: a short sentence beside a longer one"
-ROUNDING = 1e-5
-
-
-def _told(found: Beside, mask: str) -> str:
+def _why(batch: Beside, mask: str) -> str:
     """Whether the answer depends on the batch mate, and why it must not."""
-    masked, unmasked = found.masked, found.unmasked
-    why = "An answer must not depend on batch mates: they are chosen by chance, and nobody could repeat it."
+    masked, unmasked = batch.masked, batch.unmasked
+    why = "A sentence's result must not depend on what else is in its batch."
     if unmasked.maps <= ROUNDING:
         return (
             f"The mask “{mask}” alone already keeps these tokens from looking at padding, so both are the same. {why}"
@@ -110,7 +105,7 @@ def _told(found: Beside, mask: str) -> str:
         f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row's weight goes to tokens that nobody "
         f"wrote, and the cosine of the sentence vector to the one alone falls to {unmasked.cosine:.4f}: the same "
         "sentence gets another answer because of who else is in the batch. With it the largest change of a weight is "
-        f"{number(masked.maps) if masked.maps else '0'}, {rest}. {why}"
+        f"{numbers.difference(masked.maps)}, {rest}. {why}"
     )
 
 

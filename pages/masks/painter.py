@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 import streamlit as st
 
 from mha_core import Model
-from pages.kit.draw import canvas, events
+from pages.kit.draw import events
 from pages.kit.draw.packing import pack_focus
-from pages.kit.frame import controls
+from pages.kit.draw.view import Event, View
+from pages.kit.frame.layout import say_next
+from pages.kit.frame.view_events import sizes_of, take_at
 from pages.kit.picture import mask_codec, pictures, rules
+from pages.kit.picture.fields import MASKS
 from pages.kit.picture.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
 from pages.kit.picture.pictures import Picture, Settings
 from pages.kit.picture.place import At
@@ -21,7 +22,9 @@ from pages.kit.picture.words import label
 
 from .effects import sums_in_words
 
-__all__ = ["before", "show"]
+__all__ = ["VIEW", "before", "show"]
+
+VIEW = View("painter", "masks", "painter.js")
 
 
 def before(settings: Settings) -> Settings:
@@ -35,10 +38,8 @@ def show(model: Model, picture: Picture, at: At, notices: list[str], *, chosen: 
     n, other = len(tokens), before(settings)
     weights = [pictures.picture(own).run.weights[at.layer, at.head] for own in (other, settings)]
     state: dict[str, Any] = {
+        **VIEW.turns(),
         "digest": settings.digest,
-        # a new session counts its turns anew
-        "visit": st.session_state.setdefault("visit", secrets.token_hex(4)),
-        "heard": st.session_state.get("masks_heard", 0),
         "tokens": tokens,
         "layers": model.sizes.n_layers,
         "heads": heads,
@@ -58,11 +59,16 @@ def show(model: Model, picture: Picture, at: At, notices: list[str], *, chosen: 
         "longest": LONGEST_PAINTED,
         "without": "no mask" if other.mask == "none" else f"{other.mask} alone",
         "sums": sums_in_words(weights[1]),
-        "label": f"Layer {at.layer}, head {at.head}, {label(settings)}, {model.origin} weights",
+        "label": f"Layer {at.layer}, head {at.head}, {label(settings, model)}, {model.origin} weights",
         "notices": notices,
     }
-    st.session_state["rule_shown"] = settings.mask
-    canvas.mask_view(pack_focus(state, *weights), _on_act)
+    sizes, rule = sizes_of(model), settings.mask
+
+    def take(event: Event) -> None:
+        take_at(event, sizes)
+        _take_mask(event, heads, rule)
+
+    VIEW.show(pack_focus(state, *weights), take)
 
 
 def _kept(n: int, heads: int) -> tuple[str, str]:
@@ -72,16 +78,8 @@ def _kept(n: int, heads: int) -> tuple[str, str]:
     return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""
 
 
-def _on_act() -> None:
-    """Takes the mask and the place that the visitor looks at over into the link."""
-    event = canvas.take_event(canvas.MASKS_KEY)
-    controls.take_at(event)
-    _take_mask(event, controls.sizes()[1])
-    st.session_state["masks_heard"] = events.whole(event, "turn") or 0
-
-
-def _take_mask(event: Mapping[str, Any], heads: int) -> None:
-    """Sets the controls of the mask to what the event says, as far as it can be used."""
+def _take_mask(event: Event, heads: int, now: str) -> None:
+    """Sets the controls of the mask to what the event says, as far as it can be used. `now`: the rule in use."""
     rule, on, join = (events.text(event, name) or "" for name in ("rule", "on", "join"))
     cells = events.text(event, "p")
     if cells is not None and rules.usable(on):
@@ -91,10 +89,9 @@ def _take_mask(event: Mapping[str, Any], heads: int) -> None:
     elif event.get("kind") == "painted":
         st.session_state["mask"] = "painted"
     elif join in rules.JOINS and rules.usable(rule):
-        now = st.session_state.get("rule_shown", "none")
         made = rules.joined(now, join, rule)
         if made is None:
-            controls.say(f"{now} {join} {rule} takes more than {LONGEST_RULE} characters as a rule.")
+            say_next(f"{now} {join} {rule} takes more than {LONGEST_RULE} characters as a rule.")
         else:
             _set_rule(made)
     elif rules.usable(rule):
@@ -104,7 +101,7 @@ def _take_mask(event: Mapping[str, Any], heads: int) -> None:
 def _set_rule(rule: str) -> None:
     """Chooses the kind of a rule and its numbers; one that has no kind of its own is a combination."""
     kind, *texts = rule.split(":")
-    keys, numbers = controls.MASKS.get(kind), [int(text) for text in texts if text.isdecimal()]
+    keys, numbers = MASKS.get(kind), [int(text) for text in texts if text.isdecimal()]
     if keys is not None and len(keys) == len(texts) and all(1 <= number <= WIDEST_WINDOW for number in numbers):
         st.session_state.update({"mask": kind, **dict(zip(keys, numbers, strict=True))})
     else:

@@ -1,4 +1,4 @@
-"""One part of an encoding's portrait, what it is drawn for, and what all parts share. No streamlit."""
+"""One part of an encoding's portrait, the place that it is drawn for, and what all parts share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from pages.kit.draw import sheet
 from pages.kit.draw.figures import Figure
+from pages.kit.draw.numbers import cut
 from pages.kit.draw.sheet import Block
 
 from .encodings import Encoding
 
-__all__ = ["TITLES", "Part", "View", "cut", "drawn", "heading", "sample"]
+__all__ = ["TITLES", "Part", "View", "doubling", "part", "sample", "sampled", "token_names"]
 
 TITLES = {
     "none": "No encoding",
@@ -27,7 +28,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at, counted from 0.
+    """The place that is looked at, counted from 0.
 
     Attributes:
         tokens: of the sentence.
@@ -59,9 +60,9 @@ class Part:
     alt: str = ""
 
 
-def heading(encoding: Encoding, what: str, note: str = "") -> Block:
-    """The heading of a part: on a phone the parts of two encodings follow one another."""
-    return sheet.title(f"{TITLES[encoding.name]}: {what}", note)
+def part(slot: str, encoding: Encoding, what: str, note: str, blocks: list[Block], figure: Figure, alt: str) -> Part:
+    """A part under the encoding's name: on a phone the parts of two encodings follow one another."""
+    return Part(slot, [sheet.title(f"{TITLES[encoding.name]}: {what}", note), *blocks], figure, alt)
 
 
 def sample(size: int, most: int) -> list[int]:
@@ -69,12 +70,19 @@ def sample(size: int, most: int) -> list[int]:
     return list(range(0, size, math.ceil(size / most)))
 
 
-def drawn(rows: int, columns: int, shape: tuple[int, int]) -> str:
-    """How much of a matrix is drawn, if not all."""
+def sampled(rows: int, columns: int, shape: tuple[int, int]) -> str:
+    """The part of a matrix that is drawn, if not all."""
     parts = zip(("row", "column"), (rows, columns), shape, strict=True)
     said = [f"one {name} in {math.ceil(size / drawn)}" for name, drawn, size in parts if drawn < size]
     return f"; drawn is {' and '.join(said)}" if said else ""
 
 
-def cut(token: str) -> str:
-    return token if len(token) <= 10 else token[:9] + "…"
+def doubling(length: int) -> list[int]:
+    """The places 0, 1, 2, 4, 8, … and the last."""
+    doubled = [0, *(2**power for power in range(length.bit_length()))]
+    return [place for place in doubled if place < length - 1] + [length - 1]
+
+
+def token_names(view: View, places: Sequence[int]) -> list[str]:
+    """Positions with their tokens: "3 street"."""
+    return [f"{place} {cut(view.tokens[place], 10)}" for place in places]

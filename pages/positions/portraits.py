@@ -1,22 +1,21 @@
-"""What the Positions page shows of an encoding, part by part: words, numbers and a chart. No streamlit."""
+"""The portrait of an encoding, part by part: words, numbers and a chart."""
 
 from __future__ import annotations
-
-import math
 
 from torch import Tensor
 
 from mha_core.errors import PositionError
 from pages.kit.draw import figures, sheet
-from pages.kit.draw.sheet import Block, number
+from pages.kit.draw.numbers import number, whole
+from pages.kit.draw.sheet import Block
 from pages.kit.picture import words
 
-from . import biases, encodings
-from . import waves as portrait_waves
-from .encodings import Curve, Encoding
-from .parts import TITLES, Part, View, heading
+from . import biases, measures, waves
+from .encodings import Encoding
+from .measures import Curve
+from .parts import TITLES, Part, View, doubling, part
 
-__all__ = ["PAPERS", "SLOTS", "amplitudes", "in_the_model", "portrait"]
+__all__ = ["PAPERS", "SLOTS", "portrait"]
 
 # the places of a portrait, from top to bottom; two encodings side by side share them
 SLOTS = ("card", "picture", "lines", "detail", "distance", "buckets", "far")
@@ -46,50 +45,15 @@ def portrait(encoding: Encoding, view: View) -> list[Part]:
     """All parts of an encoding, in the order of `SLOTS`."""
     match encoding.acts:
         case "add" | "rotate":
-            kinds = portrait_waves.table, portrait_waves.waves, portrait_waves.circle
+            kinds = waves.matrix, waves.curves, waves.circle
         case "bias":
-            kinds = biases.bias, biases.heads, biases.all_heads
+            kinds = biases.matrix, biases.by_head, biases.all_heads
         case _:
             return [_card(encoding)]
-    own = [*(make(encoding, view) for make in kinds), _distance(encoding, view)]
+    parts = [_card(encoding), *(kind(encoding, view) for kind in kinds), _distance(encoding, view)]
     if encoding.name == "t5":
-        own.append(biases.buckets(encoding, view))
-    return [_card(encoding), *own, _far(encoding, view)]
-
-
-def amplitudes(found: encodings.Words, amplitude: float, theme: str) -> Part:
-    """How long the vectors are that are added up at each token."""
-    norms = encodings.norms(found, amplitude)
-    waves = f"sinusoids × {amplitude:g}"
-    series = {"embedding": norms.embedding, "learned row": norms.trained, waves: norms.waves}
-    means = {name: math.fsum(values) / len(values) for name, values in series.items()}
-    one = means["embedding"]
-    said = "; ".join(f"{name} {number(mean, 3)} ({number(mean / one, 2)} ×)" for name, mean in means.items())
-    equal = amplitude * means["learned row"] / means[waves]
-    sentences = [
-        f"Mean length of what is added up at a token, and as a multiple of the embedding's: {said}.",
-        f"Sinusoids as long as the learned rows of this sentence need amplitude {number(equal, 4)}.",
-    ]
-    names = [f"{place} {token}" for place, token in enumerate(found.tokens)]
-    figure = figures.curves(series, x_title="token, counted from 0", y_title="length", theme=theme, x_names=names)
-    head = ["token", *series]
-    lines = [[name, *(number(values[at], 3) for values in series.values())] for at, name in enumerate(names)]
-    note = "MiniLM's word and segment embedding, the row of its learned table, and waves as wide"
-    blocks = [sheet.title("Amplitude against embedding", note), *map(sheet.text, sentences), sheet.table(head, lines)]
-    alt = "Lines of the length of each token's embedding, learned row and sinusoids; the table has the numbers."
-    return Part("amplitude", blocks, figure, alt)
-
-
-def in_the_model(found: encodings.OnModel) -> Block:
-    """The sentence in MiniLM under each position that its control offers."""
-    numbers = sheet.table(
-        ["position encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
-        [[name, words.precise(cosine), number(weight), note] for name, note, cosine, weight in found.rows],
-        "The cosine is to the untouched model. The weight is the mean over the sentence in layer "
-        f"{found.layer} head {found.head} (counted from 0), the head that looks there most when nothing is changed.",
-        prose=True,
-    )
-    return sheet.panel("On MiniLM: this sentence, everything else being equal", [numbers])
+        parts.append(biases.buckets(encoding, view))
+    return [*parts, _far(encoding, view)]
 
 
 def _card(encoding: Encoding) -> Part:
@@ -106,41 +70,42 @@ def _card(encoding: Encoding) -> Part:
 
 
 def _distance(encoding: Encoding, view: View) -> Part:
-    square, signed = encodings.similarity(encoding), encoding.acts == "bias"
-    curve = encodings.by_distance(square, signed=signed)
+    square, signed = measures.similarity(encoding), encoding.acts == "bias"
+    curve = measures.by_distance(square, signed=signed)
     measure, last = _MEASURE[encoding.acts], square.shape[-1] - 1
-    all_of = "heads and places" if signed else "places"
-    low_is_high = _widest(curve) < ROUNDING
-    across = "j − i" if signed else "distance"
+    lines, spread = {"mean": curve.mean}, None
+    if _widest(curve) >= ROUNDING:
+        lines |= {"smallest": curve.low, "largest": curve.high}
+        spread = curve.low, curve.high, f"smallest to largest of all {'heads and places' if signed else 'places'}"
     figure = figures.curves(
         {"mean": curve.mean},
         start=curve.start,
         x_title="j − i, from query to key" if signed else "distance",
         y_title=measure,
         theme=view.theme,
-        spread=None if low_is_high else (curve.low, curve.high, f"smallest to largest of all {all_of}"),
+        spread=spread,
     )
-    near = _doubling(last + 1)
+    near = doubling(last + 1)
     places = [*(-place for place in reversed(near[1:])), *near] if signed else near
-    lines = [("mean", curve.mean)]
-    lines += [] if low_is_high else [("smallest", curve.low), ("largest", curve.high)]
     numbers = sheet.table(
-        [across, *(f"{place}".replace("-", "−") for place in places)],
-        [[name, *(number(line[place - curve.start], 2 if signed else 3) for place in places)] for name, line in lines],
+        ["j − i" if signed else "distance", *map(whole, places)],
+        [
+            [name, *(number(line[place - curve.start], 2 if signed else 3) for place in places)]
+            for name, line in lines.items()
+        ],
     )
-    title = heading(encoding, "similarity against distance", f"{measure}, up to {last} positions apart")
-    blocks = [title, sheet.text(_only_distance(square, curve, signed=signed)), numbers]
-    return Part("distance", blocks, figure, f"Curve of the {measure} over the distance; the table has the numbers.")
+    note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_only_distance(square, signed)), numbers]
+    alt = f"Curve of the {measure} over the distance; the table has the numbers."
+    return part("distance", encoding, "similarity against distance", note, blocks, figure, alt)
 
 
-def _only_distance(square: Tensor, curve: Curve, *, signed: bool) -> str:
-    """Whether pairs of positions equally far apart are alike."""
-    curves = [encodings.by_distance(head, signed=True) for head in square] if signed else [curve]
-    gap = max(map(_widest, curves))
+def _only_distance(square: Tensor, signed: bool) -> str:
+    """Whether pairs of positions equally far apart are alike; of a bias, `signed`, within each head."""
+    gap = max(_widest(measures.by_distance(each, signed=signed)) for each in (square if signed else [square]))
     who = "Within a head" if signed else "Here"
     if gap < ROUNDING:
-        return f"{who} only the distance counts: all pairs that far apart have the same value."
-    return f"{who} pairs equally far apart differ by up to {number(gap, 3)}: more than the distance counts."
+        return f"{who} only distance matters: equal distance, equal value."
+    return f"{who} pairs equally far apart differ by up to {number(gap, 3)}, so more than distance matters."
 
 
 def _widest(curve: Curve) -> float:
@@ -148,29 +113,31 @@ def _widest(curve: Curve) -> float:
 
 
 def _far(encoding: Encoding, view: View) -> Part:
-    told: list[Block] = []
+    warnings: list[Block] = []
     reached = max(view.far, len(view.tokens))
     try:
-        curve = encodings.far_curve(encoding, reached)
+        curve = measures.far_curve(encoding, reached)
     except PositionError as error:
-        told.append(sheet.notices([f"{words.sentence(error)} Below are the {view.limit} positions that there are."]))
+        sentence = f"{words.sentence(error)} Below are the {view.limit} positions that there are."
+        warnings.append(sheet.notices([sentence]))
         reached = view.limit
-        curve = encodings.far_curve(encoding, reached)
+        curve = measures.far_curve(encoding, reached)
     measure = f"{_MEASURE[encoding.acts]}{', mean over the heads' if encoding.acts == 'bias' else ''}"
     marks = {"your sentence": len(view.tokens) - 1, f"MiniLM's {view.limit}": view.limit}
     figure = figures.curves(
         {measure: curve}, x_title="position", y_title=_MEASURE[encoding.acts], theme=view.theme, marks=marks
     )
-    title = heading(encoding, "past the trained length", f"{measure}, of position 0 and each of {reached:,} positions")
     said = _going_on(curve, view)
-    return Part("far", [title, *told, sheet.text(said)], figure, f"Curve over {reached:,} positions. {said}")
+    note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(said)]
+    alt = f"Curve over {reached:,} positions. {said}"
+    return part("far", encoding, "past the trained length", note, blocks, figure, alt)
 
 
 def _going_on(curve: list[float], view: View) -> str:
-    """What a curve does beyond the sentence and beyond the trained length."""
+    """The course of a curve beyond the sentence and beyond the trained length."""
     inside, last = len(view.tokens) - 1, len(curve) - 1
     ends = f"{number(curve[last], 3)} at {last:,}"
-    parts = [f"{number(curve[inside], 3)} at position {inside}, the last of the sentence, {ends}"]
+    parts = [f"{number(curve[inside], 3)} at position {inside} (end of the sentence), {ends}"]
     flat = last
     while flat and abs(curve[flat - 1] - curve[last]) < ROUNDING:
         flat -= 1
@@ -179,11 +146,5 @@ def _going_on(curve: list[float], view: View) -> str:
     beyond = curve[view.limit :]
     if beyond and flat > view.limit:
         ends = f"{number(min(beyond), 3)} to {number(max(beyond), 3)}"
-        parts.append(f"past {view.limit} positions it goes on, {ends}")
+        parts.append(f"past {view.limit} positions it continues, {ends}")
     return f"It is {'; '.join(parts)}."
-
-
-def _doubling(length: int) -> list[int]:
-    """0, 1, 2, 4, 8, … and the last."""
-    doubled = [0, *(2**power for power in range(length.bit_length()))]
-    return [place for place in doubled if place < length - 1] + [length - 1]

@@ -1,4 +1,4 @@
-"""What goes wrong at the reshapes, run for real on the tensors of the page. No streamlit."""
+"""Lessons on the reshapes: the usual mistakes, run for real on the tensors of the page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from mha_core.measure import compare
-from pages.kit.draw import sheet
-from pages.kit.draw.sheet import Block, Mark, number
+from pages.kit.draw import numbers, sheet
+from pages.kit.draw.numbers import count, number
+from pages.kit.draw.sheet import Block, Mark
 from pages.kit.picture.traces import Traced
 
 __all__ = ["LESSONS", "Lesson"]
@@ -57,10 +58,10 @@ def over_heads(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=1).nan_to_num()
 
 
-def no_transpose(found: Traced, head: int) -> Lesson:
+def no_transpose(layer: Traced, head: int) -> Lesson:
     """view straight to (b, h, i, d)."""
-    value = {step.name: step.value for step in found.steps}
-    n_heads, tokens = value["q"].shape[1], found.tokens
+    value = {step.name: step.value for step in layer.steps}
+    n_heads, tokens = value["q"].shape[1], layer.tokens
     projected = value["q.project"], value["k.project"]
     right, wrong = (
         _map(*(split(x, n_heads)[0, head] for x in projected)) for split in (with_transpose, without_transpose)
@@ -78,7 +79,7 @@ def no_transpose(found: Traced, head: int) -> Lesson:
     ]
     said = (
         f"Both have the shape {_shape(value['q'])}, so nothing complains. But “head {head}” of the wrong one mixes "
-        f"{_many(len({h for _, h in real}), 'head')} and {_many(len({t for t, _ in real}), 'token')}: "
+        f"{count(len({h for _, h in real}), 'head')} and {count(len({t for t, _ in real}), 'token')}: "
         f"{sum(fits)} of its {n} rows are what they are taken for. Largest difference between the two maps: "
         f"{number(compare.largest_difference(right, wrong))}. Both are computed from this layer's projections, without "
         "mask and rotation, at temperature 1."
@@ -95,9 +96,9 @@ def no_transpose(found: Traced, head: int) -> Lesson:
     )
 
 
-def wrong_axis(found: Traced, head: int) -> Lesson:
+def wrong_axis(layer: Traced, head: int) -> Lesson:
     """softmax over axis 1 of scores (b, h, i, j) is over the heads."""
-    value = {step.name: step.value for step in found.steps}
+    value = {step.name: step.value for step in layer.steps}
     scores = value.get("masked", value["scores"])
     right, wrong = over_keys(scores), over_heads(scores)
     sums = wrong.sum(dim=-1)
@@ -107,7 +108,7 @@ def wrong_axis(found: Traced, head: int) -> Lesson:
         f"to anything between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
     )
     matrices = [
-        _matrix(name, of[0, head], found.tokens, sums=True)
+        _matrix(name, of[0, head], layer.tokens, sums=True)
         for name, of in (("softmax(scores, dim=-1)", right), ("softmax(scores, dim=1)", wrong))
     ]
     return Lesson(
@@ -120,9 +121,9 @@ def wrong_axis(found: Traced, head: int) -> Lesson:
     )
 
 
-def loops(found: Traced, head: int) -> Lesson:
+def loops(layer: Traced, head: int) -> Lesson:
     """Batched matrix products are loops."""
-    value = {step.name: step.value for step in found.steps}
+    value = {step.name: step.value for step in layer.steps}
     q, k = value["q"], value["k"].transpose(2, 3)
     random = torch.Generator().manual_seed(0)
     pairs: list[tuple[str, Tensor, Tensor]] = []
@@ -134,7 +135,7 @@ def loops(found: Traced, head: int) -> Lesson:
         product = a @ b
         sizes = [str(size) for size in a.shape[:-2]]
         difference = compare.largest_difference(product, looped(a, b))
-        rows.append([name, _shape(a), _shape(b), _shape(product), " × ".join(sizes), _difference(difference)])
+        rows.append([name, _shape(a), _shape(b), _shape(product), " × ".join(sizes), numbers.difference(difference)])
     head_of = ["product", "left", "right", "result", "matrix products", "largest difference to the loop"]
     text = (
         "@ multiplies the last two axes as matrices and repeats that for every index of the axes before them, in three "
@@ -146,15 +147,15 @@ def loops(found: Traced, head: int) -> Lesson:
     )
 
 
-def contiguous(found: Traced, head: int) -> Lesson:
-    """Why `.contiguous()` stands before the last view."""
+def contiguous(layer: Traced, head: int) -> Lesson:
+    """The reason for `.contiguous()` before the last view."""
     ways: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
         ".view(b, i, c)": lambda x, b, i, c: x.view(b, i, c),
         ".contiguous().view(b, i, c)": lambda x, b, i, c: x.contiguous().view(b, i, c),
         ".reshape(b, i, c)": lambda x, b, i, c: x.reshape(b, i, c),
         ".flatten(2)": lambda x, b, i, c: x.flatten(2),
     }
-    mixed = next(step.value for step in found.steps if step.name == "mixed")
+    mixed = next(step.value for step in layer.steps if step.name == "mixed")
     b, h, i, d = mixed.shape
     turned = mixed.transpose(1, 2)
     rows, complaints = [], []
@@ -168,8 +169,8 @@ def contiguous(found: Traced, head: int) -> Lesson:
             complaints.append(sheet.text(f"torch says: {str(error).splitlines()[0]}"))
     text = (
         f"After transpose(1, 2) the tensor {_shape(turned)} has strides {turned.stride()}: a token's {h} heads do not "
-        f"lie side by side in memory, so no view reads them as one row of {h * d}. They must be written anew first: "
-        "contiguous() does so in the open, reshape and flatten silently, where they must."
+        f"lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied into order "
+        "first: contiguous() does so in the open, reshape and flatten silently, where they must."
     )
     return Lesson(
         [
@@ -209,14 +210,6 @@ def _matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False)
         sums=values.sum(dim=-1)[:n].tolist() if sums else None,
         note=cut,
     )
-
-
-def _difference(value: float) -> str:
-    return number(value) if value else "0"
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _shape(value: Tensor) -> str:

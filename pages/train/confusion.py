@@ -1,4 +1,4 @@
-"""What a trained classifier got right and wrong on the test rows: report, confusion matrix, sentences. No streamlit."""
+"""Right and wrong answers of a trained classifier on the test rows: report, confusion matrix, sentences."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from mha_core.training import report as judged
 from mha_core.training.events import History
 from mha_core.training.tasks import Labelled
 from pages.kit.draw import sheet
+from pages.kit.draw.numbers import count, fixed
 from pages.kit.draw.sheet import Block
 
 __all__ = ["CELL", "confusion", "counts", "listed", "report", "usable"]
@@ -26,22 +27,22 @@ def usable(history: History, task: Labelled) -> bool:
 
 
 def counts(task: Labelled, predicted: Sequence[int]) -> list[list[int]]:
-    """How many test rows of each class (rows) were taken for each class (columns)."""
+    """The numbers of test rows of each class (rows) that were taken for each class (columns)."""
     return judged.confusion([row.label for row in task.test], predicted, len(task.classes))
 
 
 def report(task: Labelled, predicted: Sequence[int]) -> Block:
     """Precision, recall, F1 and number of test rows of each class, and their means."""
-    every = judged.per_class(counts(task, predicted))
-    shares = [(each.precision, each.recall, each.f1) for each in every]
-    supports = [each.support for each in every]
+    classes = judged.per_class(counts(task, predicted))
+    shares = [(one.precision, one.recall, one.f1) for one in classes]
+    supports = [one.support for one in classes]
     rows = [
-        [name, *_written(*three), f"{support:,}"]
+        [name, *map(fixed, three), f"{support:,}"]
         for name, three, support in zip(task.classes, shares, supports, strict=True)
     ]
-    for name, heights in (("mean of the classes", [1] * len(every)), ("mean by rows", supports)):
-        means = [_mean([three[at] or 0.0 for three in shares], heights) for at in range(3)]
-        rows.append([name, *_written(*means), f"{sum(supports):,}"])
+    for name, heights in (("mean of the classes", [1] * len(classes)), ("mean by rows", supports)):
+        means = [_mean([value or 0.0 for value in column], heights) for column in zip(*shares, strict=True)]
+        rows.append([name, *map(fixed, means), f"{sum(supports):,}"])
     return sheet.table(
         ["class", "precision", "recall", "F1", "test rows"],
         rows,
@@ -63,7 +64,7 @@ def confusion(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int] 
         edit=CELL,
         how="choice",
         colour="weights",
-        shares=[[count / max(1, sum(line)) for count in line] for line in cells],
+        shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,
         marks=[] if chosen is None else [chosen],
         note="Choose a cell to read its sentences.",
@@ -74,11 +75,10 @@ def listed(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int]) ->
     """The test sentences of one cell of the confusion matrix."""
     true, answer = chosen
     texts = [row.text for row, taken in zip(task.test, predicted, strict=True) if row.label == true and taken == answer]
-    rows_of = "row of" if len(texts) == 1 else "rows of"
-    caption = f"{len(texts):,} test {rows_of} {task.classes[true]}, taken for {task.classes[answer]}"
+    caption = f"{count(len(texts), 'test row')} of {task.classes[true]}, taken for {task.classes[answer]}"
     if len(texts) > _MOST_LISTED:
         caption += f"; the first {_MOST_LISTED}"
-    rows = [[f"{at}", text] for at, text in enumerate(texts[:_MOST_LISTED])]
+    rows = [[str(at), text] for at, text in enumerate(texts[:_MOST_LISTED])]
     return sheet.table(["", "text"], rows, caption, prose=True)
 
 
@@ -86,7 +86,3 @@ def _mean(values: Sequence[float], heights: Sequence[int]) -> float | None:
     """The mean of values that count so many times; None where nothing counts."""
     total = sum(heights)
     return sum(value * height for value, height in zip(values, heights, strict=True)) / total if total else None
-
-
-def _written(*values: float | None) -> list[str]:
-    return ["—" if value is None else f"{value:.3f}" for value in values]

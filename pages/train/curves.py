@@ -1,4 +1,4 @@
-"""How models learn: their curves over the steps, and the same told as text. No streamlit."""
+"""Curves of learning over the steps, and the same told as text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from statistics import fmean
 from mha_core.training.events import Evaluation, History
 from pages.kit.draw import figures
 from pages.kit.draw.figures import Curve, Figure
-from pages.kit.draw.sheet import share
+from pages.kit.draw.numbers import share
 
-__all__ = ["LAYOUTS", "Candidate", "Chart", "charts", "progress", "told"]
+__all__ = ["Candidate", "Chart", "charts", "progress", "told"]
 
-LAYOUTS = ("overlaid", "one panel per model")
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
 _HEIGHTS = {False: 340, True: 260}
-# why a run ended, when it was not at its last step
+# reasons of an end before the last step
 _ENDS = {
     "target": "it reached its target",
-    "time": "its time was over",
+    "time": "time budget used up",
     "stopped": "stopped",
-    "not a number": "its loss is no number any more",
+    "not a number": "the loss became NaN or infinite",
 }
 
 Value = Callable[[Evaluation], float]
@@ -32,11 +31,11 @@ Value = Callable[[Evaluation], float]
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is trained with several seeds.
+    """One recipe, trained with several seeds.
 
     Attributes:
         name: on the screen.
-        colour: its number for `figures.candidate_colour`.
+        colour: its number for `palette.candidate_colour`.
         histories: a run for each seed, as far as they have come.
     """
 
@@ -48,6 +47,11 @@ class Candidate:
     def begun(self) -> tuple[History, ...]:
         """The runs that have looked at the test rows at least once."""
         return tuple(history for history in self.histories if history.evaluations)
+
+    @property
+    def last(self) -> list[Evaluation]:
+        """The last evaluation of each run that has begun."""
+        return [history.evaluations[-1] for history in self.begun]
 
 
 @dataclass(frozen=True)
@@ -73,17 +77,17 @@ def charts(candidates: Sequence[Candidate], theme: str, *, apart: bool = False) 
     begun = [candidate for candidate in map(_as_now, candidates) if candidate.begun]
     if not begun:
         return []
-    span = max(history.recipe.steps for own in begun for history in own.begun)
-    found = []
+    span = max(history.recipe.steps for candidate in begun for history in candidate.begun)
+    parts = []
     for kind in _kinds(begun):
-        drawn = [(own, list(kind.curves(own))) for own in begun]
-        values = [y for _, own in drawn for curve in own for y in (*curve.y, *curve.high) if y is not None]
+        drawn = [(candidate, list(kind.curves(candidate))) for candidate in begun]
+        values = [y for _, lines in drawn for curve in lines for y in (*curve.y, *curve.high) if y is not None]
         for part in [[one] for one in drawn] if apart else [drawn]:
             chart = _chart(kind, part, span, theme, apart=apart)
             if apart and not kind.share:
                 chart.figure["layout"]["yaxis"]["range"] = [0, 1.05 * max(values, default=1)]
-            found.append(chart)
-    return found
+            parts.append(chart)
+    return parts
 
 
 def told(candidates: Sequence[Candidate]) -> list[str]:
@@ -92,7 +96,7 @@ def told(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def progress(runs: int, step: int, steps: int, seconds: float) -> str:
-    """How far so many runs are together: steps, seconds of training, steps per second or seconds a step."""
+    """The progress of so many runs together: steps, seconds of training, steps per second or seconds a step."""
     many = f"{runs} runs: " if runs > 1 else ""
     speed = ""
     if step and seconds > 0:
@@ -111,61 +115,65 @@ class _Kind:
 
 
 def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
-    starts = [history.start for own in candidates for history in own.begun]
-    language = any(own.begun[0].evaluations[0].induction for own in candidates)
+    starts = [history.start for candidate in candidates for history in candidate.begun]
+    language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
     title = f"accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
     kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "loss", False, _loss)]
     if language:
-        kinds.append(_Kind("induction", "induction score", True, lambda own: _heads(own, "induction")))
-        kinds.append(_Kind("previous", "previous-token score", True, lambda own: _heads(own, "previous")))
+        kinds.append(_Kind("induction", "induction score", True, lambda candidate: _heads(candidate, "induction")))
+        kinds.append(_Kind("previous", "previous-token score", True, lambda candidate: _heads(candidate, "previous")))
     return kinds
 
 
 def _chart(kind: _Kind, drawn: Sequence[tuple[Candidate, list[Curve]]], span: int, theme: str, *, apart: bool) -> Chart:
-    curves = [curve for _, own in drawn for curve in own]
+    curves = [curve for _, lines in drawn for curve in lines]
     y_title = kind.title.split(" on ")[0]
     figure = figures.over_steps(
         curves, span=span, y_title=y_title, theme=theme, share=kind.share, height=_HEIGHTS[apart]
     )
     if apart and sum(curve.listed for curve in curves) == 1:
         figure["layout"]["showlegend"] = False  # its name stands in the title
-    names = [own.name for own, _ in drawn]
+    names = [candidate.name for candidate, _ in drawn]
     return Chart(
         f"{kind.key}_{names[0]}" if apart else kind.key,
         f"{names[0]}: {kind.title}" if apart else kind.title,
-        _note(kind.key, [own for own, _ in drawn]),
+        _note(kind.key, [candidate for candidate, _ in drawn]),
         f"{kind.title} over the steps of {', '.join(names)}; the same is told as text.",
         figure,
     )
 
 
-def _as_now(own: Candidate) -> Candidate:
+def _as_now(candidate: Candidate) -> Candidate:
     """The candidate as far as it is now: its runs may go on in another thread while this one reads."""
-    return replace(own, histories=tuple(replace(run, evaluations=list(run.evaluations)) for run in own.histories))
+    return replace(
+        candidate, histories=tuple(replace(run, evaluations=list(run.evaluations)) for run in candidate.histories)
+    )
 
 
-def _accuracy(own: Candidate) -> Iterator[Curve]:
-    yield from _curves(own, lambda seen: seen.test_accuracy)
-    yield from _training(own, lambda seen: seen.train_accuracy)
+def _accuracy(candidate: Candidate) -> Iterator[Curve]:
+    yield from _curves(candidate, lambda seen: seen.test_accuracy)
+    yield from _training(candidate, lambda seen: seen.train_accuracy)
 
 
-def _loss(own: Candidate) -> Iterator[Curve]:
-    yield from _curves(own, lambda seen: seen.test_loss)
-    yield from _training(own, lambda seen: seen.train_loss)
+def _loss(candidate: Candidate) -> Iterator[Curve]:
+    yield from _curves(candidate, lambda seen: seen.test_loss)
+    yield from _training(candidate, lambda seen: seen.train_loss)
 
 
-def _training(own: Candidate, value: Value) -> Iterator[Curve]:
-    x, rows = _together(own.begun, [value] * len(own.begun))
-    yield Curve(f"{own.name}, training", own.colour, x, _means(rows), dash=_TRAINING, width=1.5, listed=False)
+def _training(candidate: Candidate, value: Value) -> Iterator[Curve]:
+    x, rows = _together(candidate.begun, [value] * len(candidate.begun))
+    yield Curve(
+        f"{candidate.name}, training", candidate.colour, x, _means(rows), dash=_TRAINING, width=1.5, listed=False
+    )
 
 
-def _heads(own: Candidate, score: str) -> Iterator[Curve]:
+def _heads(candidate: Candidate, score: str) -> Iterator[Curve]:
     """The best head of each layer; which one that is, each seed's last look decides."""
-    for layer in range(len(getattr(own.begun[0].evaluations[-1], score))):
-        best = [_best(history, score, layer) for history in own.begun]
+    for layer in range(len(getattr(candidate.last[0], score))):
+        best = [_best(history, score, layer) for history in candidate.begun]
         head = "best head" if len(best) > 1 else f"head {best[0]}"
         values = [_score(score, layer, one) for one in best]
-        yield from _curves(own, *values, name=f"{own.name}, layer {layer} {head}", dash=layer)
+        yield from _curves(candidate, *values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
 
 
 def _best(history: History, score: str, layer: int) -> int:
@@ -177,21 +185,27 @@ def _score(score: str, layer: int, head: int) -> Value:
     return lambda seen: float(getattr(seen, score)[layer][head])
 
 
-def _curves(own: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
+def _curves(candidate: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
     """The mean over the seeds with its band, and thin lines of seeds that went on alone. One value, or one a seed."""
-    name = name or own.name
-    runs = own.begun
+    name = name or candidate.name
+    runs = candidate.begun
     each = values if len(values) == len(runs) else values * len(runs)
     x, rows = _together(runs, each)
     several = len(runs) > 1 and all(map(math.isfinite, (value for row in rows for value in row)))
     low, high = ([min(row) for row in rows], [max(row) for row in rows]) if several else ([], [])
-    yield Curve(name, own.colour, x, _means(rows), low, high, dash=dash)
+    yield Curve(name, candidate.colour, x, _means(rows), low, high, dash=dash)
     for history, value in zip(runs, each, strict=True):
         tail = history.evaluations[max(0, len(x) - 1) :]
         if len(tail) > 1:
             steps, levels = [seen.step for seen in tail], [_finite(value(seen)) for seen in tail]
             yield Curve(
-                f"{name}, seed {history.recipe.seed}", own.colour, steps, levels, dash=dash, width=_TAIL, listed=False
+                f"{name}, seed {history.recipe.seed}",
+                candidate.colour,
+                steps,
+                levels,
+                dash=dash,
+                width=_TAIL,
+                listed=False,
             )
 
 
@@ -215,10 +229,10 @@ def _finite(value: float) -> float | None:
 
 def _note(key: str, shown: Sequence[Candidate]) -> str:
     parts = []
-    seeds = {len(own.begun) for own in shown}
+    seeds = {len(candidate.begun) for candidate in shown}
     if max(seeds) > 1:
-        count = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
-        parts.append(f"{count} seeds, band = lowest to highest")
+        many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
+        parts.append(f"{many} seeds, band = lowest to highest")
     if key in ("accuracy", "loss"):
         parts.append("dotted: training batches")
     else:
@@ -226,31 +240,31 @@ def _note(key: str, shown: Sequence[Candidate]) -> str:
     return " · ".join(parts)
 
 
-def _standing(own: Candidate) -> str:
-    if not own.begun:
+def _standing(candidate: Candidate) -> str:
+    if not candidate.begun:
         return "not begun"
-    last = [history.evaluations[-1] for history in own.begun]
+    last = candidate.last
     values = [seen.test_accuracy for seen in last]
     many = len(values) > 1
     spread = (
         f"lowest {share(min(values), 3)}, highest {share(max(values), 3)}, {len(values)} seeds"
         if many
-        else f"seed {own.begun[0].recipe.seed}"
+        else f"seed {candidate.begun[0].recipe.seed}"
     )
-    words = f"{share(fmean(values), 3)} after {_steps(own.begun, last)} ({spread})"
+    words = f"{share(fmean(values), 3)} after {_steps(candidate.begun, last)} ({spread})"
     for score, title in (("induction", "induction"), ("previous", "previous token")):
         layers: list[list[list[float]]] = [getattr(seen, score) for seen in last]
         if all(layers):
             words += f", {title} {share(fmean(max(map(max, one)) for one in layers), 3)}"
             words += "" if many else f" ({_place(layers[0])})"
-    missing = len(own.histories) - len(own.begun)
-    return words + "".join(_ended(own)) + (f"; {missing} more not begun" if missing else "")
+    missing = len(candidate.histories) - len(candidate.begun)
+    return words + "".join(_ended(candidate)) + (f"; {missing} more not begun" if missing else "")
 
 
 def _place(layers: list[list[float]]) -> str:
     """The best head of all layers."""
     value, layer, head = max(
-        (value, -layer, -head) for layer, own in enumerate(layers) for head, value in enumerate(own)
+        (value, -layer, -head) for layer, scores in enumerate(layers) for head, value in enumerate(scores)
     )
     return f"layer {-layer} head {-head}" if math.isfinite(value) else "no head"
 
@@ -263,10 +277,14 @@ def _steps(runs: Sequence[History], last: Sequence[Evaluation]) -> str:
     return f"{done} steps" if low == planned else f"{done} of {planned:,} steps"
 
 
-def _ended(own: Candidate) -> Iterator[str]:
-    """Why runs ended before their last step, and how many of the seeds did."""
-    reasons = [history.end.reason for history in own.begun if history.end]
+def _ended(candidate: Candidate) -> Iterator[str]:
+    """The reasons of runs that ended before their last step, and how many of the seeds did."""
+    reasons = [history.end.reason for history in candidate.begun if history.end]
     for reason, words in _ENDS.items():
         count = reasons.count(reason)
         if count:
-            yield f"; {words}" if len(own.histories) == 1 else f"; {words} ({count} of {len(own.histories)} seeds)"
+            yield (
+                f"; {words}"
+                if len(candidate.histories) == 1
+                else f"; {words} ({count} of {len(candidate.histories)} seeds)"
+            )

@@ -1,4 +1,4 @@
-"""One trained candidate: its report and confusion matrix, the other pages on it, and files to keep."""
+"""A trained candidate: its report and confusion matrix, the other pages on it, and files to keep."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import links
+from pages.kit.frame import links, widgets
 from pages.kit.frame.layout import PAGES
-from pages.kit.frame.links import BOUND
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import MOST_BYTES, writing
 from pages.kit.picture import models
@@ -27,12 +26,12 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 
 def judge(shown: Shown, task: Labelled | Language | None) -> None:
-    """Choice of a candidate; what its first seed got right and wrong; links to the pages that show models."""
-    names = [each.name for each in shown.candidates]
+    """Draws the choice of a candidate, what its first seed got right and wrong, and links to the pages on models."""
+    names = [candidate.name for candidate in shown.candidates]
     with st.container(border=True, key="judge_panel"):
-        canvas.sheet("judge_title", [sheet.title("One of them", "its first seed")])
+        canvas.sheet("judge_title", [sheet.title("One model in detail", "its first seed")])
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.selectbox("Candidate", names, key="cand", bind=BOUND) or names[0]
+            name = widgets.choice("cand", names)
             model = shown.ready.get(name)
             if model is not None:
                 query = [(key, value) for key, value in links.kept() if key != "model"]
@@ -67,35 +66,31 @@ def _verdicts(task: Labelled, predicted: list[int]) -> None:
 
 
 def _choose(event: dict[str, Any]) -> None:
-    """A cell of the confusion matrix was chosen, or let go again."""
+    """Takes a cell of the confusion matrix that was chosen, or let go again."""
     row, col = event.get("row"), event.get("col")
     if event.get("edit") == confusion.CELL and isinstance(row, int) and isinstance(col, int) and min(row, col) >= 0:
         st.session_state["judged_cell"] = None if st.session_state.get("judged_cell") == (row, col) else (row, col)
 
 
 def files() -> None:
-    """Opening a saved run, which becomes one of this visitor's models, and what the limits are."""
+    """Opens a saved run, which becomes one of this visitor's models."""
+    megabytes = MOST_BYTES // 2**20
     with st.expander("Open a saved run"):
-        st.file_uploader(
-            f"A zip file that was downloaded here, at most {MOST_BYTES // 2**20} MB",
-            ["zip"],
-            key="run_file",
-            on_change=_open,
-            max_upload_size=MOST_BYTES // 2**20,
-        )
-        told = st.session_state.get("opened_told", "")
-        canvas.sheet("run_opened", [sheet.notices([told] if told else [])])
+        label = f"A zip file that was downloaded here, at most {megabytes} MB"
+        st.file_uploader(label, ["zip"], key="run_file", on_change=_open, max_upload_size=megabytes)
+        sentence = st.session_state.get("opened_told", "")
+        canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
 
 
 def _open() -> None:
-    found = st.session_state["run_file"]
-    if found is None:
+    file = st.session_state["run_file"]
+    if file is None:
         st.session_state["opened_told"] = ""
         return
     try:
         folder = visitor.new_folder() / "run"
         with writing():
-            task = saved.unpack(found.getvalue(), folder).recipe.task
+            task = saved.unpack(file.getvalue(), folder).recipe.task
         if task not in TASKS.values():
             raise WeightsFileError(f"there is no task {task!r:.40} here")
         run = visitor.add_run(folder)

@@ -1,24 +1,29 @@
-"""The maps of models while they learn, as one message for the browser, which plays them. No streamlit."""
+"""The maps of models while they learn, as one message for the browser, which plays them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from mha_core.training.events import History, Snapshot
-from pages.kit.draw.figures import candidate_colour
-from pages.kit.draw.packing import pack as packed
+from pages.kit.draw import events, packing
+from pages.kit.draw.numbers import cut
+from pages.kit.draw.palette import candidate_colour
+from pages.kit.draw.view import View
 
-__all__ = ["MOST_BYTES", "MOST_LETTERS", "MOST_TOKENS", "Choice", "pack", "parse_choice"]
+__all__ = ["MOST_BYTES", "MOST_LETTERS", "MOST_TOKENS", "VIEW", "Choice", "pack", "parse_choice", "show"]
 
 MOST_BYTES = 1_500_000  # of maps in a message
 MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
 MOST_LETTERS = 60  # of a probe's text where it can be chosen
-_SEEN = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
+_VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
+
+VIEW = View("film_view", "film", "film.js", "film", carrier=("frames", "frames"))
 
 
 @dataclass(frozen=True)
@@ -37,18 +42,28 @@ class Choice:
 
 def parse_choice(text: str, histories: Sequence[History]) -> Choice | None:
     """The choice of a link, None when none of these runs has such a map."""
-    found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?", text, re.ASCII)
-    if found is None:
+    parts = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?", text, re.ASCII)
+    if parts is None:
         return None
-    probe, layer, head = int(found[1]), int(found[2]), None if found[3] == "m" else int(found[3])
-    has = any(
+    probe, layer, head = int(parts[1]), int(parts[2]), None if parts[3] == "m" else int(parts[3])
+    exists = any(
         history.start is not None
         and probe < len(history.start.probes)
         and layer < history.recipe.n_layers
         and (head is None or head < history.recipe.n_heads)
         for history in histories
     )
-    return Choice(probe, layer, head, found[4] is not None) if has else None
+    return Choice(probe, layer, head, parts[4] is not None) if exists else None
+
+
+def show(packed: bytes, choice: Choice, on_choice: Callable[[str], None]) -> None:
+    """Plays packed films at a choice.
+
+    `on_choice` is called before the next run with the text of another choice; it is the visitor's and unchecked. The
+    bound text that keeps the choice must be made in the same fragment as the film, or the browser's old one comes back.
+    """
+    state = {**VIEW.turns(), "choice": str(choice)}
+    VIEW.show(state, lambda event: on_choice(events.text(event, "choice") or ""), packed)
 
 
 def pack(
@@ -66,94 +81,100 @@ def pack(
     Args:
         histories: one run for each film; one that has not begun is left out.
         names: what each is called.
-        colours: their numbers for `figures.candidate_colour`; default 0, 1, 2, ….
+        colours: their numbers for `palette.candidate_colour`; default 0, 1, 2, ….
         probe: the only one to be sent; default all.
     """
     numbers = range(len(histories)) if colours is None else colours
-    parts: list[bytes] = []
-    films = [_Film(history, probe) for history in histories]
-    every, notes = _every(films), ["numbers are exact to 1/510"]
-    if every > 1:
-        notes.append(f"every {_ordinal(every)} snapshot is shown")
-    header: dict[str, Any] = {"steps": 0, "probes": [], "films": [], "notes": notes}
-    at = 0
-    for film, name, number in zip(films, names, numbers, strict=True):
-        start = film.history.start
-        if start is None:
-            continue
-        probes: list[dict[str, Any] | None] = []
-        for own, tokens in enumerate(start.probes):
-            shown = film.snapshots.get(own, [])
-            kept = [*shown[:-1][::every], *shown[-1:]]
-            if probe is not None and own != probe:
-                probes.append(None)
-                continue
-            probes.append(
-                {
-                    "tokens": [_SEEN.get(token, token) for token in tokens[:MOST_TOKENS]],
-                    "steps": [one.step for one in kept],
-                    "at": at,
-                }
-            )
-            for one in kept:
-                parts.append(_cut(one))
-                at += len(parts[-1])
-        header["films"].append(
-            {
-                "name": name,
-                "colours": {theme: candidate_colour(number, theme) for theme in ("dark", "light")},
-                "layers": film.history.recipe.n_layers,
-                "heads": film.history.recipe.n_heads,
-                "causal": not start.classes,
-                "step": film.history.step,
-                "over": film.history.end is not None,
-                "probes": probes,
-            }
-        )
-        header["steps"] = max(header["steps"], film.history.recipe.steps)
-        header["probes"] = header["probes"] or [_text(tokens) for tokens in start.probes]
-        longest = max(map(len, start.probes), default=0)
-        note = f"of longer texts the first {MOST_TOKENS} tokens are shown"
-        if longest > MOST_TOKENS and note not in notes:
-            notes.append(note)
-    return packed(header, *parts)
+    films = [
+        _Film(history, name, number, probe)
+        for history, name, number in zip(histories, names, numbers, strict=True)
+        if history.start is not None
+    ]
+    every = _every(films)
+    maps: list[bytes] = []
+    listed = [film.packed(every, maps) for film in films]
+    texts = next((film.probes for film in films if film.probes), [])
+    header = {
+        "steps": max((film.history.recipe.steps for film in films), default=0),
+        "probes": [_text(tokens) for tokens in texts],
+        "films": listed,
+        "notes": _notes(films, every),
+    }
+    return packing.pack(header, *maps)
 
 
 class _Film:
     """The snapshots of a run as they are now, by probe: the run may go on in another thread."""
 
-    def __init__(self, history: History, probe: int | None) -> None:
-        self.history = history
-        self.snapshots: dict[int, list[Snapshot]] = {}
-        for one in list(history.snapshots):
-            if probe is None or one.probe == probe:
-                self.snapshots.setdefault(one.probe, []).append(one)
+    def __init__(self, history: History, name: str, number: int, probe: int | None) -> None:
+        self.history, self.name, self.number = history, name, number
+        self.probes = history.start.probes if history.start else []
+        self.classes = history.start.classes if history.start else ()
+        self.sent = range(len(self.probes)) if probe is None else [probe]
+        self.snapshots: dict[int, list[Snapshot]] = defaultdict(list)
+        for snapshot in list(history.snapshots):
+            if snapshot.probe in self.sent:
+                self.snapshots[snapshot.probe].append(snapshot)
+
+    def packed(self, every: int, maps: list[bytes]) -> dict[str, Any]:
+        """The header of this film; its maps are added to those of the message."""
+        recipe = self.history.recipe
+        probes = [self._probe(number, every, maps) for number in range(len(self.probes))]
+        return {
+            "name": self.name,
+            "colours": {theme: candidate_colour(self.number, theme) for theme in ("dark", "light")},
+            "layers": recipe.n_layers,
+            "heads": recipe.n_heads,
+            "causal": not self.classes,
+            "step": self.history.step,
+            "over": self.history.end is not None,
+            "probes": probes,
+        }
+
+    def _probe(self, number: int, every: int, maps: list[bytes]) -> dict[str, Any] | None:
+        if number not in self.sent:
+            return None
+        snapshots = self.snapshots.get(number, [])
+        kept = [*snapshots[:-1][::every], *snapshots[-1:]]
+        at = sum(map(len, maps))
+        maps += [_first_tokens(snapshot) for snapshot in kept]
+        tokens = [_VISIBLE.get(token, token) for token in self.probes[number][:MOST_TOKENS]]
+        return {"tokens": tokens, "steps": [snapshot.step for snapshot in kept], "at": at}
+
+
+def _notes(films: Sequence[_Film], every: int) -> list[str]:
+    notes = ["numbers are exact to 1/510"]
+    if every > 1:
+        notes.append(f"every {'second' if every == 2 else f'{every}th'} snapshot is shown")
+    if any(len(tokens) > MOST_TOKENS for film in films for tokens in film.probes):
+        notes.append(f"of longer texts the first {MOST_TOKENS} tokens are shown")
+    return notes
 
 
 def _every(films: Sequence[_Film]) -> int:
     """1, 2, 4, …: of how many snapshots one is sent, so that all of them fit."""
+    runs = [run for film in films for run in film.snapshots.values()]
 
     def size(every: int) -> int:
-        runs = [own for film in films for own in film.snapshots.values()]
-        return sum(-(-(len(own) - 1) // every) * _size(own[0]) + _size(own[0]) for own in runs)
+        return sum((1 - (1 - len(run)) // every) * _size(run[0]) for run in runs)
 
-    longest = max((len(own) for film in films for own in film.snapshots.values()), default=1)
+    longest = max(map(len, runs), default=1)
     every = 1
     while every < longest and size(every) > MOST_BYTES:
         every *= 2
     return every
 
 
-def _size(one: Snapshot) -> int:
-    layers, heads, n, _ = one.shape
+def _size(snapshot: Snapshot) -> int:
+    layers, heads, n, _ = snapshot.shape
     return layers * heads * min(n, MOST_TOKENS) ** 2
 
 
-def _cut(one: Snapshot) -> bytes:
+def _first_tokens(snapshot: Snapshot) -> bytes:
     """The maps of the first `MOST_TOKENS` tokens."""
-    if one.shape[-1] <= MOST_TOKENS:
-        return one.maps
-    maps = torch.frombuffer(bytearray(one.maps), dtype=torch.uint8).reshape(one.shape)
+    if snapshot.shape[-1] <= MOST_TOKENS:
+        return snapshot.maps
+    maps = torch.frombuffer(bytearray(snapshot.maps), dtype=torch.uint8).reshape(snapshot.shape)
     return maps[..., :MOST_TOKENS, :MOST_TOKENS].contiguous().numpy().tobytes()
 
 
@@ -161,10 +182,4 @@ def _text(tokens: Sequence[str]) -> str:
     """The words of a probe, to choose it by."""
     words = [token for token in tokens if token not in ("[CLS]", "[SEP]")]
     by_characters = len(words) == len(tokens) and all(len(word) == 1 for word in words)
-    between = "" if by_characters else " "
-    text = between.join(words).replace(" ##", "")
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
-
-
-def _ordinal(number: int) -> str:
-    return {2: "second"}.get(number, f"{number}th")
+    return cut(("" if by_characters else " ").join(words).replace(" ##", ""), MOST_LETTERS)

@@ -6,23 +6,20 @@ An empty field means what suits the task; its grey text says what that is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import streamlit as st
 
-from mha_core import IMPLEMENTATIONS, positions
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.training import tasks
 from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Language
-from pages.kit.frame import controls, layout
-from pages.kit.frame.links import BOUND, DEFAULTS
+from pages.kit.frame import controls, widgets
 from pages.kit.jobs.training import Data, Plan
-from pages.kit.picture.limits import AMPLITUDES, MOST_BUDGET, MOST_LAYERS, MOST_SEEDS, SIZES
+from pages.kit.picture.limits import SIZES
 
 from .grid import POST, POST_CHOICES, combined, with_seeds
 
@@ -39,28 +36,28 @@ OUTSIDE: Final = frozenset({"text", "csv", "news"})  # tasks whose data the visi
 EPOCHS: Final = 10  # of a table, where no number of steps is asked for
 BUDGET: Final = 120  # seconds
 BUDGETS: Final = {"csv": 600, "news": 600}  # long texts take long
-_NUMBERS: dict[str, tuple[str, str]] = {  # key in the link -> field of the recipe, label
-    "dm": ("d_model", "Width, d_model"),
-    "nh": ("n_heads", "Heads, h"),
-    "ff": ("d_feed_forward", "Feed-forward width, 0 = none"),
-    "vocab": ("vocabulary", "Vocabulary, at most"),
-    "steps": ("steps", "Steps"),
-    "batch": ("batch", "Rows in a batch, b"),
-    "thr": ("threads", "Threads of torch"),
-    "cut": ("max_len", "Tokens of a text, at most"),
+_SIZES: Final = {  # key of the link -> field of the recipe
+    "dm": "d_model",
+    "nh": "n_heads",
+    "ff": "d_feed_forward",
+    "vocab": "vocabulary",
+    "steps": "steps",
+    "batch": "batch",
+    "thr": "threads",
+    "cut": "max_len",
 }
-_CHOICES: dict[str, tuple[str, str, dict[str, Any]]] = {  # key -> field, label, what stands in the control -> value
-    "res": ("residual", "Residual connection", {"yes": True, "no": False}),
-    "nrm": ("norm", "Norm before attention", {"yes": True, "no": False}),
-    "pool": ("pooling", "What the classifier reads", {"row of [CLS]": "[CLS]", "mean of the tokens": "mean"}),
-    "init": ("start", "Initial weights", {"shared by all": "shared", "each layer's own law": "own"}),
-    "sched": ("schedule", "Learning rate", {"one-cycle": "one-cycle", "constant": "constant"}),
+_CHOICES: dict[str, tuple[str, dict[str, Any]]] = {  # key -> field, choice -> value
+    "res": ("residual", {"yes": True, "no": False}),
+    "nrm": ("norm", {"yes": True, "no": False}),
+    "pool": ("pooling", {"row of [CLS]": "[CLS]", "mean of the tokens": "mean"}),
+    "init": ("start", {"shared by all": "shared", "each layer's own law": "own"}),
+    "sched": ("schedule", {"one-cycle": "one-cycle", "constant": "constant"}),
 }
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What the controls say.
+    """The values of the controls.
 
     Attributes:
         task: its name in the core.
@@ -85,76 +82,44 @@ class Wish:
 
 def task() -> str:
     """The task, by its name in the core."""
-    names = list(TASKS)
-    chosen = st.selectbox("Task", names, names.index(DEFAULTS["task"]), key="task", bind=BOUND)
-    return TASKS[chosen or DEFAULTS["task"]]
+    return TASKS[widgets.choice("task", list(TASKS))]
 
 
 def title_of(name: str) -> str:
-    """What a task of the core is called here."""
+    """The name of a core's task on the screen."""
     return next(title for title, known in TASKS.items() if known == name)
 
 
 def controls_of(name: str) -> Wish:
-    """Every other control of the rail; those that make no sense for this task stay mounted for the link."""
-    text, classes = name in LANGUAGE, name not in LANGUAGE
-    place = st.container()
-    with layout.seen(place, "post", name in ("csv", "news")):
-        post = st.selectbox("The long post's experiment", POST_CHOICES, key="post", bind=BOUND)
-    own = post not in POST or name not in ("csv", "news")
-    with layout.seen(place, "kinds", own):
-        encodings = _several("Positions", positions.NAMES, "pe")
-        implementations = _several("Implementations", tuple(IMPLEMENTATIONS), "by")
-        counts = _several("Attention layers", tuple(str(count) for count in range(1, MOST_LAYERS + 1)), "nl")
+    """Draws every other control of the rail; those that make no sense for this task stay mounted for the link."""
+    goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
+    with widgets.seen("post", is_table):
+        post = widgets.choice("post", POST_CHOICES)
+    as_post = is_table and post in POST
+    with widgets.seen("kinds", not as_post):
+        encodings, implementations, counts = (widgets.pills(key) for key in ("pe", "by", "nl"))
         if not counts:
             st.caption(f"None chosen: {defaults(name).n_layers}, which suits the task")
-        with layout.seen(st.container(), "keep", classes):
-            masks = _several("Padding mask", ("on", "off"), "keep")
-    seeds = _whole("Seeds: runs of each, 1 to 10", "seeds", 1, MOST_SEEDS)
-    device = controls.device()
+        with widgets.seen("keep", not goes_on):
+            masks = [goes_on or mask == "on" for mask in widgets.pills("keep")]
+    seeds, device = widgets.whole("seeds"), controls.device()
+    budget = BUDGETS.get(name, BUDGET)
     with st.expander("More"):
-        amplitude = st.number_input(
-            "Amplitude of sinusoidal, spread of learned", *AMPLITUDES, 1.0, 0.05, key="ampl", bind=BOUND
-        )
-        base = replace(
-            defaults(name if own else "news"),
-            task=name,
-            amplitude=float(DEFAULTS["ampl"] if amplitude is None else amplitude),
-            device=devices.available()[0] if device == "auto" else device,
-        )
-        wanted = {field: _number(key, base) for key, (field, _) in _NUMBERS.items()}
-        rate = st.number_input(
-            "Learning rate, at most",
-            1e-5,
-            0.1,
-            None,
-            format="%g",
-            key="lr",
-            bind=BOUND,
-            placeholder=f"{base.rate:g}",
-        )
-        wanted |= {field: _choice(key, base, seen=key != "pool" or classes) for key, (field, _, _) in _CHOICES.items()}
-        usual = BUDGETS.get(name, BUDGET)
-        seconds = st.number_input(
-            "Seconds for all runs, at most", 5, MOST_BUDGET, None, key="budget", bind=BOUND, placeholder=f"{usual}"
-        )
-        ratio = st.toggle("Time an epoch against torch", DEFAULTS["ratio"], key="ratio", bind=BOUND)
-    steps = wanted["steps"]
-    chosen: dict[str, Any] = {field: value for field, value in wanted.items() if value is not None}
-    base = replace(base, **chosen)
-    base = replace(base, rate=base.rate if rate is None else float(rate))
-    if own:
-        layers = [int(count) for count in counts] or [base.n_layers]
-        recipes, notices = combined(base, encodings, implementations, layers, [text or mask == "on" for mask in masks])
-        keep_duplicates = None
+        usual = replace(defaults("news" if as_post else name), task=name)
+        base, steps = _base(replace(usual, device=devices.available()[0] if device == "auto" else device))
+        seconds = widgets.optional_number("budget", f"{budget}")
+        ratio = widgets.switch("ratio")
+    if as_post:
+        recipes, notices = _of_the_post(post, base), list[str]()
     else:
-        recipes, notices = _of_the_post(str(post), base), []
-        keep_duplicates = post == POST_CHOICES[1]
-    return Wish(name, tuple(recipes), seeds, steps, int(seconds or usual), ratio, keep_duplicates, tuple(notices))
+        layers = [int(layers) for layers in counts] or [base.n_layers]
+        recipes, notices = combined(base, encodings, implementations, layers, masks)
+    keep_duplicates = post == POST_CHOICES[1] if as_post else None
+    return Wish(name, tuple(recipes), seeds, steps, int(seconds or budget), ratio, keep_duplicates, tuple(notices))
 
 
 def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> tuple[Plan | None, str]:
-    """What "Train" begins; None and why where it cannot."""
+    """The plan that "Train" begins; None and the reason where it cannot."""
     if not wish.recipes:
         return None, "Choose at least one of each: positions, implementations that can compute them, and the mask."
     if task is None:
@@ -164,12 +129,12 @@ def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> 
         epoch = math.ceil(len(task.train) / recipes[0].batch)
         steps = wish.steps or EPOCHS * epoch
         recipes = [replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes]
-    made = Plan(with_seeds(recipes, wish.seeds), data, float(wish.seconds), wish.ratio)
+    plan = Plan(with_seeds(recipes, wish.seeds), data, float(wish.seconds), wish.ratio)
     try:
-        made.check()
+        plan.check()
     except HeadlightError as error:
         return None, f"This cannot be trained: {error}."
-    return made, ""
+    return plan, ""
 
 
 def _of_the_post(post: str, base: Recipe) -> list[Recipe]:
@@ -179,33 +144,25 @@ def _of_the_post(post: str, base: Recipe) -> list[Recipe]:
     return [replace(base, implementation=name, position=p, amplitude=a) for name, p, a in POST[post]]
 
 
-def _several(label: str, names: Sequence[str], key: str) -> list[str]:
-    """Pills, in their own order."""
-    chosen = st.pills(label, names, selection_mode="multi", default=DEFAULTS[key], key=key, bind=BOUND)
-    return [name for name in names if name in chosen]
+def _base(usual: Recipe) -> tuple[Recipe, int | None]:
+    """The recipe of the controls of sizes and training, and the number of steps; None = what suits the task."""
+    usual = replace(usual, amplitude=widgets.number("ampl"))
+    sizes = {field: _size(key, usual) for key, field in _SIZES.items()}
+    rate = widgets.optional_number("lr", f"{usual.rate:g}", format="%g")
+    choices = {field: _choice(key, usual) for key, (field, _) in _CHOICES.items()}
+    values: dict[str, Any] = {**sizes, "rate": rate, **choices}
+    return replace(usual, **{field: value for field, value in values.items() if value is not None}), sizes["steps"]
 
 
-def _whole(label: str, key: str, least: int, most: int) -> int:
-    value = st.number_input(label, least, most, DEFAULTS[key], key=key, bind=BOUND)
-    return int(DEFAULTS[key] if value is None else value)
-
-
-def _number(key: str, base: Recipe) -> int | None:
-    """One size, None = what suits the task."""
-    field, label = _NUMBERS[key]
-    least, most = SIZES[field]
-    if field == "threads":
-        most = min(most, most_threads())
-    value = st.number_input(
-        label, least, most, None, key=key, bind=BOUND, placeholder=f"{getattr(base, field):,}", step=1
-    )
+def _size(key: str, usual: Recipe) -> int | None:
+    most = min(SIZES["threads"][1], most_threads()) if key == "thr" else None
+    value = widgets.optional_number(key, f"{getattr(usual, _SIZES[key]):,}", most=most, step=1)
     return None if value is None else int(value)
 
 
-def _choice(key: str, base: Recipe, *, seen: bool) -> Any:
-    """One choice, None = what suits the task."""
-    field, label, values = _CHOICES[key]
-    usual = next(text for text, value in values.items() if value == getattr(base, field))
-    with layout.seen(st.container(), key, seen):
-        chosen = st.selectbox(label, list(values), None, key=key, bind=BOUND, placeholder=usual)
+def _choice(key: str, usual: Recipe) -> Any:
+    field, values = _CHOICES[key]
+    name = next(name for name, value in values.items() if value == getattr(usual, field))
+    with widgets.seen(key, key != "pool" or usual.task not in LANGUAGE):
+        chosen = widgets.optional_choice(key, name)
     return None if chosen is None else values[chosen]

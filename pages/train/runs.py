@@ -1,4 +1,4 @@
-"""Which runs the Train page shows: those of the present training, or those trained beforehand. No streamlit."""
+"""The runs that the Train page shows: those of the present training, or those trained beforehand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mha_core.training import saved
 from mha_core.training.events import History
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw.tables import quoted
-from pages.kit.jobs.training import Job
+from pages.kit.jobs.training import TrainingJob
 from pages.kit.picture import models
 
 from .curves import Candidate
@@ -27,13 +27,13 @@ __all__ = ["Shown", "csv_of", "of_histories", "of_job", "of_shipped"]
 
 @dataclass(frozen=True)
 class Shown:
-    """Candidates and what is known of them.
+    """Candidates and their models.
 
     Attributes:
         candidates: with a run for each seed.
-        models: for each the name of its first seed's model, as `cached.model_on` takes it; None before it is saved.
+        models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
-        timing: as in `lab.Job`.
+        timing: as in `kit.jobs.record.Record`.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -43,40 +43,49 @@ class Shown:
 
     def __add__(self, other: Shown) -> Shown:
         """Both, side by side; the names stay different."""
-        taken = {each.name for each in self.candidates}
+        taken = {mine.name for mine in self.candidates}
         more = [
-            Candidate(each.name if each.name not in taken else f"{each.name} (file)", each.colour, each.histories)
-            for each in other.candidates
+            Candidate(f"{new.name} (file)" if new.name in taken else new.name, new.colour, new.histories)
+            for new in other.candidates
         ]
-        both = (*self.candidates, *more)
-        return Shown(both, (*self.models, *other.models), self.beforehand and bool(self.candidates), self.timing)
+        beforehand = self.beforehand and bool(self.candidates)
+        return Shown((*self.candidates, *more), (*self.models, *other.models), beforehand, self.timing)
 
     @property
     def ready(self) -> dict[str, str]:
         """The candidates whose model can be asked: name -> model."""
         pairs = zip(self.candidates, self.models, strict=True)
-        return {each.name: model for each, model in pairs if model is not None}
+        return {candidate.name: model for candidate, model in pairs if model is not None}
 
     def on_other_data(self, task: Labelled | Language) -> bool:
         """Whether some of the runs were trained on other data than this task's."""
-        starts = [run.start for each in self.candidates for run in each.histories if run.start is not None]
-        found, wanted = {start.fingerprint for start in starts}, task.fingerprint
-        return not all(each.startswith(wanted) for each in found)
+        starts = [run.start for candidate in self.candidates for run in candidate.histories if run.start is not None]
+        return not all(start.fingerprint.startswith(task.fingerprint) for start in starts)
 
     def first(self, name: str) -> History:
         """The first run of a candidate."""
-        return next(each.histories[0] for each in self.candidates if each.name == name)
+        return next(candidate.histories[0] for candidate in self.candidates if candidate.name == name)
 
 
-def of_job(job: Job, names: Mapping[Path, str]) -> Shown:
+def of_job(job: TrainingJob, names: Mapping[Path, str]) -> Shown:
     """The runs of a job; `names`: the names of this visitor's models by their folders."""
-    folders = [None if folder is None else names.get(folder) for folder in job.saved]
-    return _assembled(job.histories, folders, timing=job.timing)
+    record = job.record
+    models_of_runs = [None if folder is None else names.get(folder) for folder in record.saved]
+    return of_histories(record.histories, models_of_runs, timing=record.timing)
 
 
-def of_histories(histories: Sequence[History], names: Sequence[str | None]) -> Shown:
-    """Runs that were saved, and the names of their models."""
-    return _assembled(histories, names)
+def of_histories(
+    histories: Sequence[History],
+    names: Sequence[str | None],
+    *,
+    beforehand: bool = False,
+    timing: dict[str, Any] | None = None,
+) -> Shown:
+    """Runs that are there already, and the names of their models."""
+    groups = grouped([history.recipe for history in histories])
+    candidates = [Candidate(group.name, group.colour, tuple(histories[run] for run in group.runs)) for group in groups]
+    firsts = [next((names[run] for run in group.runs if names[run] is not None), None) for group in groups]
+    return Shown(tuple(candidates), tuple(firsts), beforehand, timing)
 
 
 def of_shipped(task: str) -> Shown:
@@ -94,7 +103,7 @@ def _shipped(task: str, place: Path) -> Shown:
             continue
         names.append(folder.name if (folder / "model.safetensors").is_file() else None)
     order = sorted(range(len(histories)), key=lambda at: _rank(histories[at]))
-    return _assembled([histories[at] for at in order], [names[at] for at in order], beforehand=True)
+    return of_histories([histories[at] for at in order], [names[at] for at in order], beforehand=True)
 
 
 def csv_of(shown: Shown) -> bytes:
@@ -103,24 +112,11 @@ def csv_of(shown: Shown) -> bytes:
     writer = csv.writer(out)
     fields = ("step", "seconds", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "pair_accuracy")
     writer.writerow(["candidate", "seed", *fields])
-    for each in shown.candidates:
-        for history in each.histories:
-            for look in history.evaluations:
-                writer.writerow([quoted(each.name), history.recipe.seed, *(getattr(look, field) for field in fields)])
+    for candidate in shown.candidates:
+        for run in candidate.histories:
+            for look in run.evaluations:
+                writer.writerow([quoted(candidate.name), run.recipe.seed, *(getattr(look, field) for field in fields)])
     return out.getvalue().encode("utf-8-sig", "replace")
-
-
-def _assembled(
-    histories: Sequence[History],
-    names: Sequence[str | None],
-    *,
-    beforehand: bool = False,
-    timing: dict[str, Any] | None = None,
-) -> Shown:
-    groups = grouped([history.recipe for history in histories])
-    candidates = [Candidate(group.name, group.colour, tuple(histories[run] for run in group.runs)) for group in groups]
-    firsts = [next((names[run] for run in group.runs if names[run] is not None), None) for group in groups]
-    return Shown(tuple(candidates), tuple(firsts), beforehand, timing)
 
 
 def _rank(history: History) -> tuple[int, int, int]:

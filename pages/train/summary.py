@@ -1,4 +1,4 @@
-"""What came out of training, as tables and words: accuracy, its spread, parameters, time. No streamlit."""
+"""The outcome of training as tables and words: accuracy, its spread, parameters, time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from mha_core.training.events import History, Start
 from mha_core.training.report import interval, mean_and_sd
 from pages.kit.draw import sheet
-from pages.kit.draw.sheet import Block, share
+from pages.kit.draw.numbers import count, fixed, share
+from pages.kit.draw.sheet import Block
 
 from .curves import Candidate
 
@@ -20,29 +21,29 @@ REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classi
 
 def table(candidates: Sequence[Candidate]) -> Block:
     """A row for each candidate: of its last evaluations the mean and standard deviation over its seeds."""
-    looked = [each for each in candidates if scores_of(each)]
-    pairs = any(_looked(each)[0].evaluations[-1].pair_accuracy is not None for each in looked)
-    labelled = bool(looked) and all(_labelled(each.histories[0]) for each in looked)
+    evaluated = [candidate for candidate in candidates if candidate.begun]
+    pairs = any(candidate.last[0].pair_accuracy is not None for candidate in evaluated)
+    labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
     rows = []
-    for each in looked:
-        start, scores = each.histories[0].start, scores_of(each)
-        row = [each.name, _spread(scores)]
+    for candidate in evaluated:
+        start, scores = candidate.histories[0].start, scores_of(candidate)
+        row = [candidate.name, _mean_and_sd(scores)]
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
             row.append(f"{low:.3f}–{high:.3f}")
         if pairs:
-            row.append(f"{fmean(history.evaluations[-1].pair_accuracy or 0.0 for history in _looked(each)):.3f}")
-        rows.append([*row, f"{start.parameters:,}" if start else "–", _reached(each, REACHED[labelled])])
+            row.append(fixed(fmean(seen.pair_accuracy or 0.0 for seen in candidate.last)))
+        rows.append([*row, f"{start.parameters:,}" if start else "–", _reached(candidate, REACHED[labelled])])
     return sheet.table([*head, "parameters", f"seconds to {REACHED[labelled]:.2f}"], rows)
 
 
 def note(candidates: Sequence[Candidate]) -> str:
-    """What the columns of `table` mean."""
-    seeds = max((len(scores_of(each)) for each in candidates), default=0)
+    """The meaning of the columns of `table`."""
+    seeds = max((len(candidate.begun) for candidate in candidates), default=0)
     said = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
-    if any(_labelled(history) for each in candidates for history in each.histories):
-        said += " The interval is Wilson's: what so many test rows leave open, not what the seeds do."
+    if any(_labelled(history) for candidate in candidates for history in candidate.histories):
+        said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
     return f"{said} Seconds are those of training steps alone."
 
 
@@ -54,12 +55,12 @@ def epochs(timing: Mapping[str, Any] | None) -> list[Block]:
     rows = [
         [
             name,
-            f"{found['median']:.2f}",
-            f"{found['low']:.2f} to {found['high']:.2f}",
+            f"{ratio['median']:.2f}",
+            f"{ratio['low']:.2f} to {ratio['high']:.2f}",
             f"{timing['seconds'][name]:.3f}",
-            f"{found['calls']}",
+            f"{ratio['calls']}",
         ]
-        for name, found in timing["names"].items()
+        for name, ratio in timing["names"].items()
     ]
     what = "an epoch" if steps else "a step"
     caption = (
@@ -70,20 +71,18 @@ def epochs(timing: Mapping[str, Any] | None) -> list[Block]:
 
 
 def mirrors(candidates: Sequence[Candidate]) -> str:
-    """What the pairs say about each candidate; empty where there are no pairs."""
+    """A sentence on the pairs of each candidate; empty where there are no pairs."""
     shares = {
-        each.name: [history.evaluations[-1].pair_accuracy for history in _looked(each)]
-        for each in candidates
-        if scores_of(each)
+        candidate.name: [seen.pair_accuracy for seen in candidate.last if seen.pair_accuracy is not None]
+        for candidate in candidates
     }
-    known = {name: [share for share in found if share is not None] for name, found in shares.items()}
-    known = {name: found for name, found in known.items() if found}
+    known = {name: accuracies for name, accuracies in shares.items() if accuracies}
     if not known:
         return ""
     said = ["Every sentence has a mirror with the same words and another answer."]
-    never = [name for name, found in known.items() if max(found) == 0]
-    always = [name for name, found in known.items() if min(found) == 1]
-    blind = any(each.name in never and each.histories[0].recipe.position == "none" for each in candidates)
+    never = [name for name, accuracies in known.items() if max(accuracies) == 0]
+    always = [name for name, accuracies in known.items() if min(accuracies) == 1]
+    blind = any(one.name in never and one.histories[0].recipe.position == "none" for one in candidates)
     if never:
         said.append(
             f"Never both of a pair right: {_quoted(never)}."
@@ -91,7 +90,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
         )
     if always:
         said.append(f"Both right in every pair: {_quoted(always)}.")
-    between = {name: fmean(found) for name, found in known.items() if name not in (*never, *always)}
+    between = {name: fmean(accuracies) for name, accuracies in known.items() if name not in (*never, *always)}
     if between:
         said.append(f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in between.items())}.")
     return " ".join(said)
@@ -102,27 +101,26 @@ def about_data(history: History) -> str:
     start = history.start
     if start is None:
         return ""
-    rows = _rows(start.rows_train, "training") if start.rows_train else "every batch made anew"
+    rows = count(start.rows_train, "training row") if start.rows_train else "every batch made anew"
     return " ".join([f"{start.title}: {rows}, {test_rows(start)}, fingerprint {start.fingerprint}.", *start.notes])
 
 
 def test_rows(start: Start) -> str:
-    """How many rows a run was tested on."""
-    return _rows(start.rows_test, "test")
+    """The number of rows that a run was tested on."""
+    return count(start.rows_test, "test row")
 
 
 def heads(candidates: Sequence[Candidate]) -> list[Block]:
-    """Of language models, what every head came to: its weight on the key with the answer, and on the token before."""
-    found = []
-    for each in candidates:
-        looked = _looked(each)
-        if not looked or not looked[0].evaluations[-1].induction:
+    """Two scores of each head of a language model: its weight on the key with the answer, and on the token before."""
+    blocks = []
+    for candidate in candidates:
+        first = next(iter(candidate.last), None)
+        if first is None or not first.induction:
             continue
-        last = looked[0].evaluations[-1]
-        for name, scores in (("induction", last.induction), ("previous token", last.previous)):
-            found.append(
+        for name, scores in (("induction", first.induction), ("previous token", first.previous)):
+            blocks.append(
                 sheet.matrix(
-                    f"{each.name}: {name}",
+                    f"{candidate.name}: {name}",
                     scores,
                     rows=[f"layer {layer}" for layer in range(len(scores))],
                     cols=[f"head {head}" for head in range(len(scores[0]))],
@@ -132,16 +130,12 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
                     compact=True,
                 )
             )
-    return found
+    return blocks
 
 
 def scores_of(candidate: Candidate) -> list[float]:
-    """The last accuracy on the test rows, one a seed that has been looked at."""
-    return [history.evaluations[-1].test_accuracy for history in _looked(candidate)]
-
-
-def _rows(count: int, kind: str) -> str:
-    return f"{count:,} {kind} row{'' if count == 1 else 's'}"
+    """The last accuracy on the test rows, one a seed that has been evaluated."""
+    return [seen.test_accuracy for seen in candidate.last]
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -149,23 +143,18 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
 
-def _looked(candidate: Candidate) -> list[History]:
-    return [history for history in candidate.histories if history.evaluations]
-
-
 def _labelled(history: History) -> bool:
     return history.start is not None and bool(history.start.classes)
 
 
-def _spread(values: Sequence[float]) -> str:
-    """Mean and standard deviation, as computed."""
-    mean, spread = mean_and_sd(values)
-    return f"{mean:.3f} ± {spread:.3f}" if len(values) > 1 else f"{mean:.3f}"
+def _mean_and_sd(values: Sequence[float]) -> str:
+    mean, deviation = mean_and_sd(values)
+    return f"{fixed(mean)} ± {fixed(deviation)}" if len(values) > 1 else fixed(mean)
 
 
 def _reached(candidate: Candidate, level: float) -> str:
     """Seconds of training until the first look at that accuracy or better: the mean over the seeds that came there."""
-    runs = _looked(candidate)
+    runs = candidate.begun
     times = [
         next(look.seconds for look in run.evaluations if look.test_accuracy >= level)
         for run in runs

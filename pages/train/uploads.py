@@ -1,11 +1,10 @@
-"""The data of the chosen task: made by a generator, or what the visitor brings. A visit keeps it to itself.
+"""The data of the chosen task: made by a generator, or brought by the visitor. A visit keeps it to itself.
 
 Files and texts become a task here once, so that what is wrong with them is said before anything is trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import streamlit as st
@@ -15,8 +14,7 @@ from mha_core.training import tasks
 from mha_core.training.tasks import Labelled, Language
 from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import layout
-from pages.kit.frame.links import BOUND, DEFAULTS
+from pages.kit.frame import widgets
 from pages.kit.jobs.training import MOST_BYTES, Data
 
 __all__ = ["Brought", "built", "data_of"]
@@ -36,97 +34,97 @@ def built(name: str) -> Labelled | Language:
 
 
 def data_of(name: str, keep_duplicates: bool | None) -> Brought:
-    """The task, what a worker needs to make it again, and what must be said; no task while there is no data.
+    """The task, what a worker needs to make it again, and sentences; no task while there is no data.
 
     `keep_duplicates`: of a table, None = as its switch says.
     """
     if name in tasks.NAMES:
         return built(name), None, []
-    kept: dict[str, bytes] = st.session_state.setdefault("brought", {})
-    if name == "text":
-        _ask_for_text(kept)
-        content = kept.get("text")
-        made = Data("text", content) if content else None
-    else:
-        made = _ask_for_table(name, kept, keep_duplicates)
-    if made is None:
+    contents: dict[str, bytes] = st.session_state.setdefault("brought", {})
+    data = _text(contents) if name == "text" else _table(name, contents, keep_duplicates)
+    if data is None:
         return None, None, []
-    task, problem = _read(made)
-    canvas.sheet("brought_told", [sheet.text(_told(task), muted=True)] if task else [])
-    return task, made, [problem] if problem else []
+    task, problem = _read(data)
+    canvas.sheet("brought_told", [sheet.text(_summary(task), muted=True)] if task else [])
+    return task, data, [problem] if problem else []
 
 
-def _told(task: Labelled | Language) -> str:
-    """What was made of the data, before anything is trained on it."""
-    said = f"{task.title}. "
+def _summary(task: Labelled | Language) -> str:
+    """The data in words, before anything is trained on it."""
+    sentences = [f"{task.title}."]
     if isinstance(task, Labelled):
         names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MOST_NAMED])
         more = ", …" if len(task.classes) > _MOST_NAMED else ""
-        said += f"{len(task.train):,} rows for training, {len(task.test):,} for testing, {len(task.classes)} classes: "
-        said += f"{names}{more}. "
-    return said + " ".join(task.notes)
+        rows = f"{len(task.train):,} rows for training, {len(task.test):,} for testing"
+        sentences.append(f"{rows}, {len(task.classes)} classes: {names}{more}.")
+    return " ".join([*sentences, *task.notes])
 
 
-def _ask_for_text(kept: dict[str, bytes]) -> None:
+def _text(contents: dict[str, bytes]) -> Data | None:
+    """The visitor's text, pasted or out of a file."""
+
     def pasted() -> None:
-        kept["text"] = str(st.session_state["pasted"] or "").encode("utf-8", "replace")
+        contents["text"] = str(st.session_state["pasted"] or "").encode("utf-8", "replace")
 
-    place = st.expander("Your text", expanded=not kept.get("text"))
-    with place:
+    with st.expander("Your text", expanded=not contents.get("text")):
         st.text_area(_TEXT, key="pasted", on_change=pasted, height=140)
-        _upload("Or a text file (UTF-8, at most 1 MB)", ["txt", "md"], "text_file", 1, kept, "text")
+        _upload("Or a text file (UTF-8, at most 1 MB)", ["txt", "md"], "text_file", 1, contents, "text")
+    return Data("text", contents["text"]) if contents.get("text") else None
 
 
-def _ask_for_table(name: str, kept: dict[str, bytes], keep_duplicates: bool | None) -> Data | None:
-    with st.expander("Your table", expanded=name not in kept):
-        label = (
-            f"A CSV file with a column of texts and one of labels: UTF-8, at most {MOST_BYTES // 2**20} MB, "
-            f"{LIMITS['rows']:,} rows, {LIMITS['columns']} columns, "
-            f"{LIMITS['characters']:,} characters a cell"
+def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> Data | None:
+    """The visitor's table, and its columns."""
+    megabytes = MOST_BYTES // 2**20
+    with st.expander("Your table", expanded=name not in contents):
+        request = (
+            f"A CSV file with a column of texts and one of labels: UTF-8, at most {megabytes} MB, "
+            f"{LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} characters a cell"
         )
-        _upload(label, ["csv", "tsv", "txt"], f"{name}_file", MOST_BYTES // 2**20, kept, name)
+        _upload(request, ["csv", "tsv", "txt"], f"{name}_file", megabytes, contents, name)
         left, middle, right = st.columns(3, vertical_alignment="bottom")
-        text = left.text_input("Column of the texts", DEFAULTS["tc"], key="tc", bind=BOUND)
-        column = middle.text_input("Column of the labels", DEFAULTS["lc"], key="lc", bind=BOUND)
-        with layout.seen(right, "dups", keep_duplicates is None):  # the long post's experiment decides it itself
-            keep = st.toggle("Keep duplicate rows", DEFAULTS["dups"], key="dups", bind=BOUND)
+        with left:
+            text = widgets.text("tc")
+        with middle:
+            label = widgets.text("lc")
+        with right, widgets.seen("dups", keep_duplicates is None):  # the long post's experiment decides it itself
+            keep = widgets.switch("dups")
         if name == "news":
             alone = st.get_option("server.address") in _THIS_MACHINE
             if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
-                kept["hub"] = b"asked for"
-                kept.pop("news", None)
-    if name in kept:
-        return Data(name, kept[name], text, column, keep if keep_duplicates is None else keep_duplicates)
-    return Data("hub") if name == "news" and "hub" in kept else None
+                contents["hub"] = b"asked for"
+                contents.pop("news", None)
+    if name in contents:
+        return Data(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
+    return Data("hub") if name == "news" and "hub" in contents else None
 
 
-def _upload(label: str, kinds: list[str], key: str, megabytes: int, kept: dict[str, bytes], name: str) -> None:
+def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: dict[str, bytes], name: str) -> None:
     def take() -> None:
-        found = st.session_state[key]
-        if found is not None:
-            kept[name] = found.getvalue()
+        file = st.session_state[key]
+        if file is not None:
+            contents[name] = file.getvalue()
 
     st.file_uploader(label, kinds, key=key, on_change=take, max_upload_size=megabytes)
 
 
 def _read(data: Data) -> tuple[Labelled | Language | None, str]:
-    """The task of these bytes, or why there is none; read once."""
-    makers: dict[str, Callable[[], Labelled | Language]] = {
-        "text": lambda: tasks.from_text(data.content),
-        "hub": tasks.from_hub,
-    }
-
-    def table() -> Labelled:
-        return tasks.from_csv(
-            data.content, text=data.text, label=data.label, keep_duplicates=data.keep_duplicates, name=data.kind
-        )
-
+    """The task of these bytes, or the reason why there is none; read once."""
     known = st.session_state.get("read_data")
     if known is None or known[0] != data:  # a content that stayed is the same object, which takes no look at its bytes
         try:
             with st.spinner("Reading the data"):
-                found: tuple[Labelled | Language | None, str] = makers.get(data.kind, table)(), ""
+                task: tuple[Labelled | Language | None, str] = _task_of(data), ""
         except HeadlightError as error:
-            found = None, f"This data cannot be used: {error}."
-        known = st.session_state["read_data"] = (data, found)
+            task = None, f"This data cannot be used: {error}."
+        known = st.session_state["read_data"] = (data, task)
     return known[1]
+
+
+def _task_of(data: Data) -> Labelled | Language:
+    if data.kind == "text":
+        return tasks.from_text(data.content)
+    if data.kind == "hub":
+        return tasks.from_hub()
+    return tasks.from_csv(
+        data.content, text=data.text, label=data.label, keep_duplicates=data.keep_duplicates, name=data.kind
+    )

@@ -1,8 +1,8 @@
-"""Finds the Chromium the browser tests drive: ``python -m tests.browser.chromium`` prints its path.
+"""Finds the Chromium that the browser tests drive: ``python -m tests.browser.chromium`` prints its path.
 
-Looked for in this order: what HEADLIGHT_CHROMIUM names, a Chromium, Chrome or Edge of this system, Playwright's own
-(downloaded if need be), and on Debian, as root, the package ``chromium``. Where none of these gives a browser that
-starts, the error says what to type. No browser test is skipped for want of a browser.
+It is what HEADLIGHT_CHROMIUM names, or a Chromium, Chrome or Edge on the PATH; on Debian, as root, the package
+``chromium`` is installed; otherwise Playwright's own is taken, and downloaded if need be. Where none of these starts,
+the error says what to type. No browser test is skipped for want of a browser.
 """
 
 from __future__ import annotations
@@ -11,75 +11,39 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 VARIABLE = "HEADLIGHT_CHROMIUM"
-NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "microsoft-edge-stable",
-    "msedge",
-)
-# Where installers put a browser that they do not put on the PATH.
-MAC_APPS = ("Chromium", "Google Chrome", "Microsoft Edge")
-WINDOWS_APPS = ("Google/Chrome/Application/chrome.exe", "Microsoft/Edge/Application/msedge.exe")
-WINDOWS_FOLDERS = ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")
-DOWNLOAD_SECONDS = 240
-APT_SECONDS = 600
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "microsoft-edge", "msedge")
+SECONDS = 600
+DEBIAN = Path("/etc/debian_version")
 
 
 class NoChromiumError(RuntimeError):
     """No browser was found or could be installed; the message says what to type."""
 
 
-def starts(path: Path) -> bool:
-    """Whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
-    if sys.platform == "win32":  # there, --version would open a window
-        return path.is_file()
-    try:
-        command = [str(path), "--version"]
-        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=30).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-
-
-def run_quietly(command: list[str], seconds: int) -> bool:
-    """Run a command to its end or its time limit, its output kept off stdout; whether it succeeded."""
+def runs(*command: str | Path) -> bool:
+    """Whether a command succeeds within its time; its output is kept off stdout."""
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
-        done = subprocess.run(
-            command, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=seconds, check=False
-        )
+        done = subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
 
 
-def say(text: str) -> None:
-    print(f"headlight: {text}", file=sys.stderr, flush=True)
+def starts(path: Path) -> bool:
+    """Whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
+    return path.is_file() if sys.platform == "win32" else runs(path, "--version")  # there it would open a window
 
 
-def on_this_system() -> Iterator[Path]:
-    """Browsers on the PATH, then those in the usual places of macOS and Windows."""
-    for name in NAMES:
-        if found := shutil.which(name):
-            yield Path(found)
-    if sys.platform == "darwin":
-        for app in MAC_APPS:
-            yield Path(f"/Applications/{app}.app/Contents/MacOS/{app}")
-    if sys.platform == "win32":
-        for folder in WINDOWS_FOLDERS:
-            for app in WINDOWS_APPS:
-                if base := os.environ.get(folder):
-                    yield Path(base, app)
+def is_root_on_debian() -> bool:
+    return DEBIAN.exists() and os.geteuid() == 0
 
 
-def playwright_path() -> Path:
+def playwrights_own() -> Path:
     """Where Playwright keeps its own Chromium, whether or not it is there."""
     from playwright.sync_api import sync_playwright
 
@@ -87,38 +51,22 @@ def playwright_path() -> Path:
         return Path(playwright.chromium.executable_path)
 
 
-def from_playwright() -> Iterator[Path]:
-    path = playwright_path()
-    if not path.exists():
-        say(f"no Chromium on this system; downloading Playwright's (at most {DOWNLOAD_SECONDS} s) …")
-        run_quietly([sys.executable, "-m", "playwright", "install", "chromium"], DOWNLOAD_SECONDS)
-    yield path
+def say(text: str) -> None:
+    print(f"headlight: {text}", file=sys.stderr, flush=True)
 
 
-def is_debian() -> bool:
-    return Path("/etc/debian_version").exists()
-
-
-def is_root_on_debian() -> bool:
-    return sys.platform == "linux" and os.geteuid() == 0 and is_debian()
-
-
-def from_apt() -> Iterator[Path]:
+def candidates() -> Iterator[Path]:
+    """The browsers to try, from those that are there to those that must be brought."""
+    yield from (Path(path) for name in NAMES if (path := shutil.which(name)))
     if is_root_on_debian():
-        say("installing Debian's package chromium …")
-        run_quietly(["apt-get", "update"], APT_SECONDS)
-        if run_quietly(["apt-get", "install", "-y", "chromium"], APT_SECONDS) and (found := shutil.which("chromium")):
-            yield Path(found)
-
-
-def what_to_type() -> str:
-    if is_debian():
-        return "sudo apt-get install chromium"
-    if sys.platform == "darwin":
-        return "brew install --cask chromium"
-    if sys.platform == "win32":
-        return "winget install Google.Chrome"
-    return f"{sys.executable} -m playwright install --with-deps chromium"
+        say("no Chromium on this system; installing Debian's …")
+        if runs("apt-get", "update") and runs("apt-get", "install", "-y", "chromium"):
+            yield Path(shutil.which("chromium") or "chromium")
+    own = playwrights_own()
+    if not own.exists():
+        say("no Chromium on this system; downloading Playwright's …")
+        runs(sys.executable, "-m", "playwright", "install", "chromium")
+    yield own
 
 
 def find_chromium() -> Path:
@@ -127,13 +75,14 @@ def find_chromium() -> Path:
         if not Path(named).is_file():
             raise NoChromiumError(f"{VARIABLE} names {named}, which is not a file; unset it or correct it.")
         return Path(named)
-    sources: tuple[Callable[[], Iterator[Path]], ...] = (on_this_system, from_playwright, from_apt)
-    for source in sources:
-        for path in source():
-            if starts(path):
-                return path
+    for path in candidates():
+        if starts(path):
+            return path
+    install = (
+        "sudo apt-get install chromium" if DEBIAN.exists() else f"{sys.executable} -m playwright install --with-deps"
+    )
     raise NoChromiumError(
-        f"the browser tests need Chromium, Chrome or Edge, and none was found. Type\n    {what_to_type()}\n"
+        f"the browser tests need Chromium, Chrome or Edge, and none was found. Type\n    {install}\n"
         f"or name the browser's file in {VARIABLE}."
     )
 

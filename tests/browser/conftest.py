@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from .by_hand_page import ByHand
 from .chromium import find_chromium
-from .helpers import Explore, Server, Watch
+from .compare_page import Compare
+from .explore_page import Explore
+from .implementations_page import Implementations
+from .masks_page import Masks
+from .measures import PHONE
+from .positions_page import Positions
+from .server import Server
 from .shapes_page import Shapes
+from .tab import WAIT_MS, Tab
+from .tabs import Tabs
+from .train_page import Train
+from .watch import Watch
 
 FLAGS = (
     "--no-sandbox",  # Chromium refuses its sandbox to root, and containers run as root
@@ -23,10 +34,22 @@ FLAGS = (
     "--disable-gpu",
 )
 OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark", "locale": "en-GB"}
-WAIT_MS = 30_000
 
 HERE = Path(__file__).parent
-NewPage = Callable[..., Explore]
+expect.set_options(timeout=WAIT_MS)
+T = TypeVar("T", bound=Tab)
+
+
+class NewTab(Protocol):
+    """Lends tabs, each a visit of its own, of a browser that has the app's files already."""
+
+    def __call__(self, kind: type[T]) -> T: ...
+
+
+class NewPage(Protocol):
+    """Makes tabs in a browser context of their own, with Playwright's `options`; `url` names another server."""
+
+    def __call__(self, kind: type[T], *, url: str | None = None, **options: Any) -> T: ...
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,9 +90,22 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A visitor at a desk whose browser has the page's files already; every tab is a visit of its own."""
+    """A visitor at a desk, whose browser has the app's files already; every tab is a visit of its own."""
     context = browser.new_context(**OPTIONS)
     yield context
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def desktop_tabs(desktop: BrowserContext) -> Tabs:
+    return Tabs(desktop)
+
+
+@pytest.fixture(scope="session")
+def phone_tabs(browser: Browser) -> Iterator[Tabs]:
+    """Those of a visitor with a phone, in the light theme."""
+    context = browser.new_context(**{**OPTIONS, **PHONE})
+    yield Tabs(context)
     context.close()
 
 
@@ -84,36 +120,86 @@ def watched() -> Iterator[Callable[[Page, str], Page]]:
         return page
 
     yield watch
-    assert not [complaint for watch in watches for complaint in watch.complaints]
+    for one in watches:
+        one.stop()
+    assert not [complaint for one in watches for complaint in one.complaints]
 
 
 @pytest.fixture
 def new_page(browser: Browser, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewPage]:
-    """Opens a page in a browser context of its own, with Playwright's `options`; `url` names another server."""
     with ExitStack() as contexts:
 
-        def make(url: str | None = None, **options: Any) -> Explore:
+        def make(kind: type[T], *, url: str | None = None, **options: Any) -> T:
             context = browser.new_context(**{**OPTIONS, **options})
             contexts.callback(context.close)
             at = url or server.url
-            return Explore(watched(context.new_page(), at), at)
+            return kind(watched(context.new_page(), at), at)
 
         yield make
 
 
 @pytest.fixture
-def explore(desktop: BrowserContext, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[Explore]:
-    """The Explore page, not yet opened, in a new tab."""
-    server.check()
-    page = watched(desktop.new_page(), server.url)
-    yield Explore(page, server.url)
-    page.close()
+def new_tab(desktop_tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewTab]:
+    yield from tabs_of(desktop_tabs, server, watched)
 
 
 @pytest.fixture
-def shapes(desktop: BrowserContext, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[Shapes]:
-    """The Shapes page, not yet opened, in a new tab."""
+def new_phone(phone_tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewTab]:
+    yield from tabs_of(phone_tabs, server, watched)
+
+
+def tabs_of(tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewTab]:
+    """Lends tabs to a test."""
     server.check()
-    page = watched(desktop.new_page(), server.url)
-    yield Shapes(page, server.url)
-    page.close()
+    lent: list[Page] = []
+
+    def make(kind: type[T]) -> T:
+        lent.append(tabs.take())
+        return kind(watched(lent[-1], server.url), server.url)
+
+    yield make
+    for page in lent:
+        tabs.leave(page)
+
+
+# ---- each page, not yet opened, in a new tab
+
+
+@pytest.fixture
+def explore(new_tab: NewTab) -> Explore:
+    return new_tab(Explore)
+
+
+@pytest.fixture
+def shapes(new_tab: NewTab) -> Shapes:
+    return new_tab(Shapes)
+
+
+@pytest.fixture
+def masks(new_tab: NewTab) -> Masks:
+    return new_tab(Masks)
+
+
+@pytest.fixture
+def positions(new_tab: NewTab) -> Positions:
+    return new_tab(Positions)
+
+
+@pytest.fixture
+def compare(new_tab: NewTab) -> Compare:
+    return new_tab(Compare)
+
+
+@pytest.fixture
+def by_hand(new_tab: NewTab) -> ByHand:
+    return new_tab(ByHand)
+
+
+@pytest.fixture
+def implementations(new_tab: NewTab) -> Implementations:
+    return new_tab(Implementations)
+
+
+@pytest.fixture
+def train(new_tab: NewTab) -> Train:
+    return new_tab(Train)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Self
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from mha_core import Step
 from pages.kit.picture.pictures import Settings
 
-from .helpers import ROOT, TIRED, TWO_FRAMES, core
+from .expected import TIRED, core
+from .server import ROOT
+from .tab import Tab
 
-# Drawn, everything heard by the server, and the server at rest.
-SETTLED = """([view, step]) => {
-  const { turn, heard, step: shown } = view.dataset;
-  const app = document.querySelector('[data-testid="stApp"]');
-  return shown && (!step || step === shown) && Number(heard) >= Number(turn)
-    && app.dataset.testScriptState === "notRunning" && view.isConnected;
-}"""
 # What one side of the view says about its step.
 SIDE = """side => {
   const texts = (selector) => [...side.querySelectorAll(selector)].map((element) => element.textContent);
@@ -36,6 +31,9 @@ SIDE = """side => {
     said: texts(".said")[0],
   };
 }"""
+
+
+READOUT = re.compile(r"“(.*)”, (?:key “(.*)”|channel (\d+)): (.*) · \[(.*)\] lies at place ([\d,]+)")
 
 
 @lru_cache(maxsize=64)
@@ -88,28 +86,38 @@ def check_side(side: dict[str, Any], implementation: str, step: Step) -> None:
     assert all(line.strip() in own for line in side["marked"])
 
 
-class Shapes:
+def read(readout: str) -> dict[str, Any]:
+    """A readout in its parts."""
+    parts = READOUT.fullmatch(readout)
+    assert parts, readout
+    token, key, channel, value, index, place = parts.groups()
+    return {
+        "token": token,
+        "column": key if channel is None else int(channel),
+        "value": float(value.replace("−", "-")),
+        "index": tuple(int(number) for number in index.split(", ")),
+        "place": int(place.replace(",", "")),
+    }
+
+
+def check_readout(readout: str, name: str, cell: tuple[int, ...], *, implementation: str = "efficient") -> None:
+    """The number and its place, by torch."""
+    told, tensor = read(readout), step_of(implementation, name).value
+    assert told["index"] == cell
+    assert told["value"] == float(f"{float(tensor[cell]):.3e}")
+    strides = sum(number * stride for number, stride in zip(cell, tensor.stride(), strict=True))
+    assert told["place"] == tensor.storage_offset() + strides
+
+
+class Shapes(Tab):
     """The page in one tab."""
 
-    def __init__(self, page: Page, url: str) -> None:
-        self.page = page
-        self.url = url
-        self.view = page.locator(".view.steps")
-        self.box = page.get_by_role("textbox", name="Sentence", exact=True)
-        self.list = self.view.get_by_role("listbox", name="steps")
-        self.lesson = page.locator(".view.sheet")
+    PATH = "/shapes"
+    VIEW = ".view.steps"
 
-    def open(self, **values: Any) -> Shapes:
-        query = urlencode(values, doseq=True)
-        self.page.goto(f"{self.url}/shapes" + (f"?{query}" if query else ""))
-        return self.settled()
-
-    def settled(self, step: str | None = None) -> Shapes:
+    def settled(self, step: str | None = None) -> Self:
         """Waits until a step, any or this one, is drawn and the server has answered everything."""
-        expect(self.view).to_be_visible()
-        self.page.evaluate(TWO_FRAMES)
-        self.page.wait_for_function(SETTLED, arg=[self.view.element_handle(), step])
-        return self
+        return self.rested(step=step)
 
     def shows(self, text: str = TIRED, **settings: Any) -> Settings:
         """Waits for the steps of exactly these settings."""
@@ -124,8 +132,17 @@ class Shapes:
 
     # ---- parts
 
-    def button(self, name: str) -> Locator:
-        return self.view.get_by_role("button", name=name, exact=True)
+    @property
+    def lines(self) -> Locator:
+        return self.view.get_by_role("listbox", name="steps")
+
+    def option(self, step: str) -> Locator:
+        """The line of a step in the list."""
+        return self.lines.get_by_role("option").filter(has=self.page.get_by_text(step, exact=True))
+
+    @property
+    def lesson(self) -> Locator:
+        return self.page.locator(".view.sheet")
 
     def head(self, number: int) -> Locator:
         return self.view.get_by_role("group", name="head").get_by_role("button", name=f"head {number}", exact=True)
@@ -139,17 +156,9 @@ class Shapes:
 
     def chosen(self) -> list[str]:
         """Number and name of the step that is marked in the list."""
-        option = self.list.locator('[aria-selected="true"]')
+        option = self.lines.locator('[aria-selected="true"]')
         expect(option).to_have_count(1)
         return [option.locator(".number").inner_text(), option.locator("b").inner_text()]
-
-    def notices(self) -> list[str]:
-        return self.view.locator(".notices p").all_text_contents()
-
-    def choose(self, label: str, option: str) -> None:
-        """Chooses in one of the rail's boxes."""
-        self.page.get_by_role("combobox", name=label, exact=True).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
 
     # ---- pictures and values
 
@@ -171,24 +180,7 @@ class Shapes:
 
     def cell_at(self, row: int, column: int) -> tuple[float, float]:
         """The middle of a cell of the values, in pixels of the page."""
-        x, y = (
-            self.side()
-            .locator(".plane .cell")
-            .evaluate(
-                """(cell, [row, column]) => {
-              const grid = cell.parentElement.parentElement;
-              grid.scrollIntoView({ block: "center", behavior: "instant" });
-              const box = grid.getBoundingClientRect();
-              const pixels = (side) => parseFloat(cell.style[side]);
-              const [left, top, width, height] = ["left", "top", "width", "height"].map(pixels);
-              const i = cell.parentElement.getAttribute("aria-rowindex") - 1;
-              const j = cell.getAttribute("aria-colindex") - 1;
-              return [box.x + left + (column - j + 0.5) * width, box.y + top + (row - i + 0.5) * height];
-            }""",
-                [row, column],
-            )
-        )
-        return x, y
+        return self.middle(self.side().locator(".plane .cell"), row, column)
 
     def click_cell(self, row: int, column: int) -> None:
         self.page.mouse.click(*self.cell_at(row, column))

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from mha_core.pretrained import MINILM_SHA256
 
-from .helpers import Explore
+from .explore_page import Explore
 
 FORMULAS = "=1+1 it @ home -x +y"
 

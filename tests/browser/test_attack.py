@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.bench.visitors import Visitor, open_socket, sentence
 
-from .helpers import HEALTH, Server
+from .server import HEALTH, Server
 
 WAIT = 20.0  # seconds; before it was mended, a thousand messages took 52
 

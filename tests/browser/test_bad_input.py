@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
-from .helpers import TIRED, Explore, core
+from .expected import TIRED, core
+from .explore_page import Explore
+from .measures import scrolls_sideways
 
 EVIL = [
     "<script>window.ran = 1</script>",
@@ -26,32 +27,29 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("text", EVIL)
-def test_what_looks_like_code_is_text(explore: Explore, text: str) -> None:
-    explore.open(s=text, pin=f"3.1~none~trained~1~~{text}")
-    run = explore.shows(text)
-    assert explore.chips() == run.tokens
-    expect(explore.box).to_have_value(text)
-    explore.button("table").click()
-    explore.settled()
-    # up to 64 tokens the whole map, then the row in focus by weight: position, key, weight
-    listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 64 else None
-    heads = [row[0] for row in explore.table()] if listed is None else [listed[at] for at in sorted(listed)]
-    assert heads == run.tokens
-    explore.retype(f"{text} it")
-    explore.shows(f"{text} it")
+def test_what_looks_like_code_is_text(explore: Explore) -> None:
+    explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
+    for text in EVIL:
+        explore.retype(text)
+        run = explore.shows(text)
+        assert explore.chips() == run.tokens
+        expect(explore.box).to_have_value(text)
+        # up to 64 tokens the whole map, then the row in focus by weight: position, key, weight
+        listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 64 else None
+        heads = [row[0] for row in explore.table()] if listed is None else [listed[at] for at in sorted(listed)]
+        assert heads == run.tokens
     assert explore.page.evaluate("window.ran") is None
     assert explore.page.locator("iframe, .view img, .view script, .view svg, .view b, .view a").count() == 0
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_any_script_is_shown_as_the_model_reads_it(explore: Explore, text: str) -> None:
+def test_any_script_is_shown_as_the_model_reads_it(explore: Explore) -> None:
     explore.open()
-    explore.retype(text)
-    run = explore.shows(text)
-    assert explore.chips() == run.tokens
-    expect(explore.box).to_have_value(text)
-    assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for text in [*ODD, "x" * 1500]:
+        explore.retype(text)
+        run = explore.shows(text)
+        assert explore.chips() == run.tokens
+        expect(explore.box).to_have_value(text)
+        assert scrolls_sideways(explore.page) == 0
 
 
 def test_nul_and_half_characters_from_a_link(explore: Explore) -> None:
@@ -76,7 +74,7 @@ def test_an_empty_sentence_is_cls_and_sep(explore: Explore) -> None:
     assert explore.chips() == ["[CLS]", "[SEP]"]
 
 
-def test_100_000_characters(explore: Explore) -> None:
+def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
     text = "x" * 99_999 + "y"
     explore.open()
     explore.retype(text)
@@ -92,11 +90,7 @@ def test_100_000_characters(explore: Explore) -> None:
     explore.retype("short again")
     explore.shows("short again")
     assert not explore.notices()
-
-
-def test_3_000_characters_stay_to_be_shortened(explore: Explore) -> None:
     text = "it is long " * 273
-    explore.open()
     explore.retype(text)
     notice = explore.view.locator(".notices p").first
     expect(notice).to_contain_text("A sentence may have 2,000 characters, this one has 3,003; shorten it.")
@@ -117,10 +111,3 @@ def test_too_many_tokens(explore: Explore) -> None:
     explore.lamp(3, 0).click()
     explore.shows(heads_off=((3, 0),))
     expect(notice).to_contain_text("at most 512")
-
-
-def test_one_endless_word_does_not_widen_the_page(explore: Explore) -> None:
-    explore.open()
-    explore.retype("x" * 1500)
-    explore.shows("x" * 1500)
-    assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

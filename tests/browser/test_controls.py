@@ -8,7 +8,8 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from .helpers import DEVICE, TIRED, Explore, largest
+from .expected import DEVICE, TIRED, largest
+from .explore_page import Explore
 
 
 def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
@@ -50,31 +51,39 @@ def test_mask(explore: Explore) -> None:
     shows_it(explore, mask="window:1")
     assert explore.badges() == ["it 1.00"]
     explore.wait_for_query(mask=["window"], w=["1"])
+    width.fill("513")  # beyond its end
+    width.press("Enter")
+    shows_it(explore, mask="window:1")
     mask.get_by_text("none").click()
     shows_it(explore)
     explore.wait_for_query(mask=None)
 
 
-def test_a_width_beyond_its_ends_is_not_taken(explore: Explore) -> None:
-    explore.open(mask="window")
-    width = explore.page.get_by_role("spinbutton", name="Window width")
-    width.fill("513")
-    width.press("Enter")
-    explore.settled()
-    shows_it(explore, mask="window:3")
-
-
-@pytest.mark.parametrize("position", ["none", "sinusoidal"])
-def test_position(explore: Explore, position: str) -> None:
+def test_position_temperature_and_device(explore: Explore) -> None:
     explore.open()
-    explore.page.get_by_role("combobox", name="Position encoding").click()
-    explore.page.get_by_role("option", name=position).click()
-    shows_it(explore, position=position)
-    explore.wait_for_query(pos=[position])
-    explore.page.get_by_role("combobox", name="Position encoding").click()
-    explore.page.get_by_role("option", name="as trained").click()
+    for position in ("none", "sinusoidal"):
+        explore.choose("Position encoding", position)
+        shows_it(explore, position=position)
+        explore.wait_for_query(pos=position)
+    explore.choose("Position encoding", "as trained")
     shows_it(explore)
     explore.wait_for_query(pos=None)
+    slider = explore.page.get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    shows_it(explore, temperature=1.2)
+    explore.wait_for_query(t="1.2")
+    expect(slider).to_be_focused()
+    slider.press("End")
+    shows_it(explore, temperature=5.0)
+    slider.press("Home")
+    shows_it(explore, temperature=0.1)
+    group = explore.page.get_by_role("radiogroup", name="Device")
+    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
+    group.get_by_text(DEVICE).click()  # the one that is chosen cannot be deselected
+    shows_it(explore, temperature=0.1)
+    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
 
 
 def test_without_positions_it_does_not_find_the_animal_and_equal_words_have_equal_rows(explore: Explore) -> None:
@@ -84,21 +93,6 @@ def test_without_positions_it_does_not_find_the_animal_and_equal_words_have_equa
     first, second = (number for number, token in enumerate(run.tokens) if token == "the")
     assert rows[first] == rows[second]
     assert f"{float(rows[run.tokens.index('it')][1 + run.tokens.index('animal')]):.2f}" == "0.04"
-
-
-def test_temperature_by_keyboard(explore: Explore) -> None:
-    explore.open()
-    slider = explore.page.get_by_role("slider")
-    slider.focus()
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
-    shows_it(explore, temperature=1.2)
-    explore.wait_for_query(t=["1.2"])
-    expect(slider).to_be_focused()
-    slider.press("End")
-    shows_it(explore, temperature=5.0)
-    slider.press("Home")
-    shows_it(explore, temperature=0.1)
 
 
 def test_a_head_off_by_its_lamp(explore: Explore) -> None:
@@ -147,15 +141,6 @@ def test_heads_off_by_the_list_and_by_the_lamps_agree(explore: Explore) -> None:
     expect(explore.page.get_by_test_id("stMultiSelect")).not_to_contain_text("L0 H2")
 
 
-def test_the_button_of_the_enlarged_map_switches_its_head_off(explore: Explore) -> None:
-    explore.open()
-    explore.button("on in the model").click()
-    explore.shows(heads_off=((3, 1),))
-    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "false")
-    explore.button("off in the model").click()
-    explore.shows()
-
-
 def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
     explore.open()
     for head in (0, 1, 2, 3, 4, 5):
@@ -163,15 +148,9 @@ def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
     explore.lamp(3, 0).click()
     explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
     explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
-
-
-def test_the_device_is_one_of_those_present_and_cannot_be_deselected(explore: Explore) -> None:
-    explore.open()
-    group = explore.page.get_by_role("radiogroup", name="Device")
-    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
-    group.get_by_text(DEVICE).click()
-    shows_it(explore)
-    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
+    explore.button("off in the model").click()  # of the enlarged map
+    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
+    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
 
 
 def test_everything_at_once(explore: Explore) -> None:

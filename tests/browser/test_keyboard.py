@@ -6,7 +6,8 @@ from playwright.sync_api import expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .helpers import TIRED, Explore, largest, written
+from .expected import TIRED, largest, written
+from .explore_page import Explore
 
 
 def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
@@ -50,19 +51,7 @@ def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
     assert explore.focused() == "layer 3 head 2"
 
 
-def test_one_tab_stop_for_the_tiles_and_one_for_the_map(explore: Explore) -> None:
-    explore.open()
-    expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
-    explore.view.locator('.tile[tabindex="0"]').focus()
-    names = []
-    for _ in range(4):
-        explore.page.keyboard.press("Tab")
-        names.append(explore.focused())
-    assert names[:3] == ["solo", "hide", "on in the model"]
-    assert names[3].startswith("it → ")
-
-
-def test_arrows_walk_the_cells_of_the_map(explore: Explore) -> None:
+def test_one_tab_stop_for_the_tiles_and_one_for_the_map_whose_cells_the_arrows_walk(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     press = explore.page.keyboard.press
@@ -70,7 +59,11 @@ def test_arrows_walk_the_cells_of_the_map(explore: Explore) -> None:
     def reads(row: int, key: int) -> str:
         return f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
 
-    explore.button("on in the model").focus()
+    expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
+    explore.view.locator('.tile[tabindex="0"]').focus()
+    for name in ("solo", "hide", "on in the model"):
+        press("Tab")
+        assert explore.focused() == name
     press("Tab")
     assert explore.focused() == explore.readout() == reads(10, 0)
     press("ArrowRight")
@@ -91,29 +84,7 @@ def test_arrows_walk_the_cells_of_the_map(explore: Explore) -> None:
     assert explore.focused() == reads(14, 0)
 
 
-def test_keys_with_a_modifier_are_left_to_the_browser(explore: Explore) -> None:
-    explore.open()
-    explore.tile(3, 0).focus()
-    explore.page.keyboard.press("Control+o")
-    explore.page.keyboard.press("Alt+h")
-    explore.settled()
-    explore.shows()
-    assert not explore.query
-
-
-def test_a_lamp_keeps_the_focus_over_a_rerun(explore: Explore) -> None:
-    explore.open()
-    explore.lamp(3, 4).focus()
-    explore.page.keyboard.press("Enter")
-    explore.shows(heads_off=((3, 4),))
-    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
-    explore.chip(3).focus()
-    explore.page.keyboard.press("Enter")
-    explore.settled()
-    assert explore.focused() == "didn"
-
-
-def test_names_and_roles(explore: Explore) -> None:
+def test_names_roles_and_what_is_read_aloud(explore: Explore) -> None:
     explore.open()
     view = explore.view
     expect(view.get_by_role("grid", name="Heads of layer 3")).to_be_visible()
@@ -130,21 +101,33 @@ def test_names_and_roles(explore: Explore) -> None:
     assert not unnamed
     assert explore.page.locator("html").get_attribute("lang") == "en"
     expect(explore.page.get_by_role("heading", level=1)).to_have_text("Headlight")
+    explore.tile(3, 0).focus()
+    explore.page.keyboard.press("Control+o")  # keys with a modifier are left to the browser
+    explore.page.keyboard.press("Alt+h")
+    explore.settled()
+    run = explore.shows()
+    assert not explore.query
     assert view.locator("canvas").evaluate_all("all => all.every(one => one.getAttribute('aria-hidden') === 'true')")
-
-
-def test_the_live_line_speaks_the_picture(explore: Explore) -> None:
-    explore.open()
     live = explore.view.locator("[aria-live]")
     expect(live).to_have_text("Layer 3, head 1. it looks at animal 0.64, [CLS] 0.12, it 0.07, street 0.05, the 0.05.")
-    run = explore.shows()
     explore.tile(3, 8).locator(".square").click()
     words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
     expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
 
 
-def test_the_page_can_be_used_with_the_keyboard_alone(explore: Explore) -> None:
+def test_the_keyboard_alone_and_the_focus_stays_over_a_rerun(explore: Explore) -> None:
     explore.open()
+    explore.lamp(3, 4).focus()
+    explore.page.keyboard.press("Enter")
+    explore.shows(heads_off=((3, 4),))
+    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
+    explore.chip(3).focus()
+    explore.page.keyboard.press("Enter")
+    explore.settled()
+    assert explore.focused() == "didn"
+    explore.lamp(3, 4).focus()
+    explore.page.keyboard.press("Enter")
+    explore.shows()
     press = explore.page.keyboard.press
     explore.button(PRESETS[2]).focus()
     press("Enter")

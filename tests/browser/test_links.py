@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import expect
 
-from .conftest import NewPage
-from .helpers import TIRED, WIDE, Explore, Server, largest
+from .conftest import NewPage, NewTab
+from .expected import DEVICE, TIRED, WIDE, largest
+from .explore_page import Explore
+from .server import Server
 
 EVERYTHING: dict[str, Any] = {
     "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it",
@@ -29,6 +30,20 @@ SETTINGS: dict[str, Any] = {
     "position": "sinusoidal",
     "temperature": 0.7,
     "heads_off": ((1, 3), (4, 11)),
+}
+
+
+# What a link may say and nobody can use, and what is used instead.
+TAMPERED = {
+    "mask": ("everything", "none"),
+    "pos": ("rotary; drop", "as trained"),
+    "t": ("99", "1"),
+    "dev": ("cuda:7", DEVICE),
+    "off": ("L9 H99", "nothing"),
+    "at": ("99.99", "the default"),
+    "look": ("<script>", "the default"),
+    "pin": ("../../etc/passwd", "the default"),
+    "big": ("perhaps", "false"),
 }
 
 
@@ -54,16 +69,16 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(
     start_server: Callable[..., Server], new_page: NewPage
 ) -> None:
     fresh = start_server()
-    explore = new_page(fresh.url)
+    explore = new_page(Explore, url=fresh.url)
     explore.open(**EVERYTHING)
     check_everything(explore)
     link = explore.page.url
-    other = new_page(fresh.url)
+    other = new_page(Explore, url=fresh.url)
     other.page.goto(link)
     check_everything(other)
 
 
-def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_page: NewPage) -> None:
+def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_tab: NewTab) -> None:
     explore.open()
     explore.retype(f"{TIRED} & happy")
     explore.shows(f"{TIRED} & happy")
@@ -76,7 +91,7 @@ def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_page: 
     explore.chip(2).click()
     explore.settled()
     explore.wait_for_query(at=["2.1.2"], look=["linear"], off=["L2 H3"])
-    other = new_page()
+    other = new_tab(Explore)
     other.page.goto(explore.page.url)
     run = other.shows(f"{TIRED} & happy", heads_off=((2, 3),))
     assert other.badges() == explore.badges() == largest(run, 2, 1, 2)
@@ -109,46 +124,22 @@ def test_back_and_forward(explore: Explore) -> None:
     explore.shows(mask="window:2", heads_off=((3, 5),))
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "instead"),
-    [
-        ("mask", "everything", "none"),
-        ("pos", "rotary; drop", "as trained"),
-        ("t", "99", "1"),
-        ("t", "nan", "1"),
-        ("dev", "cuda:7", None),
-        ("off", "L9 H99", "nothing"),
-        ("at", "99.99", "the default"),
-        ("look", "<script>", "the default"),
-        ("pin", "../../etc/passwd", "the default"),
-        ("big", "perhaps", "false"),
-    ],
-)
-def test_a_tampered_value_falls_back_and_a_sentence_says_so(
-    explore: Explore, key: str, value: str, instead: str | None
-) -> None:
-    explore.open(**{key: value})
+def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
+    explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
     run = explore.shows()
     assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
-    (notice,) = explore.notices()
-    assert notice.startswith(f"The link says {key}={value}, which cannot be used here; ")
-    if instead:
-        assert notice.endswith(f"; {instead} is used instead.")
+    for key, (value, instead) in TAMPERED.items():
+        notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
+        assert notice.endswith(f"which cannot be used here; {instead} is used instead.")
+    assert len(explore.notices()) == len(TAMPERED)
     explore.tile(3, 2).locator(".square").click()
     explore.settled()
     assert not explore.notices()
-    explore.wait_for_query(**{key: ["3.2"] if key == "at" else None})
-
-
-def test_several_tampered_values_have_a_sentence_each(explore: Explore) -> None:
-    explore.open(mask="x", t="-1", at="x", off=["L1 H1", "L1 H99"], unknown="1")
-    assert {notice.split("=")[0].rpartition(" ")[2] for notice in explore.notices()} == {"mask", "t", "at", "off"}
-
-
-def test_a_width_beyond_its_ends_in_a_link(explore: Explore) -> None:
-    explore.open(mask="window", w="100000")
-    explore.shows(mask="window:3")
-    assert explore.notices() == ["The link says w=100000, which cannot be used here; 3 is used instead."]
+    explore.wait_for_query(**dict.fromkeys(TAMPERED) | {"at": "3.2"})
+    explore.open(t="nan", off=["L1 H1", "L1 H99"], mask="window", w="100000")
+    said = {notice.split(",")[0].removeprefix("The link says ") for notice in explore.notices()}
+    assert said == {"t=nan", "off=L1 H1", "w=100000"}
+    explore.shows(mask="window:3", heads_off=((1, 1),))
 
 
 def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
@@ -156,7 +147,7 @@ def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
     explore.open()
     explore.retype(long)
     explore.shows(long)
-    assert explore.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the sentence."]
+    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the sentence."]
     explore.wait_for_query(s=None)
     assert len(urlsplit(explore.page.url).query) <= 6000
     expect(explore.box).to_have_value(long)
@@ -188,7 +179,7 @@ def test_a_pinned_picture_is_left_out_first(explore: Explore) -> None:
     explore.shows(long)
     explore.button("pin").click()
     explore.settled()
-    assert explore.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the pinned picture."]
+    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the pinned picture."]
     expect(explore.view.locator(".pinned")).to_be_visible()
     explore.wait_for_query(pin=None, s=[long])
     explore.retype("it is short")
@@ -198,7 +189,7 @@ def test_a_pinned_picture_is_left_out_first(explore: Explore) -> None:
 
 
 def test_the_copied_link_is_the_address(new_page: NewPage) -> None:
-    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    page = new_page(Explore, permissions=["clipboard-read", "clipboard-write"])
     page.open(at="2.3", t="0.5")
     page.button("copy link").click()
     expect(page.view.locator("[aria-live]")).to_have_text("link copied")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from .helpers import Explore, core, largest, written
+from .expected import core, largest, written
+from .explore_page import Explore
 
 WORDS = ("the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we")
 

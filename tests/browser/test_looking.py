@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from mha_core import Run
 
-from .helpers import TIRED, WIDE, Explore, largest, written
+from .expected import TIRED, WIDE, largest, written
+from .explore_page import Explore
 
 
 def given(run: Run, layer: int, row: int, key: int) -> list[int]:
@@ -16,36 +16,27 @@ def given(run: Run, layer: int, row: int, key: int) -> list[int]:
     return sorted(range(len(bytes_given)), key=lambda head: (-bytes_given[head], head))
 
 
-def test_layers(explore: Explore) -> None:
+def test_layers_and_heads(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
-    for layer in (0, 5):
+    row = run.tokens.index("it")
+    for layer in (0, 5, 3):
         explore.layer(layer).click()
         explore.settled()
         assert explore.heads() == [f"{layer}.{head}" for head in range(12)]
-        assert explore.badges() == largest(run, layer, 1, run.tokens.index("it"))
+        assert explore.badges() == largest(run, layer, 1, row)
         expect(explore.layer(layer)).to_have_attribute("aria-pressed", "true")
-        explore.wait_for_query(at=[f"{layer}.1"])
-
-
-def test_a_tile_enlarges_its_head(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
+        explore.wait_for_query(at=f"{layer}.1" if layer != 3 else None)
     for head in (0, 11, 7):
         explore.tile(3, head).locator(".square").click()
         explore.settled()
         expect(explore.view.get_by_role("heading", name=f"Layer 3 · Head {head}")).to_be_visible()
-        assert explore.badges() == largest(run, 3, head, run.tokens.index("it"))
-
-
-def test_fast_clicks_end_at_the_last_head(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
+        assert explore.badges() == largest(run, 3, head, row)
     for head in (0, 2, 3, 4, 5, 6, 7, 8, 9):
         explore.tile(3, head).locator(".square").click()
     explore.settled()
-    assert explore.badges() == largest(run, 3, 9, run.tokens.index("it"))
-    explore.wait_for_query(at=["3.9"])
+    assert explore.badges() == largest(run, 3, 9, row)
+    explore.wait_for_query(at="3.9")
 
 
 def test_all_72_at_once(explore: Explore) -> None:
@@ -84,8 +75,8 @@ def test_scale_and_legend(explore: Explore) -> None:
     explore.wait_for_query(look=None)
 
 
-@pytest.mark.parametrize("head", [1, 7])
-def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_so(explore: Explore, head: int) -> None:
+def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_so(explore: Explore) -> None:
+    head = 7
     explore.open(at=f"3.{head}")
     run = explore.shows()
     row = run.tokens.index("it")
@@ -139,7 +130,7 @@ def test_sort_by_the_row_in_focus(explore: Explore) -> None:
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
 
-def test_a_chip_makes_its_token_the_query_in_focus(explore: Explore) -> None:
+def test_a_chip_or_a_cell_brings_its_token_into_focus(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     for row in (0, 2, len(run.tokens) - 1):
@@ -148,15 +139,10 @@ def test_a_chip_makes_its_token_the_query_in_focus(explore: Explore) -> None:
         expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
         assert explore.view.locator(".who").inner_text() == run.tokens[row]
         assert explore.badges() == largest(run, 3, 1, row)
-        explore.wait_for_query(at=[f"3.1.{row}"])
-
-
-def test_a_click_on_a_cell_takes_row_and_key(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
+        explore.wait_for_query(at=f"3.1.{row}")
     explore.click_cell(4, 6)
     explore.settled()
-    explore.wait_for_query(at=["3.1.4.6"])
+    explore.wait_for_query(at="3.1.4.6")
     assert explore.badges() == largest(run, 3, 1, 4)
 
 

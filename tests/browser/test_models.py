@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import expect
 
 from pages.kit.picture import models
@@ -12,7 +11,8 @@ from pages.kit.picture.pictures import Settings
 
 from .compare_page import Compare
 from .conftest import NewPage
-from .helpers import TIRED, Explore, largest
+from .expected import TIRED, largest
+from .explore_page import Explore
 from .masks_page import Masks
 from .shapes_page import Shapes
 
@@ -26,10 +26,6 @@ def choose(explore: Explore, name: str) -> None:
     box.focus()
     box.press("ArrowDown")
     explore.page.get_by_role("option", name=models.title(name), exact=True).click()
-
-
-def go(explore: Explore, title: str) -> None:
-    explore.page.get_by_role("link", name=title, exact=True).click()
 
 
 def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
@@ -53,29 +49,30 @@ def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> Non
 
 
 def test_a_link_opens_a_model(new_page: NewPage) -> None:
-    explore = new_page().open(model=WORDS, at="1.2")
+    explore = new_page(Explore).open(model=WORDS, at="1.2")
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
     assert explore.badges() == largest(run, 1, 2, 1)
     assert "causal mask: built in" in explore.view.locator(".large .label").first.inner_text()
     assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
     explore.retype("zebra wolf")
     explore.shows("zebra wolf", model=WORDS)
-    assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. It sees [UNK] there."]
+    assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
     explore.retype("")
     explore.page.wait_for_function(
-        "view => view.querySelector('.notices p')?.textContent.includes('type one')", arg=explore.handle()
+        "view => view.querySelector('.notices p')?.textContent.includes('type one')", arg=explore.view.element_handle()
     )
     explore.shows("zebra wolf", model=WORDS)
 
 
-@pytest.mark.parametrize("name", ["nobody", "../../etc", "<img src=x>"])
-def test_any_other_name_falls_back(explore: Explore, name: str) -> None:
-    explore.open(model=name)
-    explore.shows(TIRED)
-    assert explore.notices() == [f"The link says model={name}, which cannot be used here; the default is used instead."]
-    explore.wait_for_query(model=None)
+def test_any_other_name_falls_back(explore: Explore) -> None:
+    for name in ("nobody", "../../etc", "<img src=x>"):
+        explore.open(model=name)
+        explore.shows(TIRED)
+        said = f"The link says model={name}, which cannot be used here; the default is used instead."
+        assert explore.notices() == [said]
+        explore.wait_for_query(model=None)
     explore.button("linear").click()
-    explore.wait_for_query(look=["linear"], model=None)
+    explore.wait_for_query(look="linear", model=None)
     explore.shows(TIRED)
     assert not explore.notices()
 
@@ -84,20 +81,20 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     text = ASKED[ORDERLESS][0]
     explore.open(model=ORDERLESS)
     explore.shows(text, model=ORDERLESS)
-    go(explore, "Shapes")
-    shapes = Shapes(explore.page, explore.url)
+    explore.go("Shapes")
+    shapes = explore.on(Shapes)
     shapes.shows(text, model=ORDERLESS)
     assert shapes.view.locator(".listing .label").inner_text().startswith("layer 0, trained here weights")
-    go(explore, "Compare")
+    explore.go("Compare")
     untouched, orderless = (Settings(text, position=position, model=ORDERLESS) for position in ("trained", "none"))
-    compare = Compare(explore.page, explore.url)
+    compare = explore.on(Compare)
     compare.shows(untouched, orderless)
-    go(explore, "Masks")  # which shows MiniLM alone
+    explore.go("Masks")  # which shows MiniLM alone
     box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
     expect(box).to_have_value(TIRED)
-    Masks(explore.page, explore.url).settled()  # its page links carry the model only when the whole page is there
+    explore.on(Masks).settled()  # its page links carry the model only when the whole page is there
     assert urlsplit(explore.page.url).path == "/masks"
-    go(explore, "Explore")
+    explore.go("Explore")
     explore.shows(text, model=ORDERLESS)
     explore.wait_for_query(model=[ORDERLESS], s=None)
     explore.page.go_back()

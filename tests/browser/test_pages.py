@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import expect
 
 from .conftest import NewPage
-from .helpers import TIRED, WIDE, Explore, largest
+from .expected import TIRED, WIDE, largest
+from .explore_page import Explore
 from .shapes_page import Shapes
 
 SETTINGS: dict[str, Any] = {"mask": "window:4", "position": "none", "temperature": 0.7, "heads_off": ((1, 3), (4, 11))}
@@ -17,16 +17,7 @@ LINK: dict[str, Any] = {
     "s": WIDE, "mask": "window", "w": "4", "pos": "none", "t": "0.7", "off": ["L1 H3", "L4 H11"],
     "at": "4.7.3.2", "look": "linear_sort", "big": "true",
 }  # fmt: skip
-TITLES = ["Explore", "Shapes"]
 STATE = """() => ({ length: history.length, path: location.pathname })"""
-
-
-def go(page: Explore | Shapes, title: str) -> None:
-    page.page.get_by_role("link", name=title, exact=True).click()
-
-
-def on_shapes(explore: Explore) -> Shapes:
-    return Shapes(explore.page, explore.url)
 
 
 def check_explore(explore: Explore) -> None:
@@ -50,53 +41,25 @@ def check_shapes(shapes: Shapes) -> None:
     assert shapes.notices() == []
 
 
-def test_there_and_back_everything_is_kept(explore: Explore) -> None:
+def test_there_and_back_everything_is_kept_and_a_switch_is_one_entry(explore: Explore) -> None:
     explore.open(**LINK)
     check_explore(explore)
-    shapes = on_shapes(explore)
-    go(explore, "Shapes")
-    check_shapes(shapes)
-    shapes.choose("Beside it", "einsum")
-    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
-    shapes.list.get_by_role("option").filter(has_text="mixed.contiguous").click()
-    shapes.settled("mixed.contiguous")
-    go(shapes, "Explore")
-    check_explore(explore)
-    go(explore, "Shapes")
-    check_shapes(shapes)
-    shapes.settled("mixed.contiguous")
-    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
-
-
-def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) -> None:
-    explore.open(at="2.5.3")
-    explore.shows()
-    shapes = on_shapes(explore)
-    go(explore, "Shapes")
-    shapes.settled()
-    shapes.head(9).click()
-    shapes.settled()
-    shapes.page.get_by_role("radio", name="0", exact=True).click()
-    shapes.page.wait_for_url("**at=0.9.3**")
-    shapes.settled()
-    go(shapes, "Explore")
-    run = explore.shows()
-    assert explore.badges() == largest(run, 0, 9, 3)
-
-
-def test_a_switch_is_one_entry_and_back_and_forward_restore_it(explore: Explore) -> None:
-    explore.open(**LINK)
-    check_explore(explore)
-    shapes, page = on_shapes(explore), explore.page
+    shapes, page = explore.on(Shapes), explore.page
     before = page.evaluate(STATE)["length"]
-    go(explore, "Shapes")
+    explore.go("Shapes")
     check_shapes(shapes)
     assert page.evaluate(STATE) == {"length": before + 1, "path": "/shapes"}
-    go(shapes, "Explore")
+    shapes.choose("Beside it", "einsum")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
+    shapes.option("mixed.contiguous").click()
+    shapes.settled("mixed.contiguous")
+    shapes.go("Explore")
     check_explore(explore)
     assert page.evaluate(STATE) == {"length": before + 2, "path": "/"}
     page.go_back()
     check_shapes(shapes)
+    shapes.settled("mixed.contiguous")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient einsum")
     page.go_back()
     check_explore(explore)
     page.go_forward()
@@ -104,23 +67,38 @@ def test_a_switch_is_one_entry_and_back_and_forward_restore_it(explore: Explore)
     assert page.evaluate(STATE) == {"length": before + 2, "path": "/shapes"}
 
 
-@pytest.mark.parametrize("start", TITLES)
-def test_a_link_opened_in_another_tab_is_a_deep_link(new_page: NewPage, start: str) -> None:
-    explore = new_page()
-    shapes = on_shapes(explore)
-    explore.open(**LINK) if start == "Explore" else shapes.open(**LINK)
-    other = next(title for title in TITLES if title != start)
+def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) -> None:
+    explore.open(at="2.5.3")
+    explore.shows()
+    shapes = explore.on(Shapes)
+    explore.go("Shapes")
+    shapes.settled()
+    shapes.head(9).click()
+    shapes.settled()
+    shapes.page.get_by_role("radio", name="0", exact=True).click()
+    shapes.page.wait_for_url("**at=0.9.3**")
+    shapes.settled()
+    shapes.go("Explore")
+    run = explore.shows()
+    assert explore.badges() == largest(run, 0, 9, 3)
+
+
+def test_a_link_opened_in_another_tab_is_a_deep_link(explore: Explore) -> None:
+    explore.open(**LINK)
     with explore.page.context.expect_page() as opened:
-        explore.page.get_by_role("link", name=other, exact=True).click(button="middle")
+        explore.page.get_by_role("link", name="Shapes", exact=True).click(button="middle")
+    shapes = Shapes(opened.value, explore.url)
+    assert urlsplit(shapes.page.url).path == "/shapes"
+    check_shapes(shapes)
+    with shapes.page.context.expect_page() as opened:
+        shapes.page.get_by_role("link", name="Explore", exact=True).click(button="middle")
     tab = Explore(opened.value, explore.url)
-    tab.page.set_default_timeout(30_000)
-    assert urlsplit(tab.page.url).path == ("/shapes" if other == "Shapes" else "/")
-    if other == "Shapes":
-        check_shapes(on_shapes(tab))
-    else:
-        tab.shows(WIDE, **SETTINGS)
-        expect(tab.page.get_by_role("switch", name="Large type")).to_be_checked()
-    assert urlsplit(explore.page.url).path == ("/" if start == "Explore" else "/shapes"), "this tab stays where it is"
+    assert urlsplit(tab.page.url).path == "/"
+    tab.shows(WIDE, **SETTINGS)
+    expect(tab.page.get_by_role("switch", name="Large type")).to_be_checked()
+    assert urlsplit(explore.page.url).path == "/", "this tab stays where it is"
+    for page in (shapes.page, tab.page):
+        page.close()
 
 
 def test_the_address_of_a_link_follows_the_controls(explore: Explore) -> None:
@@ -149,12 +127,12 @@ def test_a_sentence_too_long_for_a_link_survives(explore: Explore) -> None:
     explore.retype(long)
     explore.shows(long)
     explore.wait_for_query(s=None)
-    shapes = on_shapes(explore)
-    go(explore, "Shapes")
+    shapes = explore.on(Shapes)
+    explore.go("Shapes")
     shapes.shows(long)
     expect(shapes.box).to_have_value(long)
-    assert shapes.notices() == ["A link to this would pass 6,000 bytes, so it leaves out the sentence."]
-    go(shapes, "Explore")
+    assert shapes.notices() == ["The full link would be longer than 6,000 bytes, so it omits the sentence."]
+    shapes.go("Explore")
     explore.shows(long)
     expect(explore.box).to_have_value(long)
 
@@ -171,20 +149,17 @@ def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
     press("Tab")
     assert explore.focused() == "Shapes"
     press("Enter")
-    shapes = on_shapes(explore)
+    shapes = explore.on(Shapes)
     shapes.shows(mask="causal")
     expect(shapes.head(2)).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_first_visit_by_deep_link(new_page: NewPage) -> None:
-    explore = new_page()
-    shapes = on_shapes(explore).open(**{key: value for key, value in LINK.items() if key != "look"})
+    shapes = new_page(Shapes).open(**{key: value for key, value in LINK.items() if key != "look"})
     check_shapes(shapes)
-    go(shapes, "Explore")
-    explore.shows(WIDE, **SETTINGS)
+    explore = shapes.on(Explore)
+    shapes.go("Explore")
     assert explore.badges() == largest(explore.shows(WIDE, **SETTINGS), 4, 7, 3)
-    go(explore, "Shapes")
-    check_shapes(shapes)
 
 
 def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
@@ -192,8 +167,8 @@ def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
     explore.shows(mask="causal")
     before = explore.page.evaluate(STATE)["length"]
     for title in ("Shapes", "Explore", "Shapes"):
-        go(explore, title)
-    on_shapes(explore).shows(mask="causal")
+        explore.go(title)
+    explore.on(Shapes).shows(mask="causal")
     explore.wait_for_query(mask=["causal"])
     assert explore.page.evaluate(STATE) == {"length": before + 3, "path": "/shapes"}
     explore.page.go_back()
@@ -208,8 +183,8 @@ def test_controls_add_no_entry(explore: Explore) -> None:
     explore.tile(3, 5).locator(".square").click()
     explore.wait_for_query(mask=["causal"], at=["3.5"])
     assert explore.page.evaluate(STATE) == before
-    shapes = on_shapes(explore)
-    go(explore, "Shapes")
+    shapes = explore.on(Shapes)
+    explore.go("Shapes")
     shapes.shows(mask="causal")
     shapes.button("next ▶").click()
     shapes.settled("k.project")
@@ -217,37 +192,26 @@ def test_controls_add_no_entry(explore: Explore) -> None:
 
 
 def test_the_theme_is_every_page_s(new_page: NewPage) -> None:
-    explore = new_page()
+    explore = new_page(Explore)
     explore.open()
-    shapes = on_shapes(explore)
-    go(explore, "Shapes")
+    shapes = explore.on(Shapes)
+    explore.go("Shapes")
     shapes.settled()
     explore.page.get_by_role("button", name="light theme").click()
     expect(explore.page.get_by_role("button", name="dark theme")).to_be_visible()
     shapes.settled()
     expect(shapes.view).to_have_attribute("data-theme", "light")
-    go(explore, "Explore")
+    explore.go("Explore")
     explore.settled()
     explore.page.reload()
     explore.settled()
     expect(explore.view).to_have_attribute("data-theme", "light")
 
 
-@pytest.mark.parametrize(("page", "query"), [("shapes", "step=zzz"), ("shapes", "f=300"), ("by-hand", "m=garbage")])
-def test_what_cannot_be_used_leaves_the_address(explore: Explore, page: str, query: str) -> None:
-    key, _, value = query.partition("=")
-    explore.page.goto(f"{explore.url}/{page}?{query}&big=true")
-    notice = explore.page.locator(".notices p")
-    expect(notice).to_have_count(1)
-    expect(notice).to_contain_text(f"The link says {key}={value}")
-    explore.wait_for_query(**{key: None, "big": ["true"]})
-
-
-def test_on_a_phone_a_button_leads_to_the_controls(new_page: NewPage) -> None:
-    explore = new_page(viewport={"width": 375, "height": 812}, has_touch=True)
-    explore.page.goto(f"{explore.url}/shapes")
-    on_shapes(explore).settled()
-    box = explore.page.get_by_role("combobox", name="Implementation", exact=True)
-    expect(box).not_to_be_in_viewport()
-    explore.page.get_by_role("button", name="controls", exact=True).tap()
-    expect(box).to_be_in_viewport()
+def test_what_cannot_be_used_leaves_the_address(explore: Explore) -> None:
+    for page, key, value in (("shapes", "step", "zzz"), ("shapes", "f", "300"), ("by-hand", "m", "garbage")):
+        explore.page.goto(f"{explore.url}/{page}?{key}={value}&big=true")
+        notice = explore.page.locator(".notices p")
+        expect(notice).to_have_count(1)
+        expect(notice).to_contain_text(f"The link says {key}={value}")
+        explore.wait_for_query(**{key: None, "big": "true"})

@@ -12,7 +12,8 @@ from playwright.sync_api import expect
 from mha_core import Run
 from pages.kit.picture.presets import PRESETS
 
-from .helpers import WIDE, Explore, core, largest, written
+from .expected import WIDE, core, largest, written
+from .explore_page import Explore
 
 # A point of a cell where neither its number nor a line is drawn.
 ACROSS, DOWN = 0.5, 0.14
@@ -57,30 +58,17 @@ def test_the_default_picture(explore: Explore) -> None:
     assert explore.figures()[:3] == ["1.000", "0 of 72", "1.000000"]
     assert not explore.notices()
     assert not explore.query
-
-
-def test_the_story_of_the_row_is_computed(explore: Explore) -> None:
-    explore.open()
-    story = explore.view.locator(".story").inner_text()
-    assert "“animal” fits this query best" in story
-    assert re.search(r"64 % of what “it” takes in is the value of “animal”", story)
-    explore.button(WIDE).click()
-    run = explore.shows(WIDE)
-    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
-    shown = dict(badge.rsplit(" ", 1) for badge in explore.badges())
-    assert (shown["animal"], shown["street"]) == ("0.27", "0.13")
-
-
-def test_status_says_device_time_and_bytes(explore: Explore) -> None:
-    explore.open()
     assert re.fullmatch(
         r"\w+ · computed in [\d.]+ ms · \d+ kB of maps · 15 of at most 512 tokens",
         explore.view.locator(".status").inner_text(),
     )
     expect(explore.view.get_by_text("counted from 0")).to_be_visible()
+    story = explore.view.locator(".story").inner_text()
+    assert "“animal” fits this query best" in story
+    assert re.search(r"64 % of what “it” takes in is the value of “animal”", story)
 
 
-def test_hover_reads_out_float32(explore: Explore) -> None:
+def test_hover_reads_out_float32_and_two_digits_over_another_head(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     n = len(run.tokens)
@@ -89,55 +77,51 @@ def test_hover_reads_out_float32(explore: Explore) -> None:
         assert explore.hover(row, key) == f"{run.tokens[row]} → {run.tokens[key]} {weight}"
     explore.page.mouse.move(2, 2)
     assert explore.readout() == ""
-
-
-def test_hover_over_another_head_reads_two_digits(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    n = len(run.tokens)
     for head, row, key in [(2, 0, 0), (5, 10, 8), (11, n - 1, n - 1)]:
         box = explore.tile(3, head).locator(".square").bounding_box()
         assert box
         explore.page.mouse.move(box["x"] + (key + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["width"] / n)
         byte = bytes_of(run, 3, head)[row][key]
         assert explore.readout() == f"L3 H{head}: {run.tokens[row]} → {run.tokens[key]} {byte / 255:.2f}"
-
-
-def test_a_label_stands_for_its_row_or_column(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    first = explore.cell_box(1, 0)
-    explore.page.mouse.click(first["x"] - 20, first["y"] + first["side"] / 2)
+    left, top, _, side = explore.box_of(explore.cell, 1, 0)
+    explore.page.mouse.click(left - 20, top + side / 2)  # a label stands for its row
     explore.settled()
     expect(explore.chip(1)).to_have_attribute("aria-pressed", "true")
     assert explore.badges() == largest(run, 3, 1, 1)
 
 
-@pytest.mark.parametrize("scale", ["root", "linear", "own"])
-def test_pixels_of_the_enlarged_map_are_the_palette_at_the_weights(explore: Explore, scale: str) -> None:
-    explore.open(look="" if scale == "root" else scale)
+def test_pixels_are_the_palette_at_the_weights(explore: Explore) -> None:
+    explore.open()
     run = explore.shows()
     rows = bytes_of(run, 3, 1)
-    most = max(map(max, rows)) if scale == "own" else 255
-    colours = explore.page.evaluate(PALETTE, [explore.handle(), scale, most])
+    for scale, button in (("root", "√ weight"), ("linear", "linear"), ("own", "per map")):
+        explore.button(button).click()
+        explore.settled()
+        check_map(explore, rows, scale, max(map(max, rows)) if scale == "own" else 255)
+    explore.button("√ weight").click()
+    for layer in (3, 0):
+        explore.layer(layer).click()
+        explore.settled()
+        check_tiles(explore, run, layer)
+
+
+def check_map(explore: Explore, rows: list[list[int]], scale: str, most: int) -> None:
+    """Every cell of the enlarged map has the colour of its weight, and a larger weight is not darker."""
+    colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), scale, most])
     cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
-    origin = explore.cell_box(0, 0)
-    side = origin["side"]
-    points = [(origin["x"] + (key + ACROSS) * side, origin["y"] + (row + DOWN) * side) for row, key in cells]
+    left, top, side, _ = explore.box_of(explore.cell, 0, 0)
+    points = [(left + (key + ACROSS) * side, top + (row + DOWN) * side) for row, key in cells]
     seen = explore.view.locator(".large .map canvas").first.evaluate(PIXELS, points)
     wrong = [(at, got) for at, got in zip(cells, seen, strict=True) if got != colours[rows[at[0]][at[1]]]]
     assert not wrong
     by_weight = sorted(zip((rows[row][key] for row, key in cells), map(brightness, seen), strict=True))
-    steps = list(pairwise(by_weight))
-    assert all(low <= high + 2 for (_, low), (_, high) in steps), "a larger weight must not be darker"
+    assert all(low <= high + 2 for (_, low), (_, high) in pairwise(by_weight))
 
 
-@pytest.mark.parametrize("layer", [0, 3])
-def test_pixels_of_the_tiles_are_the_palette_at_the_weights(explore: Explore, layer: int) -> None:
-    explore.open(at=f"{layer}.1")
-    run = explore.shows()
+def check_tiles(explore: Explore, run: Run, layer: int) -> None:
+    """Every cell of some tiles has the colour of its weight."""
     n = len(run.tokens)
-    colours = explore.page.evaluate(PALETTE, [explore.handle(), "root", 255])
+    colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), "root", 255])
     points, wanted = [], []
     for head in (0, 5, 11):
         box: Any = explore.tile(layer, head).locator(".square").bounding_box()
@@ -172,6 +156,9 @@ def test_every_preset_is_one_click_away(explore: Explore) -> None:
         expect(explore.box).to_have_value(text)
         expect(explore.button(text)).to_have_attribute("aria-pressed", "true")
         assert explore.chips() == run.tokens
+        if text == WIDE:
+            shown = dict(badge.rsplit(" ", 1) for badge in explore.badges())
+            assert (shown["animal"], shown["street"]) == ("0.27", "0.13")
 
 
 def test_compare_now_shows_the_difference_to_transformers(explore: Explore) -> None:

@@ -12,8 +12,11 @@ from pages.kit.draw import web
 from pages.kit.jobs.training import MOST_BYTES
 from pages.kit.server.gates import UPLOADS
 
-from .conftest import NewPage
-from .helpers import HEALTH, TIRED, WIDE, Explore, Server, largest
+from .conftest import NewPage, NewTab
+from .expected import TIRED, WIDE, largest
+from .explore_page import Explore
+from .server import HEALTH, Server
+from .train_page import Train
 
 
 def headers_of(url: str) -> dict[str, str]:
@@ -21,7 +24,7 @@ def headers_of(url: str) -> dict[str, str]:
         return {name.lower(): value for name, value in answer.headers.items()}
 
 
-@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/view.js", HEALTH, "/explore"])
+@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/explore.js", HEALTH, "/explore"])
 def test_security_headers(server: Server, path: str) -> None:
     headers = headers_of(server.url + path)
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
@@ -49,9 +52,8 @@ def test_a_stranger_can_leave_no_file(server: Server, method: str) -> None:
     refused.value.close()
 
 
-def test_a_visitor_leaves_small_files_only(server: Server, new_page: NewPage) -> None:
-    page = new_page().page
-    page.goto(f"{server.url}/train")
+def test_a_visitor_leaves_small_files_only(new_tab: NewTab) -> None:
+    page = new_tab(Train).open().page
     with page.expect_request(lambda request: UPLOADS in request.url and request.method == "PUT") as sent:
         page.locator("input[type=file][accept*='.zip']").set_input_files(
             {"name": "a.zip", "mimeType": "application/zip", "buffer": b"no run"}
@@ -92,7 +94,7 @@ def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> 
 
 
 def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewPage) -> None:
-    other = new_page()
+    other = new_page(Explore)
     explore.open()
     other.open()
     explore.retype("it is mine")
@@ -108,16 +110,15 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewP
     assert other.figures()[3] == ""
 
 
-def test_two_tabs_of_one_browser_are_two_visits(explore: Explore) -> None:
+def test_two_tabs_of_one_browser_are_two_visits(explore: Explore, new_tab: NewTab) -> None:
     explore.open()
-    tab = Explore(explore.page.context.new_page(), explore.url)
+    tab = new_tab(Explore)
     tab.open(mask="causal")
     tab.shows(mask="causal")
     explore.lamp(3, 0).click()
     explore.shows(heads_off=((3, 0),))
     tab.layer(0).click()
     tab.shows(mask="causal")
-    tab.page.close()
 
 
 def test_no_sentence_is_logged(explore: Explore, server: Server) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -12,10 +11,9 @@ from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture.pictures import Settings
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import NewPage
-from .helpers import TIRED, WIDE, core
-from .shapes_page import Shapes, check_side, step_of, steps_of
-from .test_phone_and_themes import CONTRASTS, PHONE, SMALL_TARGETS
+from .conftest import NewPage, NewTab
+from .expected import TIRED, WIDE
+from .shapes_page import Shapes, check_readout, check_side, read, step_of, steps_of
 
 # The intervals of the step view, run by the test instead of by the clock.
 BEATS = """() => {
@@ -29,30 +27,6 @@ BEATS = """() => {
   window.clearInterval = (id) => beats.delete(id) || stop(id);
   window.beat = () => [...beats.values()].map((run) => run()).length;
 }"""
-READOUT = re.compile(r"“(.*)”, (?:key “(.*)”|channel (\d+)): (.*) · \[(.*)\] lies at place ([\d,]+)")
-
-
-def read(readout: str) -> dict[str, Any]:
-    """A readout in its parts."""
-    parts = READOUT.fullmatch(readout)
-    assert parts, readout
-    token, key, channel, value, index, place = parts.groups()
-    return {
-        "token": token,
-        "column": key if channel is None else int(channel),
-        "value": float(value.replace("−", "-")),
-        "index": tuple(int(number) for number in index.split(", ")),
-        "place": int(place.replace(",", "")),
-    }
-
-
-def check_readout(readout: str, name: str, cell: tuple[int, ...], *, implementation: str = "efficient") -> None:
-    """The number and its place, by torch."""
-    told, tensor = read(readout), step_of(implementation, name).value
-    assert told["index"] == cell
-    assert told["value"] == float(f"{float(tensor[cell]):.3e}")
-    strides = sum(number * stride for number, stride in zip(cell, tensor.stride(), strict=True))
-    assert told["place"] == tensor.storage_offset() + strides
 
 
 def test_all_steps_by_mouse(shapes: Shapes) -> None:
@@ -78,12 +52,12 @@ def test_all_steps_by_keyboard(shapes: Shapes) -> None:
     shapes.open(impl="sequence_first", step="x", mask="causal")
     steps = steps_of("sequence_first", settings=Settings(TIRED, "causal"))
     press = shapes.page.keyboard.press
-    shapes.list.focus()
+    shapes.lines.focus()
     for number, step in enumerate(steps):
         shapes.drawn(step.name)
         check_side(shapes.says(), "sequence_first", step)
         assert shapes.chosen() == [str(number + 1), step.name]
-        expect(shapes.list).to_have_attribute("aria-activedescendant", f"step-{number}")
+        expect(shapes.lines).to_have_attribute("aria-activedescendant", f"step-{number}")
         press("ArrowDown")
     shapes.drawn("out")
     press("Home")
@@ -95,13 +69,13 @@ def test_all_steps_by_keyboard(shapes: Shapes) -> None:
     press("ArrowUp")
     shapes.drawn("out.project")
     shapes.settled("out.project")
-    expect(shapes.list).to_be_focused()
+    expect(shapes.lines).to_be_focused()
     shapes.page.wait_for_url("**step=out.project**")
 
 
 def test_a_step_by_a_click_on_its_line(shapes: Shapes) -> None:
     shapes.open()
-    shapes.list.get_by_role("option").filter(has_text="mixed.contiguous").click()
+    shapes.lines.get_by_role("option").filter(has_text="mixed.contiguous").click()
     shapes.settled("mixed.contiguous")
     check_side(shapes.says(), "efficient", step_of("efficient", "mixed.contiguous"))
     assert shapes.says()["said"].startswith("Not one number changed")
@@ -116,15 +90,15 @@ def test_the_steps_of_one_head_of_naive(shapes: Shapes) -> None:
     shapes.head(5).click()
     shapes.settled("scores.head5")
     check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
-    assert shapes.list.locator("b").all_text_contents() == of_head_5
+    assert shapes.lines.locator("b").all_text_contents() == of_head_5
     shapes.button("next ▶").click()
     shapes.settled("weights.head5")
 
 
 def test_play_advances_and_pause_stops(new_page: NewPage) -> None:
-    explore = new_page()
-    explore.page.add_init_script(f"({BEATS})()")
-    shapes = Shapes(explore.page, explore.url).open(step="joined")
+    shapes = new_page(Shapes)
+    shapes.page.add_init_script(f"({BEATS})()")
+    shapes.open(step="joined")
     beat = "() => window.beat()"
     shapes.button("play").click()
     expect(shapes.button("pause")).to_have_attribute("aria-pressed", "true")
@@ -161,7 +135,7 @@ def test_two_implementations_side_by_side(shapes: Shapes) -> None:
     assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
     shapes.choose("Implementation", "einsum")
     expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
-    shapes.list.get_by_role("option").filter(has_text="scores").first.click()
+    shapes.lines.get_by_role("option").filter(has_text="scores").first.click()
     shapes.settled("scores")
     check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
     check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
@@ -176,7 +150,7 @@ def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
     for head, step in ((4, "q.transpose"), (11, "q.view"), (0, "q.project"), (9, "weights"), (2, "joined")):
-        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.option(step).click()
         shapes.drawn(step)
         shapes.click_tile(head)
         expect(shapes.head(head)).to_have_attribute("aria-pressed", "true")
@@ -199,10 +173,10 @@ def test_a_cell_by_mouse(shapes: Shapes) -> None:
         ("k", (0, 1, 14, 31)),
         ("out", (0, 14, 63)),
     ):
-        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.option(step).click()
         shapes.settled(step)
         check_readout(shapes.readout(), step, cell)
-    shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text("weights", exact=True)).click()
+    shapes.option("weights").click()
     shapes.settled("weights")
     shapes.click_cell(10, 2)
     shapes.settled()
@@ -239,7 +213,7 @@ def test_what_a_mask_forbids_is_no_number(shapes: Shapes) -> None:
     assert "NaN" not in shapes.page.locator("body").inner_text()
 
 
-def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_page: NewPage) -> None:
+def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> None:
     shapes.open()
     shapes.box.fill(WIDE)
     shapes.shows(WIDE)
@@ -247,13 +221,12 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_page: NewPage) ->
     shapes.choose("Beside it", "naive")
     expect(shapes.view).to_have_attribute("data-shown", "sdpa naive")
     shapes.page.get_by_role("radio", name="5", exact=True).click()
-    shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text("k", exact=True)).click()
+    shapes.option("k").click()
     shapes.head(3).click()
     shapes.click_cell(4, 8)
     shapes.settled("k")
     link = shapes.page.url
-    explore = new_page()
-    other = Shapes(explore.page, explore.url)
+    other = new_tab(Shapes)
     other.page.goto(link)
     other.shows(WIDE)
     for number in (0, 1):
@@ -265,14 +238,6 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_page: NewPage) ->
     expect(other.head(3)).to_have_attribute("aria-pressed", "true")
     assert other.page.url == link
     assert other.notices() == []
-
-
-def test_the_copied_link_is_the_address(new_page: NewPage) -> None:
-    explore = new_page(permissions=["clipboard-read", "clipboard-write"])
-    shapes = Shapes(explore.page, explore.url).open(step="weights", at="2.5.3.1", vs="einsum")
-    shapes.button("copy link").click()
-    expect(shapes.view.locator(".aloud")).to_have_text("link copied")
-    assert shapes.page.evaluate("navigator.clipboard.readText()") == shapes.page.url
 
 
 def test_the_layer_and_the_sentence(shapes: Shapes) -> None:
@@ -293,7 +258,7 @@ def test_a_long_text(shapes: Shapes) -> None:
     wanted = Settings(text)
     shapes.open(s=text, step="q.transpose", at="3.4.200")
     for step, cell in (("q.transpose", (0, 4, 200, 0)), ("mixed", (0, 4, 200, 0)), ("out", (0, 200, 128))):
-        shapes.list.get_by_role("option").filter(has=shapes.page.get_by_text(step, exact=True)).click()
+        shapes.option(step).click()
         shapes.settled(step)
         expect(shapes.side().locator(".plane .readout")).to_be_visible()
         tensor = step_of("efficient", step, 3, wanted).value
@@ -317,7 +282,7 @@ def test_a_long_text_in_naive_and_another_head(shapes: Shapes) -> None:
     assert sum(step.value.numel() for step in steps_of("naive", 3, Settings(text))) * 4 > MEMORY_BYTES
 
 
-def test_a_lesson_by_a_click(shapes: Shapes, new_page: NewPage) -> None:
+def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
     shapes.open()
     for name in reversed(LESSONS):
         shapes.lesson_button(name).click()
@@ -328,53 +293,8 @@ def test_a_lesson_by_a_click(shapes: Shapes, new_page: NewPage) -> None:
     shapes.page.wait_for_url("**lesson=wrong+axis**")
     expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
     text = shapes.lesson.inner_text()
-    explore = new_page()
-    other = Shapes(explore.page, explore.url)
+    other = new_tab(Shapes)
     other.page.goto(shapes.page.url)
     other.settled()
     expect(other.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
     assert other.lesson.inner_text() == text
-
-
-def test_a_typed_word_stays_text(shapes: Shapes) -> None:
-    text = "<img src=x onerror=alert(1)> **it** $x$"
-    shapes.open(s=text, vs="naive", step="weights")
-    shapes.shows(text)
-    assert core().tokenize(text)[0][1] in shapes.view.inner_text() + shapes.lesson.inner_text()
-    assert shapes.page.locator("img[src=x]").count() == 0
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_contrast_of_all_text(new_page: NewPage, theme: str) -> None:
-    explore = new_page(color_scheme=theme)
-    shapes = Shapes(explore.page, explore.url).open(vs="fused", step="qkv.view", off=["L3 H2"], at="3.1.4")
-    expect(shapes.view).to_have_attribute("data-theme", theme)
-    found = shapes.page.evaluate(CONTRASTS)
-    assert len(found) > 60
-    assert not [(text, round(contrast, 2)) for text, contrast in found if contrast < 4.5]
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_a_phone(new_page: NewPage, theme: str) -> None:
-    explore = new_page(**PHONE, color_scheme=theme)
-    shapes = Shapes(explore.page, explore.url)
-    for values in (
-        {},
-        {"vs": "naive", "step": "weights", "mask": "window"},
-        {"lesson": "products are loops", "big": "true"},
-    ):
-        shapes.open(**values)
-        assert shapes.page.evaluate("document.documentElement.scrollWidth") <= 375
-        assert shapes.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 375
-        assert not shapes.page.evaluate(SMALL_TARGETS)
-        targets = [*shapes.list.get_by_role("option").all(), *shapes.page.locator(".st-key-pages a").all()]
-        for target in targets:
-            box = target.bounding_box()
-            assert box
-            assert min(box["width"], box["height"]) >= 43.5
-    shapes.button("next ▶").tap()
-    shapes.settled("k.project")
-    view, rail = shapes.view.bounding_box(), shapes.page.get_by_role("radiogroup", name="Mask").bounding_box()
-    assert view
-    assert rail
-    assert rail["y"] > view["y"], "the controls come below"

@@ -43,7 +43,7 @@ MASKS: dict[str, Any] = {
 }
 FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation needs for it, and the arguments
     "plain": ("maps", {}),
-    "heads": ("heads", {"heads": torch.tensor([True, False, True])}),
+    "heads": ("heads", {"heads": torch.tensor([False, True, True])}),
     "cold": ("temperature", {"temperature": 0.5}),
     "hot": ("temperature", {"temperature": 3}),
     "added": ("maps", {"position": Sinusoidal(C)}),

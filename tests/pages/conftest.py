@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from mha_core import Model
 from mha_core.training import tasks
@@ -17,7 +18,7 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from pages.kit.draw import canvas
 from pages.kit.draw.figures import Figure
-from pages.kit.picture import models, pictures
+from pages.kit.picture import models, pictures, sharing
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 
@@ -56,7 +57,7 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     models.shipped.cache_clear()
     yield trained_folder
     models.shipped.cache_clear()
-    pictures.forget()
+    sharing.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -73,17 +74,24 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas, "chart", chart)
 
 
+def app_at(page: str = "explore", **values: str | list[str]) -> AppTest:
+    """The app before its first run, at the link of a page (a name of `PAGES`) with these values."""
+    app = AppTest.from_file(str(SHELL), default_timeout=120)
+    for key, value in values.items():
+        app.query_params[key] = value
+    return go_to(app, page)
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    """Chooses a page by its address; Streamlit's own switch_page goes by file names, and all pages' are page.py."""
+    app._page_hash = "" if page == "explore" else calc_hash(page.replace("_", "-"))
+    return app
+
+
 @pytest.fixture
 def open_app() -> OpenApp:
-    """Opens the app with the values of a link."""
-
-    def open_with(**values: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(SHELL), default_timeout=60)
-        for key, value in values.items():
-            app.query_params[key] = value
-        return app.run()
-
-    return open_with
+    """Opens Explore with the values of a link."""
+    return lambda **values: app_at(**values).run()
 
 
 def unpacked(packed: bytes) -> tuple[dict[str, Any], bytes]:
@@ -103,3 +111,11 @@ def state(app: AppTest) -> dict[str, Any]:
     assert not app.exception
     assert not app.error
     return unpacked(messages(app)[1])[0]
+
+
+def payloads(app: AppTest) -> str:
+    """Everything that the page's views and sheets were given, as one text."""
+    assert not app.exception
+    assert not app.error
+    parts = [component.proto for component in app.get("bidi_component")]
+    return " ".join(part.json or part.bytes.decode("utf-8", "replace") for part in parts)

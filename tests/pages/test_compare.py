@@ -13,12 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core.measure import compare
 from pages.compare import orders, pairs
+from pages.kit.draw.numbers import small
 from pages.kit.picture import pictures
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.words import NOT_TRAINED
 
-from .conftest import SHELL, unpacked
+from .conftest import SHELL, go_to, unpacked
 
 OpenPage = Callable[..., AppTest]
 TIRED, WIDE = PRESETS[:2]
@@ -33,7 +35,7 @@ def opened() -> OpenPage:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../../compare/page.py").run()
+        return go_to(app, "compare").run()
 
     return open_with
 
@@ -84,14 +86,14 @@ def test_default(opened: OpenPage) -> None:
     assert [side["label"] for side in header["sides"]] == [
         "nothing changed, pretrained weights", "no positions, pretrained weights",
     ]  # fmt: skip
-    assert [side["fitness"] for side in header["sides"]] == ["", "The model was not trained for this."]
+    assert [side["fitness"] for side in header["sides"]] == ["", f"{NOT_TRAINED}."]
     left, right = maps(app)
     distances = np.abs(right - left).sum(axis=1) / 2
     assert header["distances"] == pytest.approx(distances.tolist(), abs=1e-6)
     order = orders.shuffled(TIRED, 1)
     assert order in shuffle(app).replace("\\u2019", "’")
     for settings in (Settings(TIRED), Settings(TIRED, position="none")):
-        assert pairs.small(orders.reordered(settings, order).difference) in shuffle(app)
+        assert small(orders.reordered(settings, order).difference) in shuffle(app)
 
 
 @pytest.mark.parametrize("side", ["", "2"])
@@ -127,7 +129,7 @@ def test_a_painted_mask_on_either_side(opened: OpenPage, side: str) -> None:
     check(app, Settings(TIRED) if side else own, own if side else Settings(TIRED, position="none"))
     assert maps(app)[1 if side else 0][10, 9] == 0
     app = opened(**{f"mask{side}": "painted", f"p{side}": painted, f"rule{side}": "none", "s": "how are you"})
-    assert "was painted for 15 tokens, this sentence has 5" in state(app)["notices"][0]
+    assert "was painted for 15 tokens; the sentence has 5" in state(app)["notices"][0]
 
 
 def test_the_other_sentence(opened: OpenPage) -> None:
@@ -161,7 +163,7 @@ def test_an_order_that_is_none(opened: OpenPage) -> None:
     assert "must have the words of the sentence" in shuffle(app)
     app.text_input(key="order").set_value("you how are").run()
     assert "you how are" in shuffle(app)
-    assert pairs.small(orders.reordered(Settings("how are you"), "you how are").difference) in shuffle(app)
+    assert small(orders.reordered(Settings("how are you"), "you how are").difference) in shuffle(app)
 
 
 def test_one_head_at_a_time(opened: OpenPage) -> None:
@@ -171,7 +173,7 @@ def test_one_head_at_a_time(opened: OpenPage) -> None:
     cosines = compare.without_each_head(pictures.model_on("auto"), settings.text, mask="causal")
     assert np.allclose(found["cosines"], cosines, atol=1e-6)
     layer, head = divmod(int(cosines.argmin()), 12)
-    assert f"layer {layer} head {head} is missed most" in found["said"]
+    assert f"Switching off layer {layer} head {head} changes" in found["said"]
 
 
 def test_a_long_sentence_is_asked_about_first(opened: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,11 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
-from streamlit.util import calc_hash
 
 from pages.kit.draw import events, sheet
 from pages.kit.frame.links import DEFAULTS
 
-from .conftest import SHELL
+from .conftest import SHELL, go_to
 
 NAMES = (
     *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "rule", "on", "p", "kind", "join"),
@@ -88,7 +87,7 @@ def opened(page: str, **values: str) -> AppTest:
     app = AppTest.from_file(str(SHELL), default_timeout=60)
     for key, value in values.items():
         app.query_params[key] = value
-    app._page_hash = "" if page == "explore" else calc_hash(page)  # switch_page takes no page whose address has a -
+    app = go_to(app, page)
     return app.run()
 
 
@@ -144,11 +143,13 @@ def test_no_wishes_break_a_page(shipped: object, page: str, link: dict[str, str]
         assert said(act(app, view, {"wishes": value})) == before
 
 
-def test_an_event_that_comes_before_its_page_has_sizes_does_nothing() -> None:
-    app = opened("explore")
-    del app.session_state["sizes"]
-    act(app, "maps", {"at": "0.2", "look": "linear", "off": "1.1", "turn": 1})
-    assert said(app)["at"] == DEFAULTS["at"]
+def test_an_event_speaks_of_the_model_that_was_shown(shipped: object) -> None:
+    app = opened("explore", model="who-none-1")
+    before = said(app)
+    act(app, "maps", {"at": "3.1", "look": "hide3.1", "off": "3.1", "pin": "3.1", "turn": 1})
+    assert said(app) == before
+    act(app, "maps", {"at": "0.1", "off": "0.1", "turn": 2})
+    assert (said(app)["at"], said(app)["off"]) == ("0.1", ["L0 H1"])
 
 
 def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:

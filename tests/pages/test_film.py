@@ -8,40 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from mha_core.training.events import End, Event, History, Snapshot, Start
+from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from pages.train import film
 from pages.train.film import Choice, pack, parse_choice
 
 from .conftest import unpacked
-
-PROBES = [["[CLS]", "the", "dog", "##s", "[SEP]"], ["[CLS]", "a", "[SEP]"]]
-
-
-def filmed(
-    steps: range = range(0, 41, 10),
-    *,
-    probes: list[list[str]] = PROBES,
-    layers: int = 2,
-    heads: int = 4,
-    classes: tuple[str, ...] = ("cat", "dog"),
-    over: bool = True,
-    seed: int = 0,
-) -> History:
-    """A run that kept random maps."""
-    recipe = Recipe(steps=40, n_layers=layers, n_heads=heads)
-    events: list[Event] = [Start(recipe, "t", [*classes], 8, 4, "f", [], 30, 100, 5, probes, {}, "cpu")]
-    generator = torch.Generator().manual_seed(seed)
-    for step in steps:
-        for number, tokens in enumerate(probes):
-            shape = [layers, heads, len(tokens), len(tokens)]
-            maps = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
-            events.append(Snapshot(step, number, shape, maps.numpy().tobytes()))
-    if over:
-        events.append(End("steps", 40, 0.5))
-    return History.of(events)
+from .films import PROBES, filmed
 
 
 def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.ndarray[Any, Any]:

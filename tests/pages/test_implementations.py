@@ -13,11 +13,13 @@ from streamlit.testing.v1 import AppTest
 from mha_core import IMPLEMENTATIONS
 from pages.implementations import parity, timing
 from pages.implementations.parity import Sizes
-from pages.kit.picture.pictures import Settings
+from pages.kit.jobs import job
+from pages.kit.jobs.queue import Places
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
-from .conftest import SHELL
-from .test_race import wait
+from .conftest import SHELL, go_to
+from .waiting import wait
 
 ALL = list(IMPLEMENTATIONS)
 
@@ -30,12 +32,10 @@ def opened() -> Iterator[Callable[..., AppTest]]:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../../implementations/page.py").run()
+        return go_to(app, "implementations").run()
 
     yield open_page
-    for running in list(timing._queue):
-        running.stop()
-    wait(lambda: not timing._queue)
+    job.reset()
 
 
 def blocks(app: AppTest) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
     assert notices(app) == []
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
-    plan = app.session_state["present_race"].plan
+    plan = app.session_state["timing_job"].plan
     assert plan == timing.Plan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
 
 
@@ -194,7 +194,7 @@ def test_a_race_runs_to_its_table(opened: Callable[..., AppTest]) -> None:
     app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
     app.button(key="start").click().run()
     assert not notices(app)
-    running = app.session_state["present_race"]
+    running = app.session_state["timing_job"]
     wait(lambda: running.over)
     app.run()
     (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
@@ -211,7 +211,7 @@ def test_a_race_is_stopped_by_its_button(opened: Callable[..., AppTest]) -> None
     app.button(key="start").click().run()
     assert app.button(key="start").disabled
     app.button(key="stop").click().run()
-    running = app.session_state["present_race"]
+    running = app.session_state["timing_job"]
     wait(lambda: running.over)
     app.run()
     assert notices(app)[0].startswith("Stopped after")
@@ -219,9 +219,9 @@ def test_a_race_is_stopped_by_its_button(opened: Callable[..., AppTest]) -> None
 
 
 def test_a_full_queue_is_told(opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "LONGEST_QUEUE", -1)
+    monkeypatch.setattr(timing, "places", Places(0, 0, "races"))
     app = opened()
     app.button(key="start").click().run()
     (notice,) = notices(app)
     assert "try again" in notice
-    assert "present_race" not in app.session_state
+    assert "timing_job" not in app.session_state

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from mha_core import Model
 from pages.kit.picture import mask_codec, pictures
@@ -19,7 +18,7 @@ from pages.kit.picture.limits import LONGEST_RULE
 from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
 
-from .conftest import SHELL, OpenApp, unpacked
+from .conftest import SHELL, OpenApp, go_to, unpacked
 from .conftest import state as state_of_explore
 
 OpenMasks = Callable[..., AppTest]
@@ -35,7 +34,7 @@ def open_masks() -> OpenMasks:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        app._page_hash = calc_hash(page)
+        app = go_to(app, page)
         return app.run()
 
     return open_with
@@ -163,7 +162,7 @@ def test_a_painting_that_cannot_be_read_is_said(open_masks: OpenMasks, p: str) -
     now = state(open_masks(s=WORDS, mask="painted", p=p))
     assert now["digest"] == Settings(WORDS).digest
     unread, *cut = now["notices"]
-    assert unread == "What this link has painted cannot be read, so nothing is painted."
+    assert unread == "The painted mask in this link is not valid; nothing is painted."
     assert cut == (
         ["The text “p” of the link had 3,003 characters; the first 3,001 are kept."] if len(p) > 3001 else []
     )
@@ -228,8 +227,14 @@ def test_a_batch_mate_that_is_too_long_is_said(open_masks: OpenMasks, pad: str) 
     assert state(app)["digest"] == Settings(PRESETS[0]).digest
 
 
-@pytest.mark.parametrize("s", ["", "?", "a", "the " * 63, "the " * 300, "<b>x</b> *y* $z$", "x" * 2001, "a " * 600])
-@pytest.mark.parametrize("mask", ["none", "sinks", "painted"])
+@pytest.mark.parametrize(
+    ("s", "mask"),
+    [
+        ("", "none"), ("", "sinks"), ("", "painted"), ("?", "sinks"), ("a", "painted"), ("the " * 63, "sinks"),
+        ("the " * 300, "none"), ("the " * 300, "painted"), ("<b>x</b> *y* $z$", "none"), ("x" * 2001, "sinks"),
+        ("a " * 600, "painted"),
+    ],
+)  # fmt: skip
 def test_any_sentence_is_drawn(open_masks: OpenMasks, s: str, mask: str) -> None:
     app = open_masks(s=s, mask=mask, p=ROW_EMPTY)
     now = state(app)
@@ -241,6 +246,6 @@ def test_any_sentence_is_drawn(open_masks: OpenMasks, s: str, mask: str) -> None
 def test_the_numbers_are_kept(monkeypatch: pytest.MonkeyPatch, open_masks: OpenMasks) -> None:
     """A rerun that changes nothing computes nothing."""
     app = open_masks(s=WORDS, mask="causal")
-    monkeypatch.setattr(Model, "_run", None)
+    monkeypatch.setattr(Model, "run", None)
     assert state(app.run())["digest"] == Settings(WORDS, "causal").digest
     assert pictures.picture(Settings(WORDS, "causal")).run.tokens

@@ -21,7 +21,7 @@ def names(tokens: int) -> list[str]:
     return [f"word{number}" for number in range(tokens)]
 
 
-@pytest.mark.parametrize("tokens", [1, 2, 3, 15, 64])
+@pytest.mark.parametrize("tokens", [1, 3, 64])
 def test_every_weight_comes_back_within_half_a_step(tokens: int) -> None:
     weights = maps(tokens)
     header, body = unpacked(pack_maps(weights, names(tokens), "d", 3))
@@ -39,10 +39,10 @@ def test_zero_and_one_are_exact() -> None:
     assert set(body) == {0, 255}
 
 
-@pytest.mark.parametrize(("tokens", "most"), [(16, 1.15), (64, 1.1), (128, 1.1), (256, 1.1)])
-def test_bytes_per_weight(tokens: int, most: float) -> None:
-    packed = pack_maps(maps(tokens), names(tokens), "0" * 16, 3)
-    assert len(packed) / (72 * tokens**2) <= most
+def test_bytes_per_weight() -> None:
+    for tokens, most in ((16, 1.15), (64, 1.1), (256, 1.1)):
+        packed = pack_maps(maps(tokens), names(tokens), "0" * 16, 3)
+        assert len(packed) / (72 * tokens**2) <= most
 
 
 def test_same_maps_same_bytes_and_other_maps_other_bytes() -> None:
@@ -53,9 +53,8 @@ def test_same_maps_same_bytes_and_other_maps_other_bytes() -> None:
     assert first != pack_maps(weights, names(9), "e", 0)
 
 
-@pytest.mark.parametrize("layer", [0, 1])
-def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest(layer: int) -> None:
-    tokens = 2 * THUMBNAIL + 4
+def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest() -> None:
+    layer, tokens = 1, 2 * THUMBNAIL + 4
     assert tokens > ALL_LAYERS_UP_TO
     weights = maps(tokens, layers=2, heads=3)
     header, body = unpacked(pack_maps(weights, names(tokens), "d", layer))
@@ -87,11 +86,11 @@ def test_the_map_in_focus_is_exact_float32() -> None:
     assert np.array_equal(values[49:].reshape(5, 5), second.numpy())
 
 
-@pytest.mark.parametrize("token", ["", "é", "😀", "\u202e", "\0", "\ud800", '"\\', "</script>"])
-def test_any_token_survives_and_values_begin_at_a_multiple_of_four(token: str) -> None:
+def test_any_token_survives_and_values_begin_at_a_multiple_of_four() -> None:
+    tokens = ["", "é", "😀", "\u202e", "\0", "\ud800", '"\\', "</script>"]
     for padding in range(4):
-        packed = pack_focus({"tokens": [token, "x" * padding]}, torch.ones(1, 1))
+        packed = pack_focus({"tokens": [*tokens, "x" * padding]}, torch.ones(1, 1))
         header, body = unpacked(packed)
-        assert header["tokens"][0] == token
+        assert header["tokens"][:-1] == tokens
         assert (len(packed) - len(body)) % 4 == 0
         assert np.frombuffer(body, "<f4").tolist() == [1.0]

@@ -9,10 +9,12 @@ from mha_core import Model
 from mha_core.measure import compare
 from pages.compare import pairs
 from pages.compare.pairs import Pair
+from pages.kit.draw.numbers import small
 from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.words import NOT_TRAINED
 
 TIRED, WIDE = PRESETS[:2]
 BAG = Settings(TIRED, position="none")
@@ -61,14 +63,14 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     )
     rows = pairs.repeated(pictures.picture(BAG))
     assert rows is not None
-    said = "are equal in every layer and head" if rows.difference == 0 else f"{pairs.small(rows.difference)}."
+    said = "are equal in every layer and head" if rows.difference == 0 else f"{small(rows.difference)}."
     assert said in right
     assert right.endswith("Nothing in this model says where a token stands.")
     run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
     causal = compare.repeated_words(run.weights, run.ids)
     assert causal is not None
     assert causal.difference > 0.1
-    assert masked.startswith(f"Right with a causal mask: they differ by up to {pairs.small(causal.difference)}, ")
+    assert masked.startswith(f"Right with a causal mask: they differ by up to {small(causal.difference)}, ")
     both = pairs.sentences(pair_of(BAG, Settings(TIRED, "causal", "none")))
     assert len(both) == 3
     assert both[2].endswith("The mask lets each look at other keys.")
@@ -79,7 +81,7 @@ def test_sentences_of_one_length_are_compared_place_by_place() -> None:
     pair = pair_of(Settings(TIRED), Settings(WIDE))
     assert pair.fits
     assert pair.tokens[13:] == ["tired/wide", "[SEP]"]
-    assert pairs.difference(pair) == "The sentences have other words at 1 place: they are compared place by place."
+    assert pairs.difference(pair) == "The sentences differ at 1 position; the maps are compared position by position."
     assert pairs.difference(pair_of(Settings(TIRED), BAG)) == ""
 
 
@@ -92,10 +94,19 @@ def test_sentences_of_two_lengths_have_no_difference() -> None:
     assert [label for label in labels if "cosine" in label]
 
 
-@pytest.mark.parametrize("text", ["", "a", "[CLS] [CLS]", "🙂 字 字", "x " * 300])
-@pytest.mark.parametrize("settings", [{}, {"mask": "window:1"}, {"temperature": 0.1, "position": "none"}])
-def test_nothing_on_the_screen_is_nan(text: str, settings: dict[str, str]) -> None:
-    pair = pair_of(Settings(text), Settings(text, **settings))  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "right",
+    [
+        Settings("", "window:1"),
+        Settings("a", temperature=0.1, position="none"),
+        Settings("[CLS] [CLS]", "window:1", "none", 0.1),
+        Settings("🙂 字 字"),
+        Settings("x " * 300, "window:1"),
+    ],
+    ids=lambda right: f"{len(right.text)} characters",
+)
+def test_nothing_on_the_screen_is_nan(right: Settings) -> None:
+    pair = pair_of(right.untouched, right)
     at = At(0, 2).on(pair.left.run.tokens)
     said = [*values(pair, at).values(), *pairs.sentences(pair)]
     assert not [one for one in said if "nan" in one.lower() or "inf" in one]
@@ -106,8 +117,8 @@ def test_rows_that_are_empty() -> None:
     pair = pair_of(Settings(TIRED), nobody)
     assert torch.equal(pair.maps[1], torch.zeros_like(pair.maps[1]))
     assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.000"
-    assert pairs.fitness(nobody) == "The model was not trained for this."
-    assert pairs.fitness(Settings(TIRED)) == ""
+    assert pairs.fitness(pair.right) == f"{NOT_TRAINED}."
+    assert pairs.fitness(pair.left) == ""
 
 
 def test_each_head_is_computed_when_asked_and_then_known(model: Model) -> None:
@@ -121,18 +132,3 @@ def test_each_head_is_computed_when_asked_and_then_known(model: Model) -> None:
     assert pairs.each_head(settings, ask=False) is found
     run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
     assert found[5][3] == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0.00"), (1, "1.00"), (0.64, "0.64"), (0.004, "0.0040"), (1e-9, "<0.0001"), (0.9999999, ">0.9999")],
-)
-def test_weight(value: float, text: str) -> None:
-    assert pairs.weight(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (4.77e-7, "4.8e-7"), (0.0009, "9.0e-4"), (0.892, "0.892"), (1.7292, "1.729")]
-)
-def test_small(value: float, text: str) -> None:
-    assert pairs.small(value) == text

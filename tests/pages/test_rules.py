@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -23,6 +23,7 @@ def dense(rule: str, n: int = 8) -> Tensor:
     return masks.allow(masks.parse(rule), n, n)[0, 0]
 
 
+@settings(deadline=None)
 @given(written)
 def test_the_usual_spelling_means_the_same(rule: str) -> None:
     if rules.usable(rule):
@@ -32,6 +33,7 @@ def test_the_usual_spelling_means_the_same(rule: str) -> None:
         assert rules.usable(plain)
 
 
+@settings(deadline=None)
 @given(written, st.sampled_from(rules.JOINS), written)
 def test_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
     made = rules.joined(rule, join, other)
@@ -49,39 +51,43 @@ def test_what_joins_to_a_long_rule_is_none() -> None:
     assert rules.joined("causal", "or not", many[:LONGEST_RULE].rpartition("|")[0]) is None
 
 
+def test_plain() -> None:
+    spellings = {
+        " causal&window:3 ": "causal & window:3",
+        "none & causal": "causal",
+        "none | causal": "none",
+        "!none | causal": "causal",
+        "!none": "!none",
+        "causal & !causal": "!none",
+        "! window:2 | ! window:2": "!window:2",
+        "window:03": "window:3",
+    }
+    assert {rule: rules.plain(rule) for rule in spellings} == spellings
+
+
+def test_what_is_no_rule() -> None:
+    texts = ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
+    assert [text for text in texts if rules.usable(text)] == []
+
+
 @pytest.mark.parametrize(
-    ("rule", "plain"),
+    ("n", "rule"),
     [
-        (" causal&window:3 ", "causal & window:3"),
-        ("none & causal", "causal"),
-        ("none | causal", "none"),
-        ("!none | causal", "causal"),
-        ("!none", "!none"),
-        ("causal & !causal", "!none"),
-        ("! window:2 | ! window:2", "!window:2"),
-        ("window:03", "window:3"),
+        (2, "none"),
+        (3, "window:1"),
+        (6, "causal & window:4"),
+        (15, "dilated:2:3"),
+        (64, "sinks:3 | causal"),
+        (65, "none"),
+        (200, "window:1"),
     ],
 )
-def test_plain(rule: str, plain: str) -> None:
-    assert rules.plain(rule) == plain
-
-
-@pytest.mark.parametrize(
-    "rule", ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
-)
-def test_what_is_no_rule(rule: str) -> None:
-    assert not rules.usable(rule)
-
-
-@pytest.mark.parametrize("n", [2, 3, 6, 15, 64, 65, 200])
-@pytest.mark.parametrize("rule", ["none", "window:1", "causal & window:4", "dilated:2:3", "sinks:3 | causal"])
 def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None:
     tokens = ["[CLS]", *["it"] * (n - 2), "[SEP]"]
     cards = rules.gallery(tokens, HEADS, 4, rule, "causal", "")
     assert [card.name for card in cards][:2] == ["full", "causal"]
     for card in cards:
-        allow = mask_codec.allowed(card.rule, card.painted, n, HEADS)
-        allow = allow[4] if allow.dim() == 3 else allow
+        allow = mask_codec.of_head(mask_codec.allowed(card.rule, card.painted, n, HEADS), 4)
         cells = mask_codec.read_cells(card.cells, n * n)
         assert cells is not None
         assert torch.equal(~cells.view(n, n), allow)
@@ -101,19 +107,16 @@ def test_the_painted_card_is_what_was_painted() -> None:
     assert (card.rule, card.painted, card.why_not, card.event) == ("causal", "4.rBB", "", {"kind": "painted"})
 
 
-@pytest.mark.parametrize(
-    ("text", "starts"),
-    [
-        ("[CLS] how are you ? fine . [SEP]", [5]),
-        ("[CLS] no ! ! yes . why ? it [SEP]", [4, 6, 8]),
-        ("[CLS] how are you . [SEP]", [3]),
-        ("[CLS] [SEP]", [1]),
-        ("[CLS] it [SEP]", [1]),
-    ],
-)
-def test_documents_are_cut_behind_stops(text: str, starts: list[int]) -> None:
-    assert rules.starts_of_documents(text.split()) == starts
-    assert rules.usable(f"documents:{':'.join(map(str, starts))}")
+def test_documents_are_cut_behind_stops() -> None:
+    for text, starts in {
+        "[CLS] how are you ? fine . [SEP]": [5],
+        "[CLS] no ! ! yes . why ? it [SEP]": [4, 6, 8],
+        "[CLS] how are you . [SEP]": [3],
+        "[CLS] [SEP]": [1],
+        "[CLS] it [SEP]": [1],
+    }.items():
+        assert rules.starts_of_documents(text.split()) == starts
+        assert rules.usable(f"documents:{':'.join(map(str, starts))}")
 
 
 def test_many_documents_still_make_a_rule() -> None:

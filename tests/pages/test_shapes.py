@@ -17,7 +17,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.traces import traced
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import SHELL, unpacked
+from .conftest import SHELL, go_to, unpacked
 from .test_steps import read_back
 
 OpenShapes = Callable[..., AppTest]
@@ -32,7 +32,7 @@ def open_shapes() -> OpenShapes:
         app = AppTest.from_file(str(SHELL), default_timeout=60)
         for key, value in values.items():
             app.query_params[key] = value
-        return app.switch_page("../../shapes/page.py").run()
+        return go_to(app, "shapes").run()
 
     return open_with
 
@@ -194,11 +194,11 @@ def test_a_step_that_this_implementation_lacks_is_no_mistake(open_shapes: OpenSh
 def test_what_torch_cannot_do_is_said_and_its_control_greyed(open_shapes: OpenShapes) -> None:
     app = open_shapes(impl="torch", t="2.0", off=["L3 H1", "L0 H0"])
     temperature, heads = state(app)["notices"]
-    assert temperature == "torch has no temperature: its steps are those of temperature 1."
+    assert temperature == "nn.MultiheadAttention has no temperature; shown at temperature 1."
     assert heads == "torch cannot switch heads off: its steps are those with all heads of this layer on."
     assert app.slider(key="t").disabled
     captions = [caption.value for caption in app.caption]
-    assert captions == ["torch cannot do a temperature.", "torch cannot do heads off."]
+    assert captions == ["torch cannot divide by a temperature.", "torch cannot switch heads off."]
     assert shown(app)[0]["digest"] == Settings(PRESETS[0], heads_off=((0, 0),)).digest
     app.selectbox(key="impl").set_value("efficient").run()
     assert state(app)["notices"] == []

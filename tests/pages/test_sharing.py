@@ -20,6 +20,8 @@ from pages.kit.picture.sharing import (
     SHORT_TOKENS,
     THREADS,
     alone,
+    forget,
+    known,
     shared,
     threads_for,
     turn,
@@ -105,6 +107,26 @@ def test_what_is_larger_than_the_cache_is_returned_and_the_oldest_goes_first() -
         assert computed(name) == name
         assert cache.currsize <= 4
     assert calls == ["ab", "cd", "efghi", "kl", "cd", "efghi"]
+
+
+def test_what_is_known_is_looked_up_and_what_is_forgotten_computed_anew() -> None:
+    calls: list[str] = []
+
+    @shared(LRUCache(4))
+    def computed(name: str) -> str:
+        calls.append(name)
+        return name.upper()
+
+    @shared({}, for_good=True)
+    def kept(name: str) -> str:
+        calls.append(name)
+        return name.upper()
+
+    assert (known(computed, "a"), known(kept, "b"), calls) == (None, None, [])
+    assert (computed("a"), kept("b")) == (known(computed, "a"), known(kept, "b")) == ("A", "B")
+    forget()
+    assert (known(computed, "a"), known(kept, "b")) == (None, "B")
+    assert (computed("a"), kept("b"), calls) == ("A", "B", ["a", "b", "a"])
 
 
 # ---- heavy work

@@ -90,7 +90,7 @@ def test_an_axis_is_its_letters_its_colour_and_its_size() -> None:
 
 def test_equal_traces_are_equal_bytes_and_a_short_text_s_do_not_depend_on_the_step() -> None:
     trace = traced(Settings(TEXT), 0, "efficient")
-    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps, trace.ran)
+    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps)
     assert pack_trace(trace, "q") == pack_trace(again, "out", head=3)
 
 

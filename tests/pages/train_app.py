@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from pages.kit.jobs import training
-from pages.kit.jobs.training import Job
+from pages.kit.jobs import job, visitor
+from pages.kit.jobs.training import Plan, TrainingJob
 
-from .conftest import SHELL
-from .test_lab import wait
+from .conftest import app_at
+from .waiting import PATIENCE
 
-__all__ = ["TINY", "Train", "no_job_stays"]
+__all__ = ["TINY", "Train", "no_job_stays", "plan_of", "planned", "upload"]
 
 # over in a second
 TINY: dict[str, Any] = {"dm": "16", "nh": "2", "steps": "8", "batch": "8", "seeds": "1", "ratio": "false"}
@@ -25,25 +24,21 @@ class Train:
     """The page with the values of a link."""
 
     def __init__(self, **values: str | list[str]) -> None:
-        self.app = AppTest.from_file(str(SHELL), default_timeout=120)
-        for key, value in values.items():
-            self.app.query_params[key] = value
-        self.app.switch_page("../../train/page.py").run()
+        self.app = app_at("train", **values).run()
 
     @property
-    def job(self) -> Job:
+    def job(self) -> TrainingJob:
         """The present training."""
-        found: Job = self.app.session_state["visit_things"].jobs[-1]
-        return found
+        present: TrainingJob = self.app.session_state["training_visit"].jobs[-1]
+        return present
 
-    def start(self) -> Job:
+    def start(self) -> TrainingJob:
         self.app.button(key="train_start").click().run()
         return self.job
 
     def trained(self) -> Train:
         """Presses Train and waits until the page has everything."""
-        job = self.start()
-        wait(lambda: job.over)
+        self.start().join(PATIENCE)
         self.app.run()
         return self
 
@@ -86,6 +81,24 @@ class Train:
 def no_job_stays() -> Iterator[None]:
     """No training outlives its test."""
     yield
-    for job in training.under_way():
-        job.kill()
-    wait(lambda: not training.under_way())
+    job.reset()
+    assert not job.under_way()
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """The plans that would be trained."""
+    plans: list[Plan] = []
+    monkeypatch.setattr(visitor, "start", plans.append)
+    return plans
+
+
+def plan_of(page: Train, planned: list[Plan]) -> Plan:
+    """Presses Train."""
+    page.app.button(key="train_start").click().run()
+    return planned[-1]
+
+
+def upload(page: Train, key: str, content: bytes, kind: str = "text/csv") -> None:
+    """Gives a file to an uploader."""
+    page.app.file_uploader(key=key).set_value((f"file.{kind.partition('/')[2]}", content, kind)).run()

@@ -11,25 +11,25 @@ from tests.browser import chromium
 
 
 class System:
-    """A pretended system: which files are there, what starts, and what was run."""
+    """A pretended system: which browsers are there and start, which installations work, and what was run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.on_path: dict[str, Path] = {}
-        self.broken: set[Path] = set()
-        self.ran: list[str] = []
         self.installs: dict[str, Callable[[], object]] = {}
+        self.ran: list[str] = []
 
-    def file(self, name: str) -> Path:
+    def browser(self, name: str, *, starts: bool = True) -> Path:
         path = self.folder / name
-        path.touch()
+        path.write_text("starts" if starts else "stub", "utf-8")
         return path
 
-    def run_quietly(self, command: list[str], seconds: int) -> bool:
-        assert 0 < seconds <= 600
-        line = " ".join(command[1:] if command[0].endswith("apt-get") else command[2:])
-        self.ran.append(line)
-        return bool(self.installs.get(line, lambda: False)())
+    def runs(self, *command: str | Path) -> bool:
+        if command[-1] == "--version":
+            path = Path(command[0])
+            return path.exists() and path.read_text("utf-8") == "starts"
+        self.ran.append(" ".join(map(str, command[-2:])))
+        return bool(self.installs.get(self.ran[-1], lambda: command[-1] == "update")())
 
 
 @pytest.fixture
@@ -38,75 +38,45 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
     monkeypatch.delenv(chromium.VARIABLE, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr("shutil.which", lambda name: system.on_path.get(name))
-    monkeypatch.setattr(chromium, "starts", lambda path: path.exists() and path not in system.broken)
-    monkeypatch.setattr(chromium, "run_quietly", system.run_quietly)
-    monkeypatch.setattr(chromium, "playwright_path", lambda: tmp_path / "playwright-chrome")
+    monkeypatch.setattr(chromium, "runs", system.runs)
+    monkeypatch.setattr(chromium, "playwrights_own", lambda: tmp_path / "own")
     monkeypatch.setattr(chromium, "is_root_on_debian", lambda: False)
     return system
 
 
-def test_the_variable_comes_first(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    system.on_path["chromium"] = system.file("on-path")
-    named = system.file("named")
-    monkeypatch.setenv(chromium.VARIABLE, str(named))
-    assert chromium.find_chromium() == named
-
-
-def test_a_variable_that_names_nothing_is_an_error(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    system.on_path["chromium"] = system.file("on-path")
+def test_the_variable_comes_first_and_must_name_a_file(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    system.on_path["chromium"] = system.browser("on-path")
+    monkeypatch.setenv(chromium.VARIABLE, str(system.browser("named")))
+    assert chromium.find_chromium().name == "named"
     monkeypatch.setenv(chromium.VARIABLE, str(system.folder / "gone"))
     with pytest.raises(chromium.NoChromiumError, match=chromium.VARIABLE):
         chromium.find_chromium()
 
 
-def test_the_path_comes_before_playwright(system: System) -> None:
-    system.file("playwright-chrome")
-    system.on_path = {"google-chrome": system.file("chrome"), "chromium-browser": system.file("chromium-browser")}
-    assert chromium.find_chromium().name == "chromium-browser"
-    assert system.ran == []
-
-
-def test_a_browser_that_does_not_start_is_passed_over(system: System) -> None:
-    stub = system.file("stub")
-    system.on_path = {"chromium-browser": stub, "chrome": system.file("chrome")}
-    system.broken = {stub}
+def test_what_is_there_comes_before_what_must_be_brought(system: System) -> None:
+    system.browser("own")
+    system.on_path = {"chrome": system.browser("chrome"), "chromium": system.browser("stub", starts=False)}
     assert chromium.find_chromium().name == "chrome"
-
-
-def test_playwrights_own_is_taken_without_a_download(system: System) -> None:
-    own = system.file("playwright-chrome")
-    assert chromium.find_chromium() == own
+    system.on_path = {}
+    assert chromium.find_chromium().name == "own"
     assert system.ran == []
 
 
-def test_playwrights_own_is_downloaded(system: System) -> None:
-    system.installs["playwright install chromium"] = lambda: system.file("playwright-chrome")
-    assert chromium.find_chromium().name == "playwright-chrome"
-    assert system.ran == ["playwright install chromium"]
-
-
-def test_debians_package_comes_last(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    def install() -> bool:
-        system.on_path["chromium"] = system.file("debian-chromium")
-        return True
+def test_debians_is_installed_and_playwrights_downloaded(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    system.installs["install chromium"] = lambda: system.browser("own")
+    assert chromium.find_chromium().name == "own"
+    (system.folder / "own").unlink()
 
     monkeypatch.setattr(chromium, "is_root_on_debian", lambda: True)
-    system.installs["install -y chromium"] = install
-    assert chromium.find_chromium().name == "debian-chromium"
-    assert system.ran == ["playwright install chromium", "update", "install -y chromium"]
+    system.installs["-y chromium"] = lambda: system.on_path.setdefault("chromium", system.browser("debians"))
+    assert chromium.find_chromium().name == "debians"
+    assert system.ran == ["install chromium", "apt-get update", "-y chromium"]
 
 
-@pytest.mark.parametrize(
-    ("platform", "remedy"),
-    [("linux", "install"), ("darwin", "brew install --cask chromium"), ("win32", "winget install Google.Chrome")],
-)
-def test_the_error_says_what_to_type(
-    system: System, monkeypatch: pytest.MonkeyPatch, platform: str, remedy: str
-) -> None:
-    monkeypatch.setattr(chromium, "on_this_system", lambda: iter(()))
-    monkeypatch.setattr("sys.platform", platform)
-    monkeypatch.setattr(chromium, "is_debian", lambda: False)
+@pytest.mark.parametrize(("debian", "remedy"), [("there", "apt-get install"), ("not-there", "playwright install")])
+def test_the_error_says_what_to_type(system: System, monkeypatch: pytest.MonkeyPatch, debian: str, remedy: str) -> None:
+    system.browser("there")
+    monkeypatch.setattr(chromium, "DEBIAN", system.folder / debian)
     with pytest.raises(chromium.NoChromiumError, match=remedy) as caught:
         chromium.find_chromium()
     assert chromium.VARIABLE in str(caught.value)
-    assert "install -y chromium" not in system.ran

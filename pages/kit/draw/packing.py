@@ -1,4 +1,4 @@
-"""What the browser's views get as bytes: all maps as uint8, the maps in focus and the memory of a trace as float32.
+"""Messages to the browser's views as bytes: all maps as uint8, the maps in focus and the memory of a trace as float32.
 
 All start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the
 values begin at a multiple of 4. Equal pictures give equal bytes, so that an unchanged one is not sent again.

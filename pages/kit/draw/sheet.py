@@ -1,8 +1,8 @@
 """Sheets: matrices, tables and bars as plain data, which the browser draws (assets/web/sheet.js).
 
-Every function here returns one block; `canvas.sheet` draws a list of them in order. No streamlit and no torch: numbers
-come as lists and leave as the text to show. Texts may hold anything, they become text nodes. Rows and columns are
-counted from 0 here and in events.
+Every function here returns one block; `canvas.sheet` draws a list of them in order. Numbers come as lists and leave as
+the text to show. Texts may hold anything, they become text nodes. Rows and columns are counted from 0 here and in
+events.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from .numbers import exact, number
+
 __all__ = [
     "Block",
     "Mark",
@@ -20,11 +22,8 @@ __all__ = [
     "curves",
     "matrix",
     "notices",
-    "number",
     "panel",
-    "plain",
     "row",
-    "share",
     "table",
     "text",
     "title",
@@ -122,7 +121,7 @@ def matrix(
     bad = invalid or {}
     whole = all(value.is_integer() for line in values for value in map(float, line) if math.isfinite(value))
     digits = 0 if whole else decimals
-    to_text = plain if edit else write or (lambda value: number(value, digits))
+    to_text = exact if edit else write or (lambda value: number(value, digits))
     shown = [[to_text(value) for value in line] for line in values]
     for (i, j), (typed, _) in bad.items():
         shown[i][j] = typed
@@ -217,36 +216,8 @@ def table(
 
 def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]]) -> Block:
     """Buttons in a row: text, the event that a click sends, and whether it is pressed (None = it has no such state)."""
-    made = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
-    return {"kind": "buttons", "name": name, "buttons": made}
-
-
-def number(value: float, decimals: int = 4) -> str:
-    """A number to read: fixed decimals, but no 0.0000 for what is not 0 and no row of digits for what is huge."""
-    if math.isnan(value):
-        return "—"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    fixed = f"{value:.{decimals}f}"
-    huge, tiny = abs(value) >= (1e6 if decimals else 1e9), value != 0 and float(fixed) == 0
-    if huge or tiny:
-        digits, exponent = f"{value:.{3 if huge else 1}e}".replace("-", "−").split("e")
-        return f"{digits}e{exponent[0].replace('+', '')}{exponent[1:].lstrip('0')}"
-    return fixed.replace("-", "−") if float(fixed) else fixed.lstrip("-")
-
-
-def share(value: float, decimals: int) -> str:
-    """A share in fixed decimals that say 0 or 1 only of what is 0 or 1."""
-    fixed = f"{value:.{decimals}f}"
-    if value in (0, 1) or float(fixed) not in (0, 1):
-        return fixed
-    step = 10**-decimals
-    return f">{1 - step:.{decimals}f}" if value > 0.5 else f"<{step:.{decimals}f}"
-
-
-def plain(value: float) -> str:
-    """The shortest text that reads back as the same number: for fields and links."""
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+    row = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
+    return {"kind": "buttons", "name": name, "buttons": row}
 
 
 def _axis(letter: str, size: int) -> list[str]:
@@ -256,7 +227,7 @@ def _axis(letter: str, size: int) -> list[str]:
 
 
 def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:
-    """How strong a cell's background is: 0 to 255 for weights, −100 to 100 for signed numbers."""
+    """The strength of each cell's background: 0 to 255 for weights, −100 to 100 for signed numbers."""
     if colour is None:
         return None
     if colour == "weights":

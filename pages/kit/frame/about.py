@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from mha_core import Model
 from pages.kit.picture import pictures, words
 from pages.kit.picture.pictures import Settings
 
@@ -20,8 +19,9 @@ def show_link() -> None:
     st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
 
 
-def show_about(model: Model, settings: Settings) -> None:
-    """The link, the model, versions, device and threads."""
+def show_about(*shown: Settings, sides: tuple[str, ...] = ("",)) -> None:
+    """The link, then the model, versions, device and threads of what is shown; of two `sides` their names too."""
     show_link()
-    facts = words.about(model, pictures.picture(settings))
-    st.code("\n".join(f"{name}: {value}" for name, value in facts.items()), language=None, wrap_lines=True)
+    for side, settings in zip(sides, shown, strict=True):
+        facts = ({"side": side} if side else {}) | words.about(pictures.picture(settings))
+        st.code("\n".join(f"{name}: {value}" for name, value in facts.items()), language=None, wrap_lines=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,18 +10,17 @@ import streamlit as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.picture import mask_codec, models, pictures, words
+from pages.kit.picture.limits import check_length
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.pictures import Settings
 
-from . import controls
-
-__all__ = ["or_last"]
+__all__ = ["or_last", "within"]
 
 T = TypeVar("T")
 
 
 def or_last(
-    settings: Settings, compute: Callable[[Settings], T], what: str, side: str = ""
+    settings: Settings, compute: Callable[[Settings], T], what: str, side: str = "", said: Sequence[str] = ()
 ) -> tuple[T, Settings, list[str]]:
     """What `compute` makes of the settings, the settings that it was made of, and what must be said.
 
@@ -30,20 +29,21 @@ def or_last(
     Args:
         what: what is shown then, "The maps below still show".
         side: whose text it is, on a page with two.
+        said: what else must be said, of the controls.
     """
-    said = st.session_state.pop("said_of_masks", [])
+    key = f"last_text{side}"
     try:
-        controls.check_length(settings.text)
+        check_length(settings.text)
         fitting, left_out = within(settings)
-        made = compute(fitting)
+        computed = compute(fitting)
     except HeadlightError as error:
-        model, last = st.session_state.get(f"last_text{side}", ("", ""))
+        model, last = st.session_state.get(key, ("", ""))
         last = last if model == settings.model else models.presets(settings.model)[0]
         shown = last if len(last) <= 60 else last[:59] + "…"
         before, left_out = within(replace(settings, text=last))
         return compute(before), before, [f"{words.sentence(error)} {what} “{shown}”.", *said, *left_out]
-    st.session_state[f"last_text{side}"] = settings.model, settings.text
-    return made, fitting, [*said, *left_out]
+    st.session_state[key] = settings.model, settings.text
+    return computed, fitting, [*said, *left_out]
 
 
 def within(settings: Settings) -> tuple[Settings, list[str]]:
@@ -54,16 +54,12 @@ def within(settings: Settings) -> tuple[Settings, list[str]]:
     """
     if settings.model == MINILM and not settings.painted:
         return settings, []
-    model = pictures.model_of(settings)
-    tokens, _ = model.tokenize(settings.text)
+    tokens, _ = pictures.model_of(settings).tokenize(settings.text)
     if not tokens:
-        raise HeadlightError("this model sees the words alone, without [CLS] and [SEP], and there is none; type one")
-    if not settings.painted:
+        raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
+    if not settings.painted or mask_codec.tokens_of(settings.painted) == len(tokens):
         return settings, []
-    painted_for = mask_codec.tokens_of(settings.painted)
-    if painted_for == len(tokens):
-        return settings, []
-    sizes = f"for {painted_for} tokens, this sentence has {len(tokens)}"
-    kept = "The link keeps it until you paint again"
-    told = f"The mask was painted {sizes}: only its rule “{settings.mask}” is used here. {kept}."
+    sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {len(tokens)}"
+    applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
+    told = f"This mask was painted {sizes}, {applies}"
     return settings.unpainted, [told]

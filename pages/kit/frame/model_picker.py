@@ -12,36 +12,32 @@ from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.models import MINILM, Own
 from pages.kit.picture.place import parse_at, parse_look
 
-from .links import BOUND
+from . import links, widgets
 
-__all__ = ["control", "enter", "name", "sizes_of", "usable"]
+__all__ = ["control", "enter", "sizes_of", "usable"]
 
 
 def enter() -> str:
-    """Takes the link's model in and makes what the controls say fit another one. Call it before `layout.page`."""
-    if "refused_model" in st.session_state and st.session_state.get("model") == st.session_state["refused_model"]:
-        st.session_state["model"] = MINILM
-    with st.container(key="unseen_model"):
-        asked = str(st.text_input("model", MINILM, key="model", bind=BOUND))
-    offered = st.session_state["offered_models"] = _offered()
-    found = asked if asked in offered else MINILM
-    st.session_state["refused_model"] = None if asked in offered else asked
-    before, st.session_state["chosen_model"] = st.session_state.get("chosen_model", found), found
-    if before == asked != found:
-        st.session_state["told_before"] = ["The trained model that was shown here is gone: MiniLM is shown instead."]
-    if before != found:
-        _fit(before, found)
-    return found
-
-
-def name() -> str:
-    """The model of this page."""
-    return str(st.session_state["chosen_model"])
+    """Takes the link's model in and makes what the controls say fit another one, before there are any."""
+    state = st.session_state
+    if "refused_model" in state and state.get("model") == state["refused_model"]:
+        state["model"] = MINILM
+    with widgets.seen("model", shown=False):
+        asked = widgets.text("model")
+    offered = state["offered_models"] = _offered()
+    name = asked if asked in offered else MINILM
+    state["refused_model"] = None if asked in offered else asked
+    before, state["chosen_model"] = state.get("chosen_model", name), name
+    if before == asked != name:
+        links.repeat("The trained model that was shown here is gone: MiniLM is shown instead.")
+    if before != name:
+        _fit(before, name)
+    return name
 
 
 def usable() -> bool:
-    """Whether the link's model can be used, for `links.notices`."""
-    return st.session_state["refused_model"] is None
+    """Whether the link's model can be used."""
+    return st.session_state.get("refused_model") is None
 
 
 def sizes_of(name: str) -> tuple[int, int] | None:
@@ -52,17 +48,17 @@ def sizes_of(name: str) -> tuple[int, int] | None:
     return sizes.n_layers, sizes.n_heads
 
 
-def control() -> None:
-    """The list of the models that this visitor may choose."""
+def control(name: str) -> None:
+    """The list of the models that this visitor may choose; `name` is the present one."""
 
     def choose() -> None:
         st.session_state["model"] = st.session_state["model_choice"] or MINILM
 
     offered: dict[str, str] = st.session_state["offered_models"]
-    st.session_state["model_choice"] = name()
+    st.session_state["model_choice"] = name
     st.selectbox("Model", list(offered), format_func=offered.__getitem__, key="model_choice", on_change=choose)
-    if name() != MINILM:
-        model = pictures.model_on("auto", name())
+    if name != MINILM:
+        model = pictures.model_on("auto", name)
         layers, heads, vocabulary = model.sizes.n_layers, model.sizes.n_heads, model.sizes.vocabulary
         parts = f"{layers} layer{'' if layers == 1 else 's'}, {heads} head{'' if heads == 1 else 's'}"
         st.caption(f"{model.origin.capitalize()}: {parts}, a vocabulary of {vocabulary:,}.")
@@ -89,10 +85,9 @@ def _fit(before: str, now: str) -> None:
         state["at"] = models.first_at(now)
     if "look" in state and parse_look(state["look"], *sizes) is None:
         state["look"] = ""
-    for key in ("off", "off2"):
-        if key in state:
-            heads = {f"L{layer} H{head}" for layer in range(sizes[0]) for head in range(sizes[1])}
-            state[key] = [head for head in state[key] if head in heads]
+    heads = {f"L{layer} H{head}" for layer in range(sizes[0]) for head in range(sizes[1])}
+    for key in {"off", "off2"} & set(state):
+        state[key] = [head for head in state[key] if head in heads]
     for key in ("pos", "pos2"):
         if is_altered(POSITIONS.get(state.get(key, ""), "")) and not isinstance(model.encoder.position, Learned):
             state[key] = "as trained"

@@ -1,4 +1,4 @@
-"""The process that trains, as its parent sees it."""
+"""The process that trains, seen from its parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def start() -> subprocess.Popen[bytes]:
-    """The process, not yet told what to do. It finds the core wherever this one did, and no other module by chance."""
+    """Starts the process, which waits for its order. It finds the core where this one did, nothing else by chance."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     return subprocess.Popen(
@@ -38,7 +38,7 @@ def tell(stdin: IO[bytes], line: str) -> None:
 
 
 def ending(code: int) -> str:
-    """How a process ended, in words."""
+    """The end of a process, in words."""
     if code >= 0:
         return f"code {code}"
-    return next((found.name for found in signal.Signals if found == -code), f"signal {-code}")
+    return next((known.name for known in signal.Signals if known == -code), f"signal {-code}")

@@ -1,4 +1,4 @@
-"""Places to train in, and a fair queue for them. Knows no process and no streamlit.
+"""Places to work in, and a fair queue for them.
 
 A free place goes to the address with the fewest at work, among those to the address and then to the session that used
 the fewest seconds of the last half hour, and then to who came first.
@@ -19,10 +19,12 @@ __all__ = ["Places", "Turn", "Visitor"]
 REMEMBERED_SECONDS = 1800.0
 POLL_SECONDS = 1.0  # who waits looks so often whether to go on waiting
 
+_Use = defaultdict["str | Visitor", float]  # the seconds that each address and each visitor has used of late
+
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks. address: of the machine, "" for this one; session: the tab."""
+    """Somebody who asks for a place. address: of the machine, "" for this one; session: the tab."""
 
     address: str = ""
     session: str = ""
@@ -51,13 +53,17 @@ class Places:
     Args:
         at_once: the number of places.
         longest: how many may wait.
+        plural: what waits, in an error.
         clock: the time in seconds.
     """
 
-    def __init__(self, at_once: int, longest: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, at_once: int, longest: int, plural: str = "trainings", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.at_once = at_once
         self.longest = longest
-        self._clock = clock
+        self.plural = plural
+        self.clock = clock
         self._changed = threading.Condition()
         self._waiting: list[Turn] = []  # in the order in which they came
         self._working: list[Turn] = []
@@ -92,29 +98,29 @@ class Places:
         with self._changed:
             if turn in self._working:
                 self._working.remove(turn)
-                self._past.append((turn.visitor, turn.began or 0.0, self._clock()))
+                self._past.append((turn.visitor, turn.began or 0.0, self.clock()))
             elif not turn.displaced:
                 self._waiting.remove(turn)
             self._fill()
             self._changed.notify_all()
 
     def ahead(self, turn: Turn) -> tuple[int, float]:
-        """How many turns end before this one begins, and in how many seconds at most that is, if all goes on as now."""
+        """The number of turns that end before this one begins, and in how many seconds at most; if all goes on so."""
         with self._changed:
             ends, begins = self._ahead.get(turn, (0, 0.0))
-            return ends, max(0.0, begins - self._clock())
+            return ends, max(0.0, begins - self.clock())
 
     def others_wait(self, turn: Turn) -> bool:
-        """Whether another visitor waits than the one whose turn this is."""
+        """Whether a visitor waits who is not the one of this turn."""
         with self._changed:
             return any(other.visitor != turn.visitor for other in self._waiting)
 
     def _displace(self, address: str) -> None:
-        """Sends away who came last from the address with the most in the queue."""
+        """Sends the last one of the address with the most in the queue away."""
         counts = Counter(turn.visitor.address for turn in self._waiting)
         most = max(counts, key=counts.__getitem__, default=address)
         if counts[most] <= counts[address] + 1:
-            raise HeadlightError(f"{self.longest} trainings are waiting already; try again in a minute")
+            raise HeadlightError(f"{self.longest} {self.plural} are waiting already; try again in a minute")
         last = next(turn for turn in reversed(self._waiting) if turn.visitor.address == most)
         last.displaced = True
         self._waiting.remove(last)
@@ -122,7 +128,7 @@ class Places:
 
     def _fill(self) -> None:
         """Gives away what is free, and foresees the rest."""
-        now = self._clock()
+        now = self.clock()
         self._past = [stint for stint in self._past if stint[2] > now - REMEMBERED_SECONDS]
         use = self._used(now)
         while self._waiting and len(self._working) < self.at_once:
@@ -134,13 +140,14 @@ class Places:
         self._foresee(now, use)
 
     def _foresee(self, now: float, use: _Use) -> None:
-        """Plays what comes: everyone works as long as possible, and then the next one is chosen as it will be."""
+        """Plays the queue to its end: everyone works as long as possible, then the next one is chosen as it will be."""
         waiting, working = list(self._waiting), {turn: (turn.began or now) + turn.seconds for turn in self._working}
         self._ahead = {}
         while waiting and working:
             first = min(working, key=lambda turn: working[turn])
             then = max(now, working[first])
-            use.add(working, then - now)
+            for turn in working:
+                _add(use, turn.visitor, then - now)
             now = then
             del working[first]
             chosen = _next(waiting, working, use)
@@ -149,34 +156,23 @@ class Places:
             working[chosen] = now + chosen.seconds
 
     def _used(self, now: float) -> _Use:
-        use, since = _Use(), now - REMEMBERED_SECONDS
+        use, since = _Use(float), now - REMEMBERED_SECONDS
         for visitor, began, ended in (*self._past, *((turn.visitor, turn.began or now, now) for turn in self._working)):
-            use.add_one(visitor, ended - max(began, since))
+            _add(use, visitor, ended - max(began, since))
         return use
 
 
-class _Use:
-    """The seconds that each address and each visitor has used of late."""
-
-    def __init__(self) -> None:
-        self.of_address: defaultdict[str, float] = defaultdict(float)
-        self.of_visitor: defaultdict[Visitor, float] = defaultdict(float)
-
-    def add_one(self, visitor: Visitor, seconds: float) -> None:
-        self.of_address[visitor.address] += seconds
-        self.of_visitor[visitor] += seconds
-
-    def add(self, turns: Collection[Turn], seconds: float) -> None:
-        for turn in turns:
-            self.add_one(turn.visitor, seconds)
+def _add(use: _Use, visitor: Visitor, seconds: float) -> None:
+    use[visitor.address] += seconds
+    use[visitor] += seconds
 
 
 def _next(waiting: Sequence[Turn], working: Collection[Turn], use: _Use) -> Turn:
-    """Whose turn it is; of equals the first one that came."""
+    """The turn that comes next; of equals the first one that came."""
     busy = Counter(turn.visitor.address for turn in working)
 
     def rank(turn: Turn) -> tuple[int, float, float]:
         address = turn.visitor.address
-        return busy[address], use.of_address[address], use.of_visitor[turn.visitor]
+        return busy[address], use[address], use[turn.visitor]
 
     return min(waiting, key=rank)

@@ -1,4 +1,4 @@
-"""What the process that trains has told so far: counted at once, copied only for who draws it."""
+"""A record of what the process that trains has told so far: counted at once, copied only for who draws it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Record:
     Attributes:
         saved: for each run its folder, or None as long as it has none.
         timing: what was measured in the end, as `mha_core.training.worker` tells it; None without.
+        done: why it ended, as the worker tells it: "steps", "time" or "stopped"; empty before.
         error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
         news: grows with everything that is told but single steps: starts, looks, maps, ends, saved runs, the timing.
     """
@@ -39,13 +40,12 @@ class Record:
         self.timing: dict[str, Any] | None = None
         self.error = ""
         self.news = 0
-        self._done = ""
-        self._share = 0.0
+        self.done = ""
         self._histories = [History(recipe) for recipe in recipes]
         self._lock = threading.Lock()  # of the histories
 
     def take(self, line: dict[str, Any]) -> None:
-        """Keeps what a line of the process says. Raises a HeadlightError for an event that is none."""
+        """Keeps one line of the process. Raises a HeadlightError for an event that is none."""
         single_step = False
         match line:
             case {"run": number, "line": text}:
@@ -56,16 +56,16 @@ class Record:
             case {"saved": number}:
                 folder = self.folder / str(number)
                 self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
-            case {"timing": found}:
-                self.timing = found
-            case {"error": why}:
-                self.error = why
+            case {"timing": timing}:
+                self.timing = timing
+            case {"error": error}:
+                self.error = error
             case {"done": reason}:
-                self._done = reason
+                self.done = reason
         self.news += not single_step
 
     def read(self, lines: IO[bytes]) -> None:
-        """Takes in what the process tells, until it has nothing more to say; what is wrong with it becomes `error`."""
+        """Takes every line until the process has nothing more to say; what is wrong with one becomes `error`."""
         heard = 0
         try:
             while line := lines.readline(MOST_LINE):
@@ -82,45 +82,44 @@ class Record:
     @property
     def started(self) -> bool:
         """Whether a run has told its start."""
-        return any(kept.start for kept in self._histories)
+        return any(run.start for run in self._histories)
 
     @property
     def looked(self) -> bool:
         """Whether a run has looked at its test rows, so that there is something to draw."""
-        return any(kept.evaluations for kept in self._histories)
+        return any(run.evaluations for run in self._histories)
 
     @property
     def step(self) -> int:
-        """How many steps all runs have done together."""
+        """The number of steps that all runs have done together."""
         with self._lock:
-            return sum(kept.step for kept in self._histories)
+            return sum(run.step for run in self._histories)
 
     @property
     def seconds(self) -> float:
         """Seconds of training of all runs together."""
         with self._lock:
-            return sum(kept.seconds for kept in self._histories)
+            return sum(run.seconds for run in self._histories)
 
     @property
-    def share(self) -> float:
-        """How many of all steps are done, from 0 to 1; a run that has ended counts as a whole. It never goes back."""
+    def progress(self) -> float:
+        """The part of all steps that is done, from 0 to 1; a run that has ended counts as a whole."""
         with self._lock:
-            parts = [1.0 if kept.end else kept.step / kept.recipe.steps for kept in self._histories]
-        self._share = max(self._share, min(1.0, sum(parts) / len(parts)))
-        return self._share
+            parts = [1.0 if run.end else run.step / run.recipe.steps for run in self._histories]
+        return sum(parts) / len(parts)
 
     @property
     def machine(self) -> str:
         """Device and threads, in words; empty before the first run has begun."""
-        return next((kept.start.machine for kept in self._histories if kept.start), "")
+        return next((run.start.machine for run in self._histories if run.start), "")
 
     @property
     def histories(self) -> tuple[History, ...]:
-        """What each run has told so far: copies, which do not grow while a page draws them."""
+        """The history of each run so far: copies, which do not grow while a page draws them."""
         return tuple(map(self.history, range(len(self._histories))))
 
     def history(self, number: int) -> History:
-        """What one run has told so far, a copy as well."""
+        """The history of one run so far, a copy as well."""
         with self._lock:
-            kept = self._histories[number]
-            return replace(kept, steps=kept.steps[:], evaluations=kept.evaluations[:], snapshots=kept.snapshots[:])
+            run = self._histories[number]
+            return replace(run, steps=run.steps[:], evaluations=run.evaluations[:], snapshots=run.snapshots[:])

@@ -1,17 +1,13 @@
-"""Training in a process of its own, so that other visitors stay fast. Knows no page and no streamlit.
+"""Training in a process of its own, so that other visitors stay fast.
 
-`WORKERS_AT_ONCE` jobs run at a time, the others wait for their turn (`kit.jobs.queue`); while another visitor waits,
-a job has no more than `SHARED_SECONDS`. A job whose visitor is gone for `SILENCE` seconds ends, so that a closed tab
-frees its place; so does one whose process dies.
+`WORKERS_AT_ONCE` jobs run at a time; while another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose
+process dies ends too.
 """
 
 from __future__ import annotations
 
-import atexit
-import logging
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,41 +17,38 @@ from typing import IO, Final
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits
 from mha_core.training.recipe import Recipe
+from mha_core.training.tasks.table import LIMITS
+from pages.kit.picture.limits import MOST_BUDGET
 
-from . import process as child
-from .queue import Places, Turn, Visitor
+from . import process as worker
+from .job import Job
+from .queue import Places, Visitor
 from .record import Record
 
 __all__ = [
     "LONGEST_QUEUE",
     "MOST_BYTES",
     "MOST_RUNS",
-    "MOST_SECONDS",
     "SHARED_SECONDS",
     "WORKERS_AT_ONCE",
     "Data",
-    "Job",
     "Plan",
-    "Visitor",
-    "under_way",
+    "TrainingJob",
     "writing",
 ]
 
 WORKERS_AT_ONCE: Final = 2
 LONGEST_QUEUE: Final = 40  # who waits costs next to nothing
-SHARED_SECONDS = 180.0  # of a job while others wait
+SHARED_SECONDS: Final = 180.0  # of a job while others wait
 MOST_RUNS: Final = 40
-MOST_SECONDS: Final = 1800.0
-MOST_BYTES: Final = 5 * 2**20  # of data from outside
-SILENCE = 10.0  # seconds
-STOP_SECONDS = 1.8  # a worker that has not ended itself so long after it was told to is killed
-POLL_SECONDS = 0.1
+MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
+STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
+POLL_SECONDS: Final = 0.1
 # A worker ends itself after the plan's seconds; these are for its start, the timing and for saving.
-SLACK_SECONDS = 90.0
-USUAL_SLACK_SECONDS = 15.0  # of them, what the queue reckons with
+SLACK_SECONDS: Final = 90.0
+USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
 
 places = Places(WORKERS_AT_ONCE, LONGEST_QUEUE)
-_under_way: dict[Job, None] = {}
 
 
 @dataclass(frozen=True)
@@ -65,7 +58,7 @@ class Data:
     Attributes:
         kind: "csv", "news" (a CSV too), "text", or "hub", which has no content.
         content: of the file.
-        text, label, keep_duplicates: of a CSV, as in `mha_core.tasks.from_csv`.
+        text, label, keep_duplicates: of a CSV, as in `mha_core.training.tasks.from_csv`.
     """
 
     kind: str
@@ -77,7 +70,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained.
+    """The runs of a training.
 
     Attributes:
         recipes: one for each run; all are trained in turn.
@@ -99,52 +92,38 @@ class Plan:
             recipe.check()
         limits.check_parameters(self.recipes)
         limits.check_threads(self.recipes)
-        if not 0 < self.seconds <= MOST_SECONDS:
-            raise SizeError(f"a time budget of {self.seconds:g} s; choose up to {MOST_SECONDS:,.0f} s")
+        if not 0 < self.seconds <= MOST_BUDGET:
+            raise SizeError(f"a time budget of {self.seconds:g} s; choose up to {MOST_BUDGET:,} s")
         if self.data is not None and len(self.data.content) > MOST_BYTES:
             raise SizeError(f"a file of {len(self.data.content):,} bytes; at most {MOST_BYTES:,} are read")
 
 
-class Job(Record):
-    """One plan in training. `start` it, then look at it as often as you like.
+class TrainingJob(Job):
+    """One plan in training. Raises what `Plan.check` raises.
 
     Args:
         plan: what is trained.
         folder: of this job alone, and there already; run n is saved in its folder "n".
-        alive: whether its visitor is still there; asked about once a second while it waits, else a few times.
-        visitor: who trains, for the queue to be fair.
+        visitor, is_here: as in `Job`.
+
+    Attributes:
+        record: what the runs have told so far.
+        pid: of the process that trains, None before it is started.
     """
 
+    button = "Train"
+
     def __init__(
-        self, plan: Plan, folder: Path, alive: Callable[[], bool] = lambda: True, visitor: Visitor | None = None
+        self, plan: Plan, folder: Path, visitor: Visitor | None = None, is_here: Callable[[], bool] = lambda: True
     ) -> None:
-        super().__init__(plan.recipes, folder)
+        plan.check()
+        super().__init__(places, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
         self.plan = plan
-        self._alive = alive
-        self._turn = Turn(visitor or Visitor(), min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS)
-        self._places = places
-        self._shortened = 0.0
-        self._ended: float | None = None
-        self._stop = threading.Event()
-        self._heard = time.monotonic()
+        self.folder = folder
+        self.record = Record(plan.recipes, folder)
+        self.pid: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> Job:
-        """Takes a place in the queue and returns.
-
-        Raises:
-            HeadlightError: as in `Plan.check`, or too many are waiting.
-        """
-        self.plan.check()
-        self._places.ask(self._turn)
-        _under_way[self] = None
-        threading.Thread(target=self._run, name="training", daemon=True).start()
-        return self
-
-    def stop(self) -> None:
-        """Ends the runs where they are, within `STOP_SECONDS`; what they have learnt is saved."""
-        self._stop.set()
-        self._places.wake()
+        self._shortened = 0.0
 
     def kill(self) -> None:
         """Ends the process now. What was saved stays, nothing more is."""
@@ -152,78 +131,49 @@ class Job(Record):
         if self._process is not None:
             self._process.kill()
 
-    def heard(self) -> None:
-        """Says that the visitor is still there."""
-        self._heard = time.monotonic()
-
-    @property
-    def over(self) -> bool:
-        """True when there is no process any more."""
-        return self._ended is not None
-
-    @property
-    def stopped(self) -> bool:
-        """True when it was ended by its visitor, or because the visitor was gone."""
-        return self.over and not self.error and self._done not in ("steps", "time")
-
     @property
     def shortened(self) -> float:
         """The seconds after which it was ended because others waited; 0 when it was not."""
-        return self._shortened if self.over and self._done == "time" else 0.0
+        return self._shortened if self.over and self.record.done == "time" else 0.0
 
-    @property
-    def place(self) -> int:
-        """How many jobs have to end before this one begins, if all goes on as now; 0 when it has begun."""
-        return self._places.ahead(self._turn)[0]
+    def _is_complete(self) -> bool:
+        return self.record.done in ("steps", "time")
 
-    @property
-    def begins_within(self) -> float:
-        """Seconds after which it begins at the latest, if all goes on as now; 0 when it has begun."""
-        return self._places.ahead(self._turn)[1]
+    def _progress(self) -> float:
+        return self.record.progress
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds since its process was started."""
-        began = self._turn.began
-        return 0.0 if began is None else (self._ended or time.monotonic()) - began
+    def _explain(self, error: Exception) -> str:
+        return f"the training process cannot be reached ({type(error).__name__})"
 
-    def _run(self) -> None:
+    def _work(self) -> None:
+        """Starts the process and sees it to its end, whichever way it comes."""
+        data = self.folder / "data"
         try:
-            self._places.wait(self._turn, self._leaves)
-            if self._turn.displaced:
-                self.error = "its place in the queue went to somebody who had none; press Train again"
-            elif not self._leaves():
-                self._train()
-        except HeadlightError as error:
-            self.error = str(error)
-        except Exception as error:
-            logging.getLogger(__name__).warning("A training ended with an error: %r", error)
-            self.error = f"the training process cannot be reached ({type(error).__name__})"
+            self._see_through(self._order(data))
         finally:
             with suppress(OSError):  # it is gone already, or goes with the visit
-                (self.folder / "data").unlink()
-            self._places.leave(self._turn)
-            del _under_way[self]
-            self._ended = time.monotonic()
+                data.unlink()
 
-    def _leaves(self) -> bool:
-        if self._alive():
-            self._heard = time.monotonic()
-        return self._stop.is_set() or time.monotonic() - self._heard > SILENCE
+    def _order(self, path: Path) -> limits.Order:
+        plan, data = self.plan, None
+        if plan.data is not None:
+            with writing():
+                path.write_bytes(plan.data.content)
+            file = plan.data
+            data = limits.Data(file.kind, str(path), file.text, file.label, file.keep_duplicates)
+        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds, plan.timing)
 
-    def _train(self) -> None:
-        """Starts the process and sees it to its end, whichever way it comes."""
-        order = self._order()
-        process = self._process = child.start()
-        stdin, stdout = process.stdin, process.stdout
+    def _see_through(self, order: limits.Order) -> None:
+        process = self._process = worker.start()
+        self.pid, stdin, stdout = process.pid, process.stdin, process.stdout
         if stdin is None or stdout is None:
             raise OSError("no pipe")
-        reader = threading.Thread(target=self.read, args=(stdout,), name="training reader", daemon=True)
+        reader = threading.Thread(target=self.record.read, args=(stdout,), name="training reader", daemon=True)
         reader.start()
-        told = None
+        was_told = False
         try:
-            child.tell(stdin, order.to_line())
-            told = self._watch(process, stdin)
+            worker.tell(stdin, order.to_line())
+            was_told = self._watch(process, stdin)
         finally:
             process.kill()
             process.wait()
@@ -231,51 +181,37 @@ class Job(Record):
             with suppress(OSError):
                 stdin.close()
             stdout.close()
-        if not self._done and not self.error and told is None:
-            self.error = f"the training process ended unexpectedly ({child.ending(process.returncode)})"
+        self.error = self.error or self.record.error
+        if not self.record.done and not self.error and not was_told:
+            self.error = f"the training process ended unexpectedly ({worker.ending(process.returncode)})"
 
-    def _watch(self, process: subprocess.Popen[bytes], stdin: IO[bytes]) -> float | None:
-        """Waits until the process has ended. Returns when it was told to, None if it never was."""
-        told: float | None = None
+    def _watch(self, process: subprocess.Popen[bytes], stdin: IO[bytes]) -> bool:
+        """Waits until the process has ended. Returns whether it was told to."""
+        told_at: float | None = None
         latest = self.plan.seconds + SLACK_SECONDS
         while True:
             try:
                 process.wait(POLL_SECONDS)
-                return told
+                return told_at is not None
             except subprocess.TimeoutExpired:
                 pass
             if not self._shortened and self._is_enough():
                 self._shortened = self.elapsed
                 latest = self._shortened + SLACK_SECONDS
-                child.tell(stdin, "enough")
+                worker.tell(stdin, "enough")
             late = self.elapsed > latest
-            if told is None and (late or self.error or self._leaves()):
+            if told_at is None and (late or self.record.error or self.is_left()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
-                child.tell(stdin, "stop")
-                told = time.monotonic()
-            nothing_to_save = not any(kept.steps for kept in self._histories)
-            if told is not None and (nothing_to_save or time.monotonic() - told > STOP_SECONDS):
+                worker.tell(stdin, "stop")
+                told_at = self._clock()
+            nothing_to_save = not self.record.step
+            if told_at is not None and (nothing_to_save or self._clock() - told_at > STOP_SECONDS):
                 process.kill()
 
     def _is_enough(self) -> bool:
         """Whether it has had its share of the time, and somebody else waits."""
         return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._places.others_wait(self._turn)
-
-    def _order(self) -> limits.Order:
-        plan, data = self.plan, None
-        if plan.data is not None:
-            given = plan.data
-            path = self.folder / "data"
-            with writing():
-                path.write_bytes(given.content)
-            data = limits.Data(given.kind, str(path), given.text, given.label, given.keep_duplicates)
-        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds, plan.timing)
-
-
-def under_way() -> list[Job]:
-    """The jobs that wait or train."""
-    return list(_under_way)
 
 
 @contextmanager
@@ -288,10 +224,3 @@ def writing() -> Iterator[None]:
         raise HeadlightError(
             f"nothing can be kept on this server, because its temporary folder cannot be written ({why})"
         ) from error
-
-
-@atexit.register
-def _end_all() -> None:
-    """Leaves no process behind."""
-    for job in under_way():
-        job.kill()

@@ -1,4 +1,4 @@
-"""What belongs to one visitor alone: the present training, and the runs that it left. It goes when the visitor goes."""
+"""The visit of one visitor: the present training, and the runs that it left. It goes when the visitor goes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from mha_core.training import saved
 from mha_core.training.events import History
 from pages.kit.server.sockets import household
 
-from .training import Job, Plan, Visitor, writing
+from .queue import Visitor
+from .training import Plan, TrainingJob, writing
 
 __all__ = [
     "KEPT_SECONDS",
@@ -36,6 +37,8 @@ __all__ = [
     "new_folder",
     "own_runs",
     "start",
+    "sweep",
+    "this_visitor",
 ]
 
 KEPT_SECONDS = 2 * 3600.0
@@ -51,47 +54,51 @@ class OwnRun:
     """A trained model of this visitor.
 
     Attributes:
-        id: what a link calls it; nobody can guess it, and in any other visit it means nothing.
+        id: its name in a link; nobody can guess it, and in any other visit it means nothing.
         label: for a list of models.
         folder: as `load_model` takes it.
         history: how it was trained.
-        made: when, on the clock of `time.monotonic`.
+        added_at: on the clock of `time.monotonic`.
     """
 
     id: str
     label: str
     folder: Path
     history: History
-    made: float
+    added_at: float
 
 
-class _Things:
-    """The visitor's folder and all that needs it. Nothing but the session holds it, so that it goes with that."""
+class _Visit:
+    """A visitor's folder and all that needs it. Nothing but the session holds it, so that it goes with that."""
 
     def __init__(self) -> None:
         with writing():
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
-        self.jobs: list[Job] = []  # the present one is the last
+        self.jobs: list[TrainingJob] = []  # the present one is the last
         self.runs: dict[str, OwnRun] = {}
-        self.collected: set[Path] = set()
-        self.lock = threading.Lock()
-        self.end = weakref.finalize(self, _leave, self.folder, self.jobs)
-        with _sweeping:
-            _everyone.add(self)
+        self.lock = threading.RLock()
+        self.end = weakref.finalize(self, _delete, self.folder, self.jobs)
+        self._collected: set[Path] = set()
+        with _listing:
+            _visits.add(self)
         _start_sweeping()
 
     def collect(self) -> None:
-        """Takes in what the jobs have saved by now."""
+        """Adds the runs that the jobs have saved by now."""
         with self.lock:
             for training in self.jobs:
-                for number, folder in enumerate(training.saved):
-                    if folder is not None and folder not in self.collected:
-                        self._add(folder, training.history(number))
+                for number, folder in enumerate(training.record.saved):
+                    if folder is not None and folder not in self._collected:
+                        self.add(folder, training.record.history(number))
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
 
     def add(self, folder: Path, history: History) -> OwnRun:
+        """Makes a saved run one of the models."""
+        run = OwnRun(secrets.token_urlsafe(16), _label(history), folder, history, time.monotonic())
         with self.lock:
-            return self._add(folder, history)
+            self.runs[run.id] = run
+            self._collected.add(folder)
+        return run
 
     def drop_old(self) -> None:
         """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
@@ -99,30 +106,24 @@ class _Things:
         with self.lock:
             for run in reversed(list(self.runs.values())):
                 number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                if run.made < latest or number > MOST_OWN or held > MOST_MAPS:
+                if run.added_at < latest or number > MOST_OWN or held > MOST_MAPS:
                     del self.runs[run.id]
                     shutil.rmtree(run.folder, ignore_errors=True)
 
-    def _add(self, folder: Path, history: History) -> OwnRun:
-        made = OwnRun(secrets.token_urlsafe(16), _label(history), folder, history, time.monotonic())
-        self.runs[made.id] = made
-        self.collected.add(folder)
-        return made
 
-
-_everyone: weakref.WeakSet[_Things] = weakref.WeakSet()
-_sweeping = threading.Lock()
+_visits: weakref.WeakSet[_Visit] = weakref.WeakSet()
+_listing = threading.Lock()  # of the visits
 
 
 def own_runs() -> dict[str, OwnRun]:
     """This visitor's trained models by their ids, in the order in which they were made."""
-    things = _things()
-    if things is None:
+    visit = _visit()
+    if visit is None:
         return {}
-    things.collect()
-    things.drop_old()
-    with things.lock:
-        return dict(things.runs)
+    visit.collect()
+    visit.drop_old()
+    with visit.lock:
+        return dict(visit.runs)
 
 
 def add_run(folder: Path) -> OwnRun:
@@ -131,88 +132,84 @@ def add_run(folder: Path) -> OwnRun:
     Raises:
         WeightsFileError: it is no saved run.
     """
-    return _things_or_new().add(folder, saved.read(folder))
+    return _begun_visit().add(folder, saved.read(folder))
 
 
 def new_folder() -> Path:
     """An empty folder of this visitor, which goes with the visit. Raises a HeadlightError when it cannot be made."""
-    folder = _things_or_new().folder / secrets.token_hex(8)
+    folder = _begun_visit().folder / secrets.token_hex(8)
     with writing():
         folder.mkdir()
     return folder
 
 
-def job() -> Job | None:
+def job() -> TrainingJob | None:
     """The present training, or the last one that was; None before the first."""
-    things = _things()
-    return things.jobs[-1] if things is not None and things.jobs else None
+    visit = _visit()
+    return visit.jobs[-1] if visit is not None and visit.jobs else None
 
 
-def job_on(task: str) -> Job | None:
+def job_on(task: str) -> TrainingJob | None:
     """The present training if it is on this task."""
     present = job()
     return present if present is not None and present.plan.recipes[0].task == task else None
 
 
-def start(plan: Plan) -> Job:
+def start(plan: Plan) -> TrainingJob:
     """Begins to train, and stops what this visitor trained before.
 
     Raises:
         HeadlightError: as in `Job.start` and `new_folder`; then the earlier training goes on.
     """
-    things = _things_or_new()
-    things.collect()
-    session = _session()
-    made = Job(plan, new_folder(), partial(_is_here, session), Visitor(_address(), session)).start()
-    if things.jobs:
-        things.jobs[-1].stop()
-    things.jobs.append(made)
-    return made
+    visit, visitor = _begun_visit(), this_visitor()
+    visit.collect()
+    training = TrainingJob(plan, new_folder(), visitor, partial(_is_connected, visitor.session)).start()
+    if visit.jobs:
+        visit.jobs[-1].stop()
+    visit.jobs.append(training)
+    return training
+
+
+def this_visitor() -> Visitor:
+    """The visitor whose page runs now: the session, and the address of the machine, empty when it is this one."""
+    context = get_script_run_ctx()
+    address = household(st.context.ip_address or "") if runtime.exists() else ""
+    return Visitor(address, context.session_id if context else "")
 
 
 def end_all() -> None:
     """Ends every visit, with all that it trains and has trained."""
-    with _sweeping:
-        present = list(_everyone)
-    for things in present:
-        things.end()
+    with _listing:
+        visits = list(_visits)
+    for visit in visits:
+        visit.end()
 
 
-def _things() -> _Things | None:
-    found: _Things | None = st.session_state.get("visit_things")
-    return found
+def _visit() -> _Visit | None:
+    visit: _Visit | None = st.session_state.get("training_visit")
+    return visit
 
 
-def _things_or_new() -> _Things:
-    if "visit_things" not in st.session_state:
-        st.session_state["visit_things"] = _Things()
-    found: _Things = st.session_state["visit_things"]
-    return found
+def _begun_visit() -> _Visit:
+    if "training_visit" not in st.session_state:
+        st.session_state["training_visit"] = _Visit()
+    visit: _Visit = st.session_state["training_visit"]
+    return visit
 
 
 def _label(history: History) -> str:
-    """What tells a run from its neighbours."""
+    """The words that tell a run from its neighbours."""
     recipe = history.recipe
     title = history.start.title if history.start else recipe.task
     return f"{title}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
 
 
-def _session() -> str:
-    context = get_script_run_ctx()
-    return context.session_id if context else ""
-
-
-def _address() -> str:
-    """Of the visitor's machine; empty when it is this one."""
-    return household(st.context.ip_address or "") if runtime.exists() else ""
-
-
-def _is_here(session: str) -> bool:
-    """Whether the visitor's tab is connected. Without a server everybody is there."""
+def _is_connected(session: str) -> bool:
+    """Whether a tab is connected. Without a server every one is."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
 
-def _leave(folder: Path, jobs: Iterable[Job]) -> None:
+def _delete(folder: Path, jobs: Iterable[TrainingJob]) -> None:
     """Deletes a visit: when its session is dropped, or when this process ends."""
     for training in jobs:
         training.kill()
@@ -222,25 +219,25 @@ def _leave(folder: Path, jobs: Iterable[Job]) -> None:
 @cache
 def _start_sweeping() -> None:
     """Sweeps from now on, in one thread."""
-    threading.Thread(target=_sweep_again_and_again, name="sweeper", daemon=True).start()
+
+    def sweep_for_ever() -> None:
+        while True:
+            sweep()
+            time.sleep(SWEEP_SECONDS)
+
+    threading.Thread(target=sweep_for_ever, name="sweeper", daemon=True).start()
 
 
-def _sweep_again_and_again() -> None:
-    while True:
-        _sweep()
-        time.sleep(SWEEP_SECONDS)
-
-
-def _sweep() -> None:
+def sweep() -> None:
     """Deletes old runs, and the folders of visits whose server was killed before it could."""
-    with _sweeping:
-        present = list(_everyone)
-    for things in present:
-        things.drop_old()
-    known, latest = {things.folder for things in present}, time.time() - STRAY_SECONDS
+    with _listing:
+        visits = list(_visits)
+    for visit in visits:
+        visit.drop_old()
+    known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # it is gone already
-            found = folder.lstat()
-            mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-            if folder not in known and mine and found.st_mtime < latest:
+            status = folder.lstat()
+            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if folder not in known and mine and status.st_mtime < latest:
                 shutil.rmtree(folder, ignore_errors=True)  # never through a link

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from mha_core.errors import SizeError
+from mha_core.errors import HeadlightError, SizeError
 
 __all__ = [
-    "AMPLITUDES",
-    "FARTHEST",
-    "LONGEST",
     "LONGEST_CHOICE",
-    "LONGEST_CONTINUATION",
     "LONGEST_LOOK",
     "LONGEST_MATRICES",
     "LONGEST_PAINTED",
@@ -17,16 +13,12 @@ __all__ = [
     "LONGEST_RULE",
     "LONGEST_TEXT",
     "MOST_BUDGET",
-    "MOST_CHANNELS",
     "MOST_CHOSEN",
     "MOST_FEATURES",
-    "MOST_HEADS",
     "MOST_LAYERS",
     "MOST_PAINTED",
-    "MOST_POSITIONS",
     "MOST_PRODUCTS",
     "MOST_SCORES",
-    "MOST_SEEDS",
     "MOST_SHUFFLES",
     "MOST_TOKENS_AT_ONCE",
     "MOST_WORDS",
@@ -35,6 +27,7 @@ __all__ = [
     "TEMPERATURES",
     "WIDEST_WINDOW",
     "WITHOUT_ASKING",
+    "check_length",
     "check_sizes",
 ]
 
@@ -55,11 +48,6 @@ POSITIONS = {  # in the control -> in the core
 }
 TEMPERATURES = (0.1, 5.0)
 WIDEST_WINDOW = 512
-MOST_CHANNELS = 1024
-MOST_HEADS = 64
-MOST_POSITIONS = 512  # that a model of the list was trained for
-FARTHEST = 2048  # positions that an encoding is tried on
-AMPLITUDES = (0.01, 2.0)
 MOST_TOKENS_AT_ONCE = 64  # of a sentence that is run under every position
 LONGEST_RULE = 200  # characters of a mask in written form
 LONGEST_PAINTED = 3000  # characters of a painted mask
@@ -67,27 +55,12 @@ MOST_PAINTED = 64  # tokens of a sentence whose mask can be painted
 MOST_SHUFFLES = 9999  # random orders of a sentence
 WITHOUT_ASKING = 64  # tokens up to which every head is switched off alone without a button
 MOST_LAYERS = 4  # of a model that a visitor trains
-MOST_SEEDS = 10
 MOST_BUDGET = 1800  # seconds of training, all runs together
-LONGEST_CONTINUATION = 200  # tokens
 LONGEST_MATRICES = 2000  # characters of the edited matrices in a link
 LONGEST_LOOK = 1000  # characters of how the maps are drawn
 LONGEST_PIN = 6000  # characters of a pinned picture: its sentence, mask and the rest of it
 MOST_CHOSEN = 1024  # options of a list at once
-# Most characters of a text that is looked at, by its key in the link: more than its own check takes, so that a text
-# that was cut is refused by that check instead of meaning something else. What is typed may grow to twice the length
-# that can be used, so that it can be shortened in its field.
-LONGEST = {
-    **dict.fromkeys(("s", "s2", "order", "pad", "ask", "ask2", "longer", "qw", "kw"), 2 * LONGEST_TEXT),
-    **dict.fromkeys(("rule", "rule2", "on", "on2"), 2 * LONGEST_RULE),
-    **dict.fromkeys(("p", "p2"), LONGEST_PAINTED + 1),
-    "m": LONGEST_MATRICES + 1,
-    "pin": LONGEST_PIN + 1,
-    "look": LONGEST_LOOK + 1,
-    **dict.fromkeys(("tc", "lc"), 1000),
-    **dict.fromkeys(("at", "step", "lesson", "film", "model"), 100),
-}
-LONGEST_CHOICE = 1000  # characters of an option of any other control
+LONGEST_CHOICE = 1000  # characters of an option of a control
 SIZES = {  # of a model that a visitor trains, and of its training: field of the recipe -> least and most
     "d_model": (4, 256),
     "n_heads": (1, 16),
@@ -113,3 +86,13 @@ def check_sizes(
     ):
         if size > most:
             raise SizeError(f"{formula} = {size:,}, at most {most:,} are computed here; choose smaller sizes")
+
+
+def check_length(text: str) -> None:
+    """Raises a HeadlightError when a sentence has more characters than are computed.
+
+    A field keeps twice as many, so of a longer one the number is not known.
+    """
+    if len(text) > LONGEST_TEXT:
+        has = f"{len(text):,}" if len(text) < 2 * LONGEST_TEXT else f"{2 * LONGEST_TEXT:,} or more"
+        raise HeadlightError(f"a sentence may have {LONGEST_TEXT:,} characters, this one has {has}; shorten it")

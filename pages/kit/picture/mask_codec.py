@@ -1,4 +1,4 @@
-"""Painted masks as compact text: which cells of a rule's mask are turned round. No streamlit.
+"""Painted masks as compact text: which cells of a rule's mask are turned round.
 
 `p` of a link is the number of tokens and, after dots, the cells that are turned round in all heads and then those of
 single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/painted.js).
@@ -20,6 +20,7 @@ from .limits import LONGEST_PAINTED, MOST_PAINTED
 __all__ = [
     "allowed",
     "forbidden",
+    "of_head",
     "per_head",
     "read_cells",
     "read_flips",
@@ -77,10 +78,10 @@ def read_cells(text: str, size: int) -> Tensor | None:
 def write_flips(flips: Tensor) -> str:
     """The cells that are turned round in each head, bool (h, i, j), as `p` of a link; "" when there are none."""
     everyone = flips.all(dim=0)
-    own = flips & ~everyone
-    parts = [write_cells(everyone), *(f"{head}{write_cells(own[head])}" for head in range(len(flips)))]
-    kept = [part for part in parts if part and not part.isdigit()]
-    return ".".join([str(flips.shape[-1]), *kept]) if kept else ""
+    single = flips & ~everyone
+    texts = [write_cells(everyone), *(f"{head}{write_cells(cells)}" for head, cells in enumerate(single))]
+    parts = [text for text in texts if text and not text.isdigit()]
+    return ".".join([str(flips.shape[-1]), *parts]) if parts else ""
 
 
 def read_flips(text: str, heads: int) -> Tensor | None:
@@ -119,11 +120,11 @@ def per_head(painted: str) -> bool:
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
 
 
-def allowed(mask: str, painted: str, n: int, heads: int, own: str = "none") -> Tensor:
+def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none") -> Tensor:
     """The mask of a rule with painted cells, bool (i, j), or (h, i, j) when the heads differ. True = may look.
 
     Args:
-        own: the rule that is built into the model; nothing that it forbids is allowed.
+        built_in: the rule that belongs to the model itself; nothing that it forbids is allowed.
 
     Raises:
         MaskError: the rule is not known. A painting of another length is left out.
@@ -132,14 +133,19 @@ def allowed(mask: str, painted: str, n: int, heads: int, own: str = "none") -> T
     flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
     if flips is not None:
         allow = allow ^ flips if per_head(painted) else allow ^ flips[0]
-    return allow if own == "none" else allow & masks.allow(masks.parse(own), n, n)[0, 0]
+    return allow if built_in == "none" else allow & masks.allow(masks.parse(built_in), n, n)[0, 0]
+
+
+def of_head(allow: Tensor, head: int) -> Tensor:
+    """The mask (i, j) of one head, out of one for all heads or one a head."""
+    return allow[head] if allow.dim() == 3 else allow
 
 
 @lru_cache(maxsize=64)
-def forbidden(mask: str, painted: str, n: int, heads: int, own: str = "none") -> list[str]:
+def forbidden(mask: str, painted: str, n: int, heads: int, built_in: str = "none") -> list[str]:
     """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
-    allow = allowed(mask, painted, n, heads, own)
-    return [write_cells(~own) for own in (allow if allow.dim() == 3 else allow[None])]
+    allow = allowed(mask, painted, n, heads, built_in)
+    return [write_cells(~mask) for mask in (allow if allow.dim() == 3 else allow[None])]
 
 
 _POWERS = torch.tensor([32, 16, 8, 4, 2, 1])
@@ -151,7 +157,7 @@ def _digits(length: int) -> str:
 
 
 def _edges(values: list[int], size: int) -> list[int] | None:
-    """Where the runs begin, None unless each lies behind the one before and within the size."""
+    """The beginnings of the runs, None unless each lies behind the one before and within the size."""
     edges: list[int] = []
     at = length = shift = 0
     for value in values:

@@ -1,4 +1,4 @@
-"""The models that a visitor may look at: MiniLM, the trained ones of assets/trained, and the visit's own. No streamlit.
+"""The models that a visitor may look at: MiniLM, the trained ones of assets/trained, and the visit's own.
 
 Folders are found by name in this list alone, never by a path from a link. The name of an own run cannot be guessed, and
 the control offers it to its own visitor only.
@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
-from mha_core import Model, Run
-from mha_core.attention import respelled
+from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.attention.base import EVERYTHING
 from mha_core.errors import HeadlightError
 from mha_core.models.classifier import Classifier
-from mha_core.models.stack import AttentionBlock, BlockSizes
 from mha_core.training import inference, tasks
 from mha_core.training.events import History
-from pages.kit.draw.sheet import share
+from pages.kit.draw.numbers import share
 
 from .place import DEFAULT_AT
 from .presets import PRESETS
@@ -52,13 +50,13 @@ FIRST_AT = "0.0"  # of a model about whose heads nothing is known
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
 
-_own: dict[str, Own] = {}
+_runs: dict[str, Own] = {}
 _lock = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Own:
-    """A run of one visitor: what the control calls it, where it lies, and sentences to try."""
+    """A run of one visitor: its title in the control, its folder, and sentences to try."""
 
     title: str
     folder: Path
@@ -73,51 +71,51 @@ class Own:
 @lru_cache(maxsize=1)
 def shipped() -> Mapping[str, str]:
     """The trained models that Headlight brings along: name -> title. Only names are read, in the order of the tasks."""
-    found = [folder.name for folder in SHIPPED.glob("*") if (folder / "model.safetensors").is_file()]
+    names = [folder.name for folder in SHIPPED.glob("*") if (folder / "model.safetensors").is_file()]
     order = list(tasks.NAMES)
-    known = [name for name in found if name.split("-")[0] in order]
+    known = [name for name in names if name.split("-")[0] in order]
     return {name: _title(name) for name in sorted(known, key=lambda name: (order.index(name.split("-")[0]), name))}
 
 
-def keep(own: Mapping[str, Own]) -> None:
+def keep(runs: Mapping[str, Own]) -> None:
     """Notes where runs lie; those whose folder is gone are forgotten."""
     with _lock:
-        for name in [name for name, known in _own.items() if not known.folder.is_dir()]:
-            del _own[name]
-        _own.update(own)
+        for name in [name for name, known in _runs.items() if not known.folder.is_dir()]:
+            del _runs[name]
+        _runs.update(runs)
 
 
-def offered(own: Mapping[str, Own]) -> dict[str, str]:
-    """What a visitor with these runs may choose: name -> title."""
-    return {MINILM: TITLE, **shipped(), **{name: known.title for name, known in own.items()}}
+def offered(runs: Mapping[str, Own]) -> dict[str, str]:
+    """The choices of a visitor with these runs: name -> title."""
+    return {MINILM: TITLE, **shipped(), **{name: known.title for name, known in runs.items()}}
 
 
 def title(name: str) -> str:
-    """What a model is called on the screen."""
-    own = _own.get(name)
-    return own.title if own else offered({}).get(name, name)
+    """The name of a model on the screen."""
+    run = _runs.get(name)
+    return run.title if run else offered({}).get(name, name)
 
 
 def folder(name: str) -> Path:
-    """Where the weights of a trained model lie.
+    """The folder with the weights of a trained model.
 
     Raises:
         HeadlightError: no model of the list has this name any more.
     """
-    own = _own.get(name)
-    if not own.folder.is_dir() if own else name not in shipped():
+    run = _runs.get(name)
+    if not run.folder.is_dir() if run else name not in shipped():
         raise HeadlightError("this trained model is gone: train it again, or choose another one")
-    return own.folder if own else SHIPPED / name
+    return run.folder if run else SHIPPED / name
 
 
 def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
     if name == MINILM:
         return PRESETS
-    own = _own.get(name)
-    if own is None:
+    run = _runs.get(name)
+    if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
-    return own.presets
+    return run.presets
 
 
 def defaults(name: str) -> dict[str, Any]:
@@ -135,23 +133,17 @@ def able(model: Model) -> Model:
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
     """
-    stack = model.encoder
-    if all(isinstance(layer, AttentionBlock) and layer.attention.can == EVERYTHING for layer in stack.layers):
-        return model
-    for layer in stack.layers:
-        layer.attention = respelled(cast(AttentionBlock, layer).attention, "fused")
-    model.sizes = stack.sizes = replace(cast(BlockSizes, stack.sizes), implementation="fused")
-    return model
+    return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.respelled("fused")
 
 
 def answer(model: Model, run: Run) -> list[str]:
-    """What a classifier says of a run, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing of others."""
+    """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
     if not isinstance(model.encoder, Classifier):
         return []
     names, everyone = inference.classes(model), run.hidden.new_ones(1, len(run.tokens), dtype=torch.bool)
-    found = model.encoder.answer(run.hidden[-1:], everyone).softmax(dim=-1)[0].tolist()
-    best = sorted(range(len(names)), key=lambda number: -found[number])[:MOST_ANSWERS]
-    return [f"{names[number]} {share(found[number], 2)}" for number in best]
+    chances = model.encoder.answer(run.hidden[-1:], everyone).softmax(dim=-1)[0].tolist()
+    best = sorted(zip(chances, names, strict=True), key=lambda pair: -pair[0])[:MOST_ANSWERS]
+    return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 
 def unknown(model: Model, text: str) -> list[str]:
@@ -166,7 +158,7 @@ def unknown(model: Model, text: str) -> list[str]:
         return []
     named = ", ".join(f"“{word:.20}”" for word in words[:MOST_UNKNOWN]) + (", …" if len(words) > MOST_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
-    return [f"{count} not in this model’s vocabulary: {named}. It sees [UNK] there."]
+    return [f"{count} not in this model’s vocabulary: {named}. The model reads [UNK] instead."]
 
 
 def _title(name: str) -> str:
@@ -183,7 +175,7 @@ def _built(task: str, seed: int) -> tuple[str, ...]:
 
 
 def _questions(history: History) -> tuple[str, ...]:
-    """What to ask a run: its task's questions; of a visitor's data the texts whose maps were kept."""
+    """Sentences to ask a run: its task's questions; of a visitor's data the texts whose maps were kept."""
     recipe = history.recipe
     if recipe.task in tasks.NAMES:
         return _built(recipe.task, recipe.data_seed)

@@ -1,6 +1,6 @@
 """What is looked at in a picture, and its two texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
 
-No streamlit and no torch: parsing and writing only. All numbers count from 0.
+Parsing and writing only. All numbers count from 0.
 """
 
 from __future__ import annotations

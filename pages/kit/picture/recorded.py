@@ -1,4 +1,4 @@
-"""One layer's tensors as the model's own pass recorded them. No streamlit."""
+"""One layer's tensors as the model's own pass recorded them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .traces import traced
 
 __all__ = ["Recorded", "recorded"]
 
-_NAMES = {"q", "k", "scores", "masked", "weights"}
+NAMES = {"q", "k", "scores", "masked", "weights"}
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a pass of the model's own layer recorded, on the CPU.
+    """The tensors of one layer that a pass recorded, on the CPU.
 
     Attributes:
         tokens: of the sentence.
@@ -41,9 +41,7 @@ class Recorded:
 
 def recorded(settings: Settings, layer: int) -> Recorded:
     """One layer of the pass of these settings. Raises what `Model.run` raises."""
-    found = traced(settings, layer, "fused")
-    steps = {
-        step.name: step.value[0].cpu() for step in found.steps if step.name in {"q", "k", "scores", "masked", "weights"}
-    }
+    trace = traced(settings, layer, "fused")
+    steps = {step.name: step.value[0].cpu() for step in trace.steps if step.name in NAMES}
     masked = steps.pop("masked", None)
-    return Recorded(found.tokens, **steps, allow=None if masked is None else masked > -math.inf)
+    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf)

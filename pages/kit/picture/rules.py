@@ -1,4 +1,4 @@
-"""Rules in written form: checked, spelled in one way, joined, and drawn as a gallery for a sentence. No streamlit."""
+"""Rules in written form: checked, spelled in one way, joined, and drawn as a gallery for a sentence."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "JOINS",
     "Card",
     "counted",
+    "empty_rows",
     "gallery",
     "joined",
     "per_head_windows",
@@ -31,7 +32,6 @@ __all__ = [
 JOINS = ("and", "or", "and not", "or not")
 _STOPS = {".", "!", "?"}
 MOST_DOCUMENTS = 40  # so that the rule stays short enough for a link
-_TOO_MANY = f"?a mask is painted for at most {MOST_PAINTED} tokens"
 
 
 def usable(rule: str) -> bool:
@@ -69,17 +69,17 @@ def _terms(rule: str) -> list[list[str]]:
     """The parts of a rule: joined by & inside, by | outside."""
     terms = [[re.sub(r"\s", "", part) for part in term.split("&")] for term in rule.split("|")]
     # ASCII digits without leading zeros
-    return [[re.sub(r"\d+", lambda found: str(int(found[0])), part) for part in term] for term in terms]
+    return [[re.sub(r"\d+", lambda digits: str(int(digits[0])), part) for part in term] for term in terms]
 
 
 def _negated(terms: list[list[str]]) -> list[list[str]]:
     """De Morgan: not (a & b | c) = !a & !c | !b & !c."""
-    made: list[list[str]] = [[]]
+    negated: list[list[str]] = [[]]
     for term in terms:
-        if len(made) > LONGEST_RULE:
+        if len(negated) > LONGEST_RULE:
             break
-        made = [[*before, part[1:] if part.startswith("!") else f"!{part}"] for before in made for part in term]
-    return made
+        negated = [[*before, part[1:] if part.startswith("!") else f"!{part}"] for before in negated for part in term]
+    return negated
 
 
 def _written(terms: list[list[str]]) -> str:
@@ -114,48 +114,59 @@ class Card:
     event: dict[str, Any]
 
 
-def gallery(tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, kept: str) -> list[Card]:
+def gallery(tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str) -> list[Card]:
     """Every kind of mask for one sentence.
 
     Args:
         head: the one in focus, whose mask is drawn where heads differ.
         rule: the one in use; a card of its kind takes its numbers over.
-        kept: what is painted for this sentence on the rule `beneath`, "" for nothing.
+        painted: cells painted for this sentence on the rule `beneath`, "" for none.
     """
     n = len(tokens)
-    now = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
-    if rule.split(":")[0] in now and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
-        now[rule.split(":")[0]] = rule
-    starts = starts_of_documents(tokens)
-    stops = any(token in _STOPS for token in tokens[:-2])
-    cut = "cut at . ! ?" if stops else "two halves"
-    lines = {
-        "none": ("full", "everyone sees everyone"),
-        "causal": ("causal", "nobody sees the future"),
-        now["window"]: ("", "only near neighbours"),
-        now["prefix"]: ("", "a free start, then causal"),
-        now["sinks"]: ("", "only the first keys"),
-        now["dilated"]: ("", "every so many steps"),
-        f"documents:{':'.join(map(str, starts))}": ("documents", f"not across a border: {cut}"),
-    }
+
+    def card(name: str, line: str, event: dict[str, Any], rule: str, cells: str = "", why_not: str = "") -> Card:
+        allow = mask_codec.of_head(mask_codec.allowed(rule, cells, n, heads), head)
+        return Card(name, line, rule, cells, mask_codec.write_cells(~allow), counted(allow), why_not, event)
+
     cards = [
-        _card(name or written.replace(":", " "), line, written, "", n, head, heads, {"rule": written})
-        for written, (name, line) in lines.items()
+        card(name or written.replace(":", " "), line, {"rule": written}, written)
+        for written, (name, line) in _kinds(tokens, rule).items()
     ]
-    own = _write_or_why(per_head_windows(n, heads)) if n <= MOST_PAINTED else _TOO_MANY
-    line = f"each another window; head {head}: {head + 1}"
-    cards.append(_card("per head", line, "none", own, n, head, heads, {"rule": "none", "painted": own}))
-    mine = f"yours, on “{plain(beneath)}”" if kept else "paint in the grid below"
-    cards.append(_card("painted", mine, beneath, kept, n, head, heads, {"kind": "painted"}, "" if kept else mine))
+    windows, why_not = _windows_or_why(n, heads)
+    event = {} if why_not else {"rule": "none", "painted": windows}
+    cards.append(card("per head", f"each another window; head {head}: {head + 1}", event, "none", windows, why_not))
+    line, why_not = (f"yours, on “{plain(beneath)}”", "") if painted else ("paint in the grid below",) * 2
+    cards.append(card("painted", line, {"kind": "painted"}, beneath, painted, why_not))
     return cards
 
 
-def _write_or_why(flips: Tensor) -> str:
-    """`mask_codec.write_flips`, or after a question mark why it cannot be in a link."""
-    text = mask_codec.write_flips(flips)
+def _kinds(tokens: Sequence[str], rule: str) -> dict[str, tuple[str, str]]:
+    """The written form of each kind -> its name, empty for the written form itself, and its meaning."""
+    numbers = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
+    kind = rule.split(":")[0]
+    if kind in numbers and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
+        numbers[kind] = rule
+    cut = "cut at . ! ?" if any(token in _STOPS for token in tokens[:-2]) else "two halves"
+    documents = ":".join(map(str, starts_of_documents(tokens)))
+    return {
+        "none": ("full", "everyone sees everyone"),
+        "causal": ("causal", "nobody sees the future"),
+        numbers["window"]: ("", "only near neighbours"),
+        numbers["prefix"]: ("", "a free start, then causal"),
+        numbers["sinks"]: ("", "only the first keys"),
+        numbers["dilated"]: ("", "every so many steps"),
+        f"documents:{documents}": ("documents", f"not across a border: {cut}"),
+    }
+
+
+def _windows_or_why(n: int, heads: int) -> tuple[str, str]:
+    """`per_head_windows` as text for a link and "", or "" and the reason why a link cannot hold them."""
+    if n > MOST_PAINTED:
+        return "", f"a mask is painted for at most {MOST_PAINTED} tokens"
+    text = mask_codec.write_flips(per_head_windows(n, heads))
     if len(text) <= LONGEST_PAINTED:
-        return text
-    return f"?it needs {len(text):,} characters in the link, at most {LONGEST_PAINTED:,} are possible"
+        return text, ""
+    return "", f"it needs {len(text):,} characters in the link, at most {LONGEST_PAINTED:,} are possible"
 
 
 def per_head_windows(n: int, heads: int) -> Tensor:
@@ -166,7 +177,7 @@ def per_head_windows(n: int, heads: int) -> Tensor:
 
 
 def starts_of_documents(tokens: Sequence[str]) -> list[int]:
-    """Where a new document begins: behind each . ! ? that more words follow, otherwise in the middle.
+    """The places where a new document begins: behind each . ! ? that more words follow, otherwise in the middle.
 
     [CLS] belongs to the first document, [SEP] to the last.
     """
@@ -177,17 +188,11 @@ def starts_of_documents(tokens: Sequence[str]) -> list[int]:
 
 
 def counted(allow: Tensor) -> str:
-    """How many cells of a map (i, j) are blocked, and how many rows are empty, if any."""
+    """The number of blocked cells of a map (i, j), and of its empty rows, if any."""
     blocked, empty = int((~allow).sum()), int((~allow.any(dim=-1)).sum())
-    rows = "" if not empty else ", one row empty" if empty == 1 else f", {empty} rows empty"
-    return f"{blocked:,} of {allow.numel():,} blocked{rows}"
+    return f"{blocked:,} of {allow.numel():,} blocked{f', {empty_rows(empty)}' if empty else ''}"
 
 
-def _card(
-    name: str, line: str, rule: str, own: str, n: int, head: int, heads: int, event: dict[str, Any], why_not: str = ""
-) -> Card:
-    if own.startswith("?"):
-        why_not, own, event = own[1:], "", {}
-    allow = mask_codec.allowed(rule, own, n, heads)
-    allow = allow[head] if allow.dim() == 3 else allow
-    return Card(name, line, rule, own, mask_codec.write_cells(~allow), counted(allow), why_not, event)
+def empty_rows(many: int) -> str:
+    """So many empty rows in words."""
+    return "one row empty" if many == 1 else f"{many} rows empty"

@@ -1,4 +1,4 @@
-"""How visitors share this process: what one computes is there for all, and few compute at once. No streamlit."""
+"""The process as visitors share it: what one computes is there for all, and few compute at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = [
     "SHORT_TOKENS",
     "THREADS",
     "alone",
-    "looking",
+    "forget",
+    "known",
     "shared",
     "threads_for",
     "turn",
@@ -38,7 +39,8 @@ TOLD_SECONDS: Final = 0.1  # between two calls of `told`
 P = ParamSpec("P")
 R = TypeVar("R")
 
-looking = threading.Condition()  # held while a cache is looked at, never while something is computed
+_looking = threading.Condition()  # held while a cache is looked at, never while something is computed
+_caches: list[MutableMapping[Any, Any]] = []  # that `forget` empties
 _passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
 _large = threading.Lock()
 _line: deque[object] = deque()  # who wants to be alone; the first one is
@@ -46,7 +48,7 @@ _moved = threading.Condition()
 
 
 def shared(
-    cache: MutableMapping[Any, R], key: Callable[..., Hashable] = hashkey
+    cache: MutableMapping[Any, Any], key: Callable[..., Hashable] = hashkey, *, for_good: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Makes a function compute each thing once for all visitors, and keep it in a cache for as long as that has room.
 
@@ -55,13 +57,30 @@ def shared(
 
     Args:
         key: what a result depends on, from the function's arguments.
+        for_good: True keeps the results through `forget`.
     """
+    if not for_good:
+        _caches.append(cache)
     # a cast, as the decorator's own type forgets the arguments
-    return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=looking))
+    return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=_looking))
+
+
+def known(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """The result of a `shared` function for these arguments, if it is kept; nothing is computed."""
+    cached: Any = function
+    with _looking:
+        return cast("R | None", cached.cache.get(cached.cache_key(*args, **kwargs)))
+
+
+def forget() -> None:
+    """Empties every cache of `shared` functions, except those that are for good."""
+    with _looking:
+        for cache in _caches:
+            cache.clear()
 
 
 def threads_for(tokens: int) -> int:
-    """How many threads a pass gets. It depends on nothing else, so that the same sentence gives the same numbers."""
+    """The number of threads of a pass. It depends on nothing else, so that the same sentence gives the same numbers."""
     return THREADS if tokens > SHORT_TOKENS else 1
 
 

@@ -1,0 +1,59 @@
+// @ts-check
+// The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
+
+import { h, setAttribute } from "./dom.js";
+
+/** @typedef {[number, number]} Place row and column */
+
+/** @type {Record<string, Place>} */
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** True for keys that belong to the browser or the page. @param {KeyboardEvent} event */
+export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+/** Where an arrow, Home or End leads; null for any other key.
+ * @param {KeyboardEvent} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
+ * @returns {Place | null}
+ */
+export function walked({ key }, [i, j], rows, columns) {
+  if (key === "Home") return [i, columns[0]];
+  if (key === "End") return [i, columns[1]];
+  const step = ARROWS[key];
+  return step ? nearest([i + step[0], j + step[1]], rows, columns) : null;
+}
+
+/** The nearest place within rows and columns. @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */
+export const nearest = ([i, j], rows, columns) => [
+  Math.max(rows[0], Math.min(rows[1], i)),
+  Math.max(columns[0], Math.min(columns[1], j)),
+];
+
+/** Where a key leads among tiles that stand in rows; null for any other key, and where there is no tile. */
+export function walkedTiles({ key }, at, count, columns) {
+  /** @type {Record<string, number>} */
+  const places = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + columns, ArrowUp: at - columns };
+  const to = key === "Home" ? 0 : key === "End" ? count - 1 : places[key];
+  return to >= 0 && to < count ? to : null;
+}
+
+/** The cell of a drawn grid that has the focus when the grid has: an element over the canvas. */
+export class GridCell {
+  constructor() {
+    this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
+    this.row = h("div", { role: "row" }, this.element);
+  }
+
+  /** @param {string} name of the grid @param {Place} size rows and columns of it @param {Place} at
+   * @param {string} text what the cell says
+   * @param {{left: number, top: number, width: number, height: number}} box pixels
+   */
+  put(grid, name, size, at, text, box) {
+    setAttribute(grid, "aria-label", name);
+    setAttribute(grid, "aria-rowcount", size[0]);
+    setAttribute(grid, "aria-colcount", size[1]);
+    setAttribute(this.row, "aria-rowindex", at[0] + 1);
+    setAttribute(this.element, "aria-colindex", at[1] + 1);
+    setAttribute(this.element, "aria-label", text);
+    for (const [side, pixels] of Object.entries(box)) this.element.style.setProperty(side, `${pixels}px`);
+  }
+}

@@ -1,0 +1,28 @@
+// @ts-check
+// A map of float32 weights as it stands in a panel: drawn, or as a table.
+
+import { h } from "./dom.js";
+import { fillTable } from "./table.js";
+import { tableRoom } from "./view_base.js";
+
+/** @template {import("./map.js").BigMap} Kind */
+export class MapPanel {
+  /** @param {Kind} map @param {string} label of the table */
+  constructor(map, label) {
+    this.map = map;
+    this.table = tableRoom(label);
+    this.element = h("div", { class: "room" }, map.element, this.table);
+  }
+
+  /** @param {Parameters<Kind["draw"]>[0]} shown @param {import("./colour.js").Inks} inks
+   * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] of the table
+   */
+  draw(shown, asTable, inks, room, writing) {
+    this.map.element.hidden = asTable;
+    this.table.hidden = !asTable;
+    if (asTable) {
+      this.map.shown = shown;
+      fillTable(this.table, shown, writing);
+    } else this.map.draw(shown, inks, room);
+  }
+}

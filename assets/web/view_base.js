@@ -1,0 +1,296 @@
+// @ts-check
+// What all views share: when they draw, what they tell the server, what they say aloud, and how they come and go.
+// A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
+
+import { themeOf } from "./colour.js";
+import { button, fill, h, setAttribute, setText } from "./dom.js";
+
+const NARROW = 640; // pixels of the view; below, one column
+const PAUSE = 600; // ms without a change, until it is said aloud
+
+/** @typedef {"dark" | "light"} Theme */
+/** @typedef {import("./messages.js").Turns} Turns */
+
+/** @template {Turns} [State=any] */
+export class View {
+  /** @param {ShadowRoot | HTMLElement} root where the view is drawn @param {CSSStyleSheet[]} styles
+   * @param {string} kind the view's class, beside "view"
+   * @param {string[]} chosen what in its state the visitor chooses: an answer to an earlier click must not undo it
+   */
+  constructor(root, styles, kind, chosen = []) {
+    /** @type {any} */ (root).adoptedStyleSheets = styles;
+    this.root = root;
+    this.kind = kind;
+    this.chosen = chosen;
+    this.state = /** @type {State} */ (/** @type {unknown} */ (null));
+    this.message = /** @type {unknown} */ (undefined);
+    this.turn = 0;
+    this.heard = 0;
+    this.visit = "";
+    this.wishes = /** @type {{turn: number, wish: object}[]} */ ([]);
+    this.theme = /** @type {Theme} */ ("dark");
+    this.themed = false; // the theme was read
+    this.narrow = false;
+    this.frame = 0;
+    this.holds = /** @type {Record<string, unknown>} */ ({});
+    this.said = "";
+    this.saying = 0;
+    this.aloud = h("p", { class: "aloud", "aria-live": "polite" });
+    this.element = h("div", { class: kind ? `view ${kind}` : "view", hidden: "" });
+    /** @type {(event: object) => void} */
+    this.send = () => {};
+  }
+
+  /** Puts the view's parts onto the page; drawn again when its size or the fonts change. @param {...Node} parts */
+  show(...parts) {
+    this.element.append(...parts, this.aloud);
+    this.root.append(this.element);
+    new ResizeObserver(() => this.resized()).observe(this.element);
+    document.fonts?.ready.then(() => this.redraw());
+  }
+
+  // ---- what comes in
+
+  /** Takes the state of a message; true when it answers the visitor's last click, false when a later one holds.
+   * @param {State} state
+   */
+  take(state) {
+    if (this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] }); // a new session: what it says holds
+    this.visit = state.visit;
+    this.heard = state.heard;
+    this.wishes = this.wishes.filter(({ turn }) => turn > state.heard);
+    const own = this.state;
+    const answers = state.heard >= this.turn;
+    this.state = { ...state };
+    if (answers) this.turn = state.heard;
+    else for (const name of this.chosen) this.state[name] = own[name];
+    this.redraw();
+    return answers;
+  }
+
+  // ---- what goes out
+
+  /** What happens once and was not heard yet: a later event replaces an earlier one, and brings its wishes along. */
+  get wished() {
+    return Object.assign({}, ...this.wishes.map(({ wish }) => wish));
+  }
+
+  /** Sends an event. @param {object} event what holds from now on @param {object} wish what is to happen once */
+  tell(event, wish = {}) {
+    this.turn += 1;
+    this.element.dataset.turn = String(this.turn);
+    if (Object.keys(wish).length) this.wishes.push({ turn: this.turn, wish });
+    this.send({ turn: this.turn, ...event, ...this.wished });
+  }
+
+  /** Speaks once per pause. @param {string} text */
+  say(text) {
+    if (text === this.said) return;
+    this.said = text;
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
+  }
+
+  async copyLink() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.say("link copied");
+    } catch {
+      window.prompt("Copy this link", location.href); // without a secure context the clipboard is closed
+    }
+  }
+
+  // ---- drawing
+
+  /** True when everything that is drawn has come. */
+  get ready() {
+    return Boolean(this.state);
+  }
+
+  resized() {
+    this.redraw();
+  }
+
+  /** Draws in the next frame, once. */
+  redraw() {
+    if (this.frame || !this.ready) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
+  }
+
+  paint() {
+    this.element.hidden = false;
+    const width = this.element.clientWidth;
+    if (!width) return;
+    if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
+    this.themed = true;
+    this.narrow = width < NARROW;
+    setAttribute(this.element, "data-theme", this.theme);
+    this.kinds(this.holds);
+    this.draw(width);
+    Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
+  }
+
+  /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
+  kinds(kinds) {
+    this.holds = kinds;
+    const own = Object.entries({ narrow: this.narrow, ...kinds }).filter(([, holds]) => holds);
+    setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
+  }
+
+  /** Marks what is shown as that of an earlier state. @param {boolean} waiting */
+  wait(waiting) {
+    setAttribute(this.element, "data-waiting", waiting ? "" : null);
+  }
+
+  /** Fills the parts, in a frame of its own. @param {number} _width pixels of the view */
+  draw(_width) {}
+}
+
+// ---- coming and going
+
+/** @typedef {{data: any, parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
+
+/** The component of a view: one view for each place on the page, kept from one run of the server to the next.
+ * @template {View} V @param {new (root: ShadowRoot) => V} Kind
+ * @param {(view: V, data: any) => void} take hands a message to the view
+ */
+export const mount = (Kind, take = (view, data) => void view.take(data)) => mountWithCarrier(Kind, take, () => {}).view;
+
+/**
+ * Two components: the view, and a carrier, which has no picture and hands its messages to the view that is on the page.
+ * What has not changed is not sent again, so large messages and small ones travel apart. Nothing is kept when its
+ * element has left the page.
+ * @template {View} V @param {new (root: ShadowRoot) => V} Kind @param {(view: V, data: any) => void} take
+ * @param {(view: V, data: any) => void} carry hands a carrier's message to the view
+ */
+export function mountWithCarrier(Kind, take, carry) {
+  /** @type {WeakMap<ShadowRoot, V>} */
+  const views = new WeakMap();
+  /** @type {Map<ShadowRoot, unknown>} a carrier's place -> its message */
+  const carried = new Map();
+  /** @type {V | null} */
+  let onPage = null;
+
+  /** Lets a view go; also asked after a call that a later one overtook, while its place stays.
+   * @param {ShadowRoot} place
+   */
+  function leave(place) {
+    if (place.isConnected) return;
+    if (onPage === views.get(place)) onPage = null;
+    views.delete(place);
+    place.replaceChildren(); // the place itself may be remembered for a while
+  }
+
+  /** @param {Component} component */
+  function view({ data, parentElement, setTriggerValue }) {
+    const known = views.get(parentElement);
+    const own = known ?? new Kind(parentElement);
+    views.set(parentElement, own);
+    onPage = own;
+    own.send = (event) => setTriggerValue("act", event);
+    own.themed = false; // a change of the theme comes as a call with the same message
+    if (own.message !== data) {
+      own.message = data;
+      take(own, data);
+    }
+    if (!known) for (const message of carried.values()) carry(own, message);
+    own.redraw();
+    return () => leave(parentElement);
+  }
+
+  /** @param {Component} component */
+  function carrier({ data, parentElement }) {
+    if (carried.get(parentElement) !== data) {
+      carried.set(parentElement, data);
+      if (onPage) carry(onPage, data);
+    }
+    return () => {
+      if (!parentElement.isConnected) carried.delete(parentElement);
+    };
+  }
+
+  return { view, carrier };
+}
+
+// ---- parts that views have in common
+
+/** Buttons in one frame. @param {string} label @param {...(Node | string)} buttons */
+export const group = (label, ...buttons) =>
+  h("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
+
+/** A group of buttons of which one is pressed: {element, press(value)}.
+ * @template Value @param {[Value, string, string?][]} options value, text, and what a longer name says
+ * @param {(value: Value) => void} choose
+ */
+export function choice(label, options, choose) {
+  const buttons = options.map(([value, text, title]) => button(text, () => choose(value), { title }));
+  /** @param {Value} now */
+  const press = (now) =>
+    options.forEach(([value], at) => setAttribute(buttons[at], "aria-pressed", String(value === now)));
+  return { element: group(label, ...buttons), buttons, press };
+}
+
+/** The choice between a map and its table; `ending` makes them several. @param {(table: boolean) => void} choose */
+export const mapOrTable = (label, ending, choose) =>
+  choice(
+    label,
+    [
+      [false, `map${ending}`],
+      [true, `table${ending}`],
+    ],
+    choose,
+  );
+
+/** Fills a group with a button for each text, one of them pressed.
+ * @param {string[]} texts @param {(at: number) => void} choose
+ * @param {string} word what the numbers among them are, for who hears them
+ */
+export function fillChoice(parent, texts, chosen, choose, word = "") {
+  fill(
+    parent,
+    texts,
+    (at) => button("", () => choose(at)),
+    (element, text, at) => {
+      setText(element, text);
+      setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
+      setAttribute(element, "aria-pressed", String(at === chosen));
+    },
+  );
+}
+
+/** "0", "1", … as texts of buttons. @param {number} count */
+export const numbers = (count) => Array.from({ length: count }, (_, number) => String(number));
+
+/** A word and what it names, side by side. @param {string} text @param {Element} part */
+export const named = (text, part) =>
+  h(
+    "span",
+    { class: "named" },
+    h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text),
+    part,
+  );
+
+/** A framed part of a view.
+ * @param {string | null} label its name for who hears it; null where its heading says enough
+ * @param {(Node | string | null)[]} header @param {...(Node | null)} inside
+ */
+export const panel = (kind, label, header, ...inside) =>
+  h("section", { class: `panel ${kind}`, "aria-label": label }, h("header", {}, ...header), ...inside);
+
+/** A place for the table of a map. @param {string} label */
+export const tableRoom = (label) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
+
+/** @param {Element} parent @param {string[]} sentences */
+export const fillNotices = (parent, sentences) => fill(parent, sentences, () => h("p"), setText);
+
+/** Where sentences stand that must not be overlooked. */
+export const notices = () => h("div", { class: "notices", role: "status" });
+
+/** Pixels that the content of an element may take. @param {Element} element */
+export function contentWidth(element) {
+  const style = getComputedStyle(element);
+  return element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+}

@@ -1,0 +1,102 @@
+"""The matrices and panels that the worked examples are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor
+
+from mha_core.measure.by_hand import Stages
+from pages.kit.draw import sheet
+from pages.kit.draw.sheet import Block
+
+from . import remarks
+from .workbook import MASKS, TOKENS, Workbook
+
+__all__ = ["FOUR", "TWO", "computed", "head", "mask", "projected", "projections", "scores", "softmax_and_output"]
+
+Pair = Sequence[str]
+TWO, FOUR = ("0", "1"), ("0", "1", "2", "3")
+
+
+def computed(
+    name: str,
+    value: Tensor,
+    rows: Pair,
+    cols: Pair,
+    axes: str,
+    formula: str = "",
+    colour: Literal["weights", "signed"] | None = None,
+    sums: Tensor | None = None,
+) -> Block:
+    """A computed matrix."""
+    added = None if sums is None else sums.flatten().tolist()
+    return sheet.matrix(
+        name, value.tolist(), rows=rows, cols=cols, axes=axes, formula=formula, colour=colour, sums=added
+    )
+
+
+def projections(book: Workbook, head: str) -> list[Block]:
+    size = FOUR if head else TWO
+    return [book.block(f"w{name}{head}", f"W{name}", size, TWO, "c d") for name in "qkv"]
+
+
+def projected(q: Tensor, k: Tensor, v: Tensor) -> Block:
+    parts = (("q", q, "i"), ("k", k, "j"), ("v", v, "j"))
+    return sheet.row([computed(name, value, TOKENS, TWO, f"{axis} d", f"x W{name}") for name, value, axis in parts])
+
+
+def scores(q: Tensor, k: Tensor, scores: Tensor, rows: Pair, cols: Pair) -> Block:
+    parts = [
+        computed("q", q, rows, TWO, "i d"),
+        computed("kᵀ", k.T, TWO, cols, "d j"),
+        computed("scores", scores, rows, cols, "i j", "q kᵀ"),
+    ]
+    return sheet.panel("Scores", [sheet.row(parts, ["·", "="])], "how well each query fits each key")
+
+
+def mask(book: Workbook, name: str, rows: Pair, cols: Pair) -> Block:
+    """The mask: 1 = may look."""
+    cells = book.block(name, "allow", rows, cols, "i j")
+    return sheet.panel(
+        "Mask", [book.presets(name, MASKS, "Masks"), cells], "1: this query may look at this key; press to change"
+    )
+
+
+def _softmax(book: Workbook, done: Stages, rows: Pair, cols: Pair) -> list[Block]:
+    """The steps from the scores to the weights, as far as something happens in them."""
+    steps = []
+    if book.divide:
+        steps.append(computed("scaled", done.scaled, rows, cols, "i j", "scores / √2"))
+    if bool((done.masked == -math.inf).any()):
+        steps.append(computed("masked", done.masked, rows, cols, "i j", "−∞ if forbidden"))
+    formula = "exp(score − max)" if bool(done.subtracted.any()) else "exp(score)"
+    steps.append(computed("exp", done.exps, rows, cols, "i j", formula, sums=done.sums))
+    total = done.weights.sum(dim=-1)
+    steps.append(computed("weights", done.weights, rows, cols, "i j", "exp / row sum", "weights", total))
+    return steps
+
+
+def softmax_and_output(book: Workbook, done: Stages, v: Tensor, rows: Pair, cols: Pair, said: list[str]) -> list[Block]:
+    steps = _softmax(book, done, rows, cols)
+    output = [
+        computed("weights", done.weights, rows, cols, "i j", colour="weights"),
+        computed("v", v, cols, TWO, "j d"),
+        computed("out", done.mixed, rows, TWO, "i d", "weights · v"),
+    ]
+    return [
+        sheet.panel(
+            "Softmax", [sheet.row(steps, ["→"] * len(steps)), *map(sheet.text, said)], "row by row, over the keys"
+        ),
+        sheet.panel("Output", [sheet.row(output, ["·", "="])], "what each query takes in"),
+    ]
+
+
+def head(book: Workbook, head: int, q: Tensor, k: Tensor, v: Tensor, done: Stages) -> Block:
+    scores = computed("scores", q @ k.T, TOKENS, TOKENS, "i j", "q kᵀ")
+    mixed = computed("mixed", done.mixed, TOKENS, TWO, "i d", "weights · v")
+    steps = [scores, *_softmax(book, done, TOKENS, TOKENS), mixed]
+    inputs = [sheet.row(projections(book, str(head))), projected(q, k, v)]
+    return sheet.panel(f"Head {head}", [*inputs, sheet.row(steps), *map(sheet.text, remarks.sharpness(done, TOKENS))])

@@ -1,0 +1,102 @@
+"""Sentences on the worked examples, each computed from the matrices shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.measure.by_hand import LARGEST_EXPONENT, Stages, weights_of
+from pages.kit.draw.numbers import difference, number
+
+from .codec import Matrix
+from .workbook import TOKENS, Workbook
+
+__all__ = ["against_the_layer", "as_printed", "cut_cells", "empty_rows", "not_itself", "of_map", "sharpness"]
+
+Pair = Sequence[str]
+ONE_HOT = 0.999  # a weight above it leaves next to nothing for the others
+# what the post prints
+PRINTED: Matrix = ((0.38, 0.26, 0.35), (0.23, 0.48, 0.29), (0.38, 0.34, 0.28))
+OUTPUT: Matrix = ((2.0630, 2.1630), (2.1523, 2.2523), (2.0020, 2.1020))
+
+
+def of_map(done: Stages, allow: Tensor, rows: Pair, cols: Pair, *, same: bool = True) -> list[str]:
+    """What must be said about a map. `same`: queries and keys are the same words."""
+    own = not_itself(allow, rows) if same else []
+    return [*empty_rows(allow, rows), *own, *sharpness(done, rows)]
+
+
+def _quoted(word: str) -> str:
+    return f"“{word if len(word) <= 20 else word[:19] + '…'}”"
+
+
+def empty_rows(allow: Tensor, rows: Pair) -> list[str]:
+    empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
+    return [f"Row {i} {_quoted(rows[i])} may look at nobody: its weights are 0, its output is 0." for i in empty]
+
+
+def not_itself(allow: Tensor, rows: Pair) -> list[str]:
+    """Rows that may look at others but not at themselves."""
+    found = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
+    return [
+        f"Row {i} {_quoted(rows[i])} may not look at itself: its output has nothing of its own value." for i in found
+    ]
+
+
+def sharpness(done: Stages, rows: Pair) -> list[str]:
+    """When softmax has become all or nothing, and when exp would overflow."""
+    said = []
+    if done.weights.shape[1] > 1:
+        top, second = done.masked.topk(2, dim=-1).values.T
+        sharp = (done.weights.amax(dim=-1) > ONE_HOT) & second.isfinite()  # not those with a single key to look at
+        if bool(sharp.any()):
+            lead = float((top - second)[sharp].min())
+            ahead = number(lead, 1)
+            where = f"In {int(sharp.sum())} of {len(rows)} rows one weight is above {ONE_HOT}"
+            left = math.exp(-lead)
+            share = f"at most {number(left)}" if left else "less than 1e−300"
+            rest = f"which leaves the next exp(−{ahead}), {share}, of its weight"
+            said.append(f"{where}: its score leads the next by at least {ahead}, {rest}.")
+    if bool(done.subtracted.any()):
+        limit = f"exp of more than {LARGEST_EXPONENT} overflows in float32"
+        said.append(f"Before exp the largest score of each row is taken off: {limit}, and the weights stay the same.")
+    return said
+
+
+def as_printed(book: Workbook, done: Stages) -> list[str]:
+    """How the numbers compare with what the post prints, while they come from its inputs."""
+    if book.products or book.divide or not book.is_default("x", "s", "a"):
+        return []
+    cut = cut_cells(PRINTED, done.weights)
+    cells = ", ".join(f"{TOKENS[i]} → {TOKENS[j]} ({done.weights[i, j]:.4f} as {PRINTED[i][j]})" for i, j in cut)
+    farthest = float((done.weights - torch.tensor(PRINTED, dtype=torch.float64)).abs().max())
+    table = f"The post prints these weights with two digits, at most {farthest:.4f} away"
+    said = [f"{table}: rounded, but in {len(cut)} cells cut: {cells}." if cut else f"{table}."]
+    printed = torch.tensor(OUTPUT, dtype=torch.float64)
+    if bool(((done.mixed - printed).abs() < 0.5e-4).all()):
+        said.append("Its output, printed with four digits, is the same as here.")
+    return said
+
+
+def against_the_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -> str:
+    """The difference to the app's own layer with the same weights."""
+    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], book["wo"]))
+    temperature = 1.0 if book.divide else 1 / math.sqrt(2)  # the layer always divides by √d
+    with torch.no_grad():
+        by_layer, _ = layer(book["x4"], allow=book.allow("a4"), temperature=temperature)
+    written = difference(float((by_layer - out).abs().max()))
+    return f"The app's own layer “efficient”, loaded with these weights: largest difference to this output {written}."
+
+
+def cut_cells(printed: Matrix, weights: Tensor) -> list[tuple[int, int]]:
+    """Where a table printed to two digits is not the rounded weight but the one whose digits were cut off."""
+    return [
+        (i, j)
+        for i, line in enumerate(printed)
+        for j, value in enumerate(line)
+        if value != round(float(weights[i, j]), 2) and value == math.floor(100 * float(weights[i, j])) / 100
+    ]

@@ -1,0 +1,234 @@
+"""The matrices of the worked examples: what they start from, and what the visitor made of them.
+
+Matrices are named as in the link: x, s, a and wq, wk, wv for one head; e and a2 for two sentences; x4, a4, wo and wq0
+to wv1 for two heads; x4, w0 and w1 for the stacked ones. Those named a are masks of 0 and 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pages.kit.draw import events, sheet
+from pages.kit.draw.numbers import exact
+from pages.kit.draw.sheet import Block
+
+from . import codec
+from .codec import Matrix
+
+__all__ = [
+    "MASKS",
+    "SIZES",
+    "SWITCHES",
+    "TOKENS",
+    "Workbook",
+    "Wrong",
+    "changed",
+    "defaults",
+    "distinct",
+    "from_link",
+    "preset",
+    "reworded",
+    "to_link",
+]
+
+TOKENS = ("how", "are", "you")
+SWITCHES = frozenset({"a", "a2", "a4"})
+MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
+LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
+SIZES = {"as in the post": "post", "÷ 1,000": "small"}
+
+# the post's inputs
+_EMBEDDINGS: Matrix = ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2))
+_SCORES: Matrix = ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1))
+_FOUR: Matrix = ((1.0, 10.0, 100.0, 1000.0), (2.0, 20.0, 200.0, 2000.0), (3.0, 30.0, 300.0, 3000.0))
+
+Wrong = Mapping[tuple[int, int], tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Workbook:
+    """Matrices and words as they are now.
+
+    Attributes:
+        matrices: every matrix by name, edited or as given.
+        wrong: name -> (row, column) -> the text typed there and why it cannot be used.
+        queries, keys: the words of the two sentences.
+        divide: scores ÷ √d.
+        products: scores from q kᵀ, not as given.
+    """
+
+    matrices: Mapping[str, Matrix]
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    queries: Sequence[str] = TOKENS
+    keys: Sequence[str] = TOKENS
+    divide: bool = False
+    products: bool = False
+
+    def __getitem__(self, name: str) -> Tensor:
+        return torch.tensor(self.matrices[name], dtype=torch.float64)
+
+    def allow(self, name: str) -> Tensor:
+        """A mask, True = may look."""
+        return self[name] == 1
+
+    def divisor(self, d: int) -> float:
+        """√d, or 1 with the division switched off."""
+        return math.sqrt(d) if self.divide else 1.0
+
+    def is_default(self, *names: str) -> bool:
+        """True when none of these matrices was changed."""
+        unchanged = defaults(self.queries, self.keys)
+        return all(self.matrices[name] == unchanged[name] for name in names)
+
+    def block(
+        self, name: str, title: str, rows: Sequence[str], cols: Sequence[str], axes: str, note: str = ""
+    ) -> Block:
+        """A matrix whose cells can be changed."""
+        how: sheet.Edit = "switch" if name in SWITCHES else "number"
+        values, wrong = self.matrices[name], self.wrong.get(name)
+        return sheet.matrix(
+            title, values, rows=rows, cols=cols, axes=axes, edit=name, how=how, invalid=wrong, note=note
+        )
+
+    def presets(self, name: str, choices: Mapping[str, str], label: str) -> Block:
+        """Buttons that put something into a matrix."""
+        offered = [(text, {"fill": name, "preset": key}) for text, key in choices.items()]
+        now = self.matrices[name]
+        return sheet.buttons(
+            label, [(text, event, preset(now, name, event["preset"]) == now) for text, event in offered]
+        )
+
+
+def from_link(text: str, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Matrix] | None:
+    """Every matrix, edited as the link says; None when it cannot be used."""
+    unchanged = defaults(queries, keys)
+    edited = codec.parse(text, unchanged, SWITCHES)
+    return None if edited is None else {**unchanged, **edited}
+
+
+def to_link(book: Workbook) -> str:
+    """The inverse of `from_link`."""
+    return codec.write(book.matrices, defaults(book.queries, book.keys))
+
+
+def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
+    """The workbook after an event of the sheet: an edited cell, a button of a matrix, or a reset.
+
+    A text that is no number leaves the matrix as it is and is kept in `wrong`; an event that makes no sense does
+    nothing: it comes from a browser and may say anything.
+    """
+    if isinstance(event.get("reset"), list):
+        names = [name for name in event["reset"] if isinstance(name, str) and name in book.matrices]
+        unchanged = defaults(book.queries, book.keys)
+        return _with(book, {name: unchanged[name] for name in names})
+    name = events.text(event, "edit" if "edit" in event else "fill") or ""
+    if name not in book.matrices:
+        return book
+    if "fill" in event:
+        made = preset(book.matrices[name], name, events.text(event, "preset") or "")
+        filled = book if made is None else _with(book, {name: made})
+        return filled if len(to_link(filled)) <= codec.LONGEST else book
+    row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
+    matrix = book.matrices[name]
+    if row is None or col is None or text is None or len(text) > LONGEST_CELL:
+        return book
+    if row not in range(len(matrix)) or col not in range(len(matrix[0])):
+        return book
+    others = {place: why for place, why in book.wrong.get(name, {}).items() if place != (row, col)}
+    read = codec.parse_switch if name in SWITCHES else codec.parse_number
+    try:
+        made = codec.with_cell(matrix, row, col, read(text))
+        edited = replace(book, matrices={**book.matrices, name: made}, wrong={**book.wrong, name: others})
+        if len(to_link(edited)) > codec.LONGEST:
+            raise ValueError(f"the link has room for {codec.LONGEST:,} characters; reset something or shorten numbers")
+    except ValueError as error:
+        why = f"{error}; {exact(matrix[row][col])} is still used"
+        return replace(book, wrong={**book.wrong, name: {**others, (row, col): (text, why)}})
+    return edited
+
+
+def reworded(book: Workbook, queries: Sequence[str], keys: Sequence[str]) -> Workbook:
+    """The same with other words: a word that stays keeps its numbers, a mask stays while its size does."""
+    matrices = defaults(queries, keys)
+    old = dict(zip(distinct(book.queries, book.keys), book.matrices["e"], strict=True))
+    was = dict(zip(distinct(book.queries, book.keys), defaults(book.queries, book.keys)["e"], strict=True))
+    words = zip(distinct(queries, keys), matrices["e"], strict=True)
+    matrices["e"] = tuple(old[word] if old.get(word) != was.get(word) else given for word, given in words)
+    same_size = (len(book.queries), len(book.keys)) == (len(queries), len(keys))
+    if same_size:
+        matrices["a2"] = book.matrices["a2"]
+    rest = {name: matrix for name, matrix in book.matrices.items() if name not in ("e", "a2")}
+    wrong = {name: cells for name, cells in book.wrong.items() if name not in ("e", "a2")}
+    return replace(book, matrices={**matrices, **rest}, wrong=wrong, queries=queries, keys=keys)
+
+
+def distinct(queries: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """The words of both sentences, each once, in order of appearance: the rows of the embeddings `e`."""
+    return list(dict.fromkeys([*queries, *keys]))
+
+
+def defaults(queries: Sequence[str] = TOKENS, keys: Sequence[str] = TOKENS) -> dict[str, Matrix]:
+    """Every matrix as given. Words that the post does not have go on in its pattern: 4.1 4.2, 5.1 5.2, …"""
+    words = distinct(queries, keys)
+    order = [*TOKENS, *(word for word in words if word not in TOKENS)]
+    place = {word: at for at, word in enumerate(order, 1)}
+    picks = [_picking(2 * head) for head in range(2)]
+    return {
+        "x": _EMBEDDINGS,
+        "s": _SCORES,
+        "a": _ones(3, 3),
+        **{f"w{name}": _identity(2) for name in "qkv"},
+        "e": tuple((float(f"{place[word]}.1"), float(f"{place[word]}.2")) for word in words),
+        "a2": _ones(len(queries), len(keys)),
+        "x4": _FOUR,
+        "a4": _ones(3, 3),
+        **{f"w{name}{head}": pick for name in "qkv" for head, pick in enumerate(picks)},
+        "wo": _identity(4),
+        "w0": _times(picks[0], 10),
+        "w1": _times(picks[0], 20),  # both pick the first two numbers
+    }
+
+
+def preset(now: Matrix, name: str, key: str) -> Matrix | None:
+    """The matrix `name` after a button, from `now`; None when there is no such button."""
+    rules: dict[str, Callable[[int, int], bool]] = {
+        "everyone": lambda i, j: True,
+        "causal": lambda i, j: j <= i,
+        "others": lambda i, j: i != j,
+        "nobody": lambda i, j: i > 0,
+    }
+    if name in SWITCHES and key in rules:
+        rule = rules[key]
+        return tuple(tuple(float(rule(i, j)) for j in range(len(now[0]))) for i in range(len(now)))
+    if name == "x4":
+        return {"post": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
+    return None
+
+
+def _with(book: Workbook, matrices: Mapping[str, Matrix]) -> Workbook:
+    """With other matrices, and without what was typed wrongly in them."""
+    wrong = {name: cells for name, cells in book.wrong.items() if name not in matrices}
+    return replace(book, matrices={**book.matrices, **matrices}, wrong=wrong)
+
+
+def _ones(rows: int, cols: int) -> Matrix:
+    return ((1.0,) * cols,) * rows
+
+
+def _identity(size: int) -> Matrix:
+    return tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
+
+
+def _picking(first: int) -> Matrix:
+    """(4, 2): takes two neighbouring numbers out of four."""
+    return tuple(tuple(float(c == first + d) for d in range(2)) for c in range(4))
+
+
+def _times(matrix: Matrix, factor: float) -> Matrix:
+    return tuple(tuple(round(value * factor, 6) for value in line) for line in matrix)

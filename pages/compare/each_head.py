@@ -1,0 +1,50 @@
+"""Every head switched off alone: at once for a short sentence, by a button for a long one, with its progress."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from mha_core.errors import HeadlightError
+from pages.kit.picture import words
+from pages.kit.picture.limits import WITHOUT_ASKING
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At
+
+from . import pair_view, pairs
+
+__all__ = ["show"]
+
+
+def show(settings: Settings, at: At, tokens: int) -> None:
+    """What each head alone is good for. Whatever the visitor does ends it at the next step of the progress."""
+    with st.container(key="each_head"):
+        cosines = pairs.each_head(settings, ask=False)
+        if cosines is None:
+            cosines = _computed(settings, asks=tokens > WITHOUT_ASKING)
+        if cosines is not None:
+            pair_view.show_heads(cosines, at, settings.heads_off)
+
+
+def _computed(settings: Settings, *, asks: bool) -> list[list[float]] | None:
+    """The cosines of all heads; None when nobody asked for them, or when they cannot be computed."""
+    place, start = st.empty(), time.monotonic()
+    if asks and not place.button("Switch off each head alone", key="each"):
+        return None
+    if asks:
+        place.button("Stop", key="stop")
+    progress = st.progress(0.0)
+
+    def told(done: float) -> None:
+        progress.progress(done, f"One head at a time: {100 * done:.0f} % after {time.monotonic() - start:.0f} s")
+
+    try:
+        cosines = pairs.each_head(settings, ask=True, told=told)
+    except HeadlightError as error:
+        progress.empty()
+        place.caption(words.sentence(error))
+        return None
+    for element in (progress, place):
+        element.empty()
+    return cosines

@@ -1,0 +1,60 @@
+"""Colours, dashes and symbols of the charts. The colours that the views share stand in assets/web/view.css too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DASHES", "PALETTES", "SYMBOLS", "Palette", "candidate_colour"]
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a theme.
+
+    Attributes:
+        ink, muted, line: of texts, of what is read second, and of grids.
+        curves: of curves, in order.
+        less, none, more: of signed values, as in the differences of the maps.
+    """
+
+    ink: str
+    muted: str
+    line: str
+    curves: tuple[str, ...]
+    less: str
+    none: str
+    more: str
+
+
+PALETTES = {
+    "dark": Palette(
+        ink="#E8ECF6",
+        muted="#93A0BD",
+        line="#26304A",
+        curves=("#56B4E9", "#F0A830", "#2FC793", "#F0E442", "#E58FC0", "#E07B52", "#B3A4F5"),
+        less="#6EA8FF",
+        none="#11182A",
+        more="#FF7A3D",
+    ),
+    "light": Palette(
+        ink="#1B2233",
+        muted="#5A6375",
+        line="#E3E0D6",
+        curves=("#0072B2", "#8A5A00", "#00755A", "#6B6200", "#A3387A", "#B04A00", "#5B45C0"),
+        less="#1B59C6",
+        none="#FFFFFF",
+        more="#C2410C",
+    ),
+}
+# curves differ without colour too
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+
+
+def candidate_colour(number: int, theme: str) -> str:
+    """The colour that a candidate of a training has in every chart; the first, mostly "none", is muted."""
+    palette = PALETTES[theme]
+    blue, amber, green, *others = palette.curves
+    # the third encoding and the fourth change places: sinusoidal is blue and rotary amber
+    colours = (palette.muted, blue, green, amber, *others)
+    return colours[number % len(colours)]

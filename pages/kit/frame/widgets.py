@@ -1,0 +1,122 @@
+"""Controls made from the table of fields (`kit.picture.fields`) by their key, each bound to the link.
+
+Label, range and default come from the table. What a page must add is what the table cannot know: choices that depend on
+a model or on data, and a label that depends on another control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.elements.widgets import text_widgets
+
+from pages.kit.picture.fields import FIELDS
+
+from .links import BOUND, bound
+
+__all__ = [
+    "choice",
+    "number",
+    "optional_choice",
+    "optional_number",
+    "pills",
+    "seen",
+    "segments",
+    "several",
+    "slider",
+    "switch",
+    "text",
+    "whole",
+]
+
+# How long a live text waits for the next key. Streamlit's way to say so, live="100ms", imports pandas for the one
+# string (79 MB, 0.4 s); should the name go away, its own 250 ms hold.
+text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]
+
+
+def seen(name: str, shown: bool) -> Any:
+    """A place that is only hidden: a control that moves to another one loses its part of the address."""
+    return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
+
+
+def text(key: str, default: str | None = None, *, on_change: Callable[[], None] | None = None, **more: Any) -> str:
+    """A text; `more` are arguments of `st.text_input`."""
+    field = FIELDS[key]
+    start = field.default if default is None else default
+    return str(
+        st.text_input(more.pop("label", field.label), start, key=key, bind=bound(key), on_change=on_change, **more)
+    )
+
+
+def number(key: str, *, label: str = "") -> float:
+    """A number; its default when the field is empty."""
+    field = FIELDS[key]
+    value = st.number_input(label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND)
+    return float(field.default if value is None else value)
+
+
+def whole(key: str, *, label: str = "") -> int:
+    """A whole number; its default when the field is empty."""
+    return int(number(key, label=label))
+
+
+def optional_number(key: str, usual: str, *, most: float | None = None, **more: Any) -> float | None:
+    """A number whose empty field means what is usual."""
+    field = FIELDS[key]
+    least, end = field.ends
+    return st.number_input(
+        field.label, least, end if most is None else most, None, key=key, bind=BOUND, placeholder=usual, **more
+    )
+
+
+def slider(key: str, *, label: str = "", **more: Any) -> float:
+    """A number with both of its ends in sight."""
+    field = FIELDS[key]
+    value: float = st.slider(label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND, **more)
+    return value
+
+
+def choice(key: str, names: Sequence[str] = ()) -> str:
+    """One out of a list."""
+    field = FIELDS[key]
+    names = list(names or field.choices)
+    start = names.index(field.default) if field.default in names else 0
+    return str(st.selectbox(field.label, names, start, key=key, bind=BOUND) or names[start])
+
+
+def optional_choice(key: str, usual: str) -> str | None:
+    """One out of a list; the empty field means what is usual."""
+    field = FIELDS[key]
+    return st.selectbox(field.label, field.choices, None, key=key, bind=BOUND, placeholder=usual)
+
+
+def segments(key: str, names: Sequence[str] = (), default: str | None = None) -> str:
+    """One out of a few that are all in sight."""
+    field = FIELDS[key]
+    start = field.default if default is None else default
+    chosen = st.segmented_control(
+        field.label, list(names or field.choices), default=start, required=True, key=key, bind=BOUND
+    )
+    return str(chosen or start)
+
+
+def pills(key: str) -> list[str]:
+    """Several out of a few that are all in sight, in their own order."""
+    field = FIELDS[key]
+    chosen = st.pills(field.label, field.choices, selection_mode="multi", default=field.default, key=key, bind=BOUND)
+    return [name for name in field.choices if name in chosen]
+
+
+def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
+    """Several out of a list."""
+    field = FIELDS[key]
+    return list(
+        st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, bind=BOUND, **more)
+    )
+
+
+def switch(key: str) -> bool:
+    """On or off."""
+    return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, bind=BOUND))

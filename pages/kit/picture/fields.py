@@ -1,0 +1,260 @@
+"""The table of every control: its key in the link, kind, default, range, label and page.
+
+Defaults of links, bounds of what a browser may send, and the controls themselves are made from it; `table` writes it
+out for docs/links.md. A new control is one line here and one line on its page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from mha_core.attention import IMPLEMENTATIONS
+from mha_core.positions import NAMES as ENCODINGS
+
+from . import limits
+from .place import DEFAULT_AT
+from .presets import PRESETS
+
+__all__ = ["DEFAULTS", "FIELDS", "MASKS", "Field", "table"]
+
+Kind = Literal["text", "number", "choice", "choices", "switch"]
+
+# The kinds of masks, each with the numbers that it takes: key -> label.
+MASKS: dict[str, dict[str, str]] = {
+    "none": {},
+    "causal": {},
+    "window": {"w": "Window: keys less than this many steps away"},
+    "prefix": {"first": "Prefix: the first keys, visible to every query"},
+    "sinks": {"first": "Sinks: only the first keys are visible"},
+    "dilated": {"w": "Keys per side, including the token itself", "gap": "Distance between them"},
+    "combination": {},
+    "painted": {},
+}
+_AMPLITUDES = (0.01, 2.0)
+_CHANNELS = 1024
+_SHUFFLE = "Shuffle test: type the left sentence's words in a new order, or leave empty for a random one"
+_LONG = "Long text (empty: the longest training row that fits)"
+_IN_BATCH = "the other sentence in the batch"
+_PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
+_LOOK = "linear or own (scale), nospecials, all, table, sort, hide…, solo…, joined by `_`"
+# A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
+# meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
+# its field.
+_SENTENCE, _WRITTEN = 2 * limits.LONGEST_TEXT, 2 * limits.LONGEST_RULE
+
+
+@dataclass(frozen=True)
+class Field:
+    """One control.
+
+    Attributes:
+        key: in the link.
+        kind: a text, a number, one choice, several choices, or a switch.
+        default: its value while neither the visitor nor a link says anything; None is an empty field.
+        label: on the screen.
+        page: the page that has it first.
+        choices: that are always offered; () where the page finds them.
+        ends: least and most of a number; step: from one to the next, None = the control's own.
+        longest: characters of a text, or of one choice.
+        called: a typed text's name in a sentence.
+        note: its meaning in the table, where the label alone does not tell.
+    """
+
+    key: str
+    kind: Kind
+    default: Any
+    label: str
+    page: str = ""
+    choices: tuple[str, ...] = ()
+    ends: tuple[float, float] = (0, 0)
+    step: float | None = None
+    longest: int = limits.LONGEST_CHOICE
+    called: str = ""
+    note: str = ""
+
+
+def _text(key: str, default: str, label: str, longest: int = 100, *, called: str = "", note: str = "") -> Field:
+    return Field(key, "text", default, label, longest=longest, called=called, note=note)
+
+
+def _number(
+    key: str, default: float | None, label: str, least: float, most: float, step: float | None = None, *, note: str = ""
+) -> Field:
+    return Field(key, "number", default, label, ends=(least, most), step=step, note=note)
+
+
+def _choice(key: str, default: str | None, label: str, *choices: str, note: str = "") -> Field:
+    return Field(key, "choice", default, label, choices=choices, note=note)
+
+
+def _several(key: str, default: list[str], label: str, *choices: str, note: str = "") -> Field:
+    return Field(key, "choices", default, label, choices=choices, note=note)
+
+
+def _switch(key: str, label: str, *, default: bool = False) -> Field:
+    return Field(key, "switch", default, label)
+
+
+_SWITCHES = (  # what a page that compares two settings has twice
+    _choice("mask", "none", "Mask", *MASKS),
+    _number("w", 3, "Width", 1, limits.WIDEST_WINDOW, note="width of the rules window and dilated"),
+    _number("first", 1, "First keys", 1, limits.WIDEST_WINDOW, note="first keys of the rules prefix and sinks"),
+    _number("gap", 2, "Gap", 1, limits.WIDEST_WINDOW, note="steps from one key to the next of the rule dilated"),
+    _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _WRITTEN, called="the rule"),
+    _text("on", "none", "Painted on the rule", _WRITTEN, called="the rule that is painted on"),
+    _text("p", "", "p", limits.LONGEST_PAINTED + 1, note="painted cells: how many tokens, then the cells head by head"),
+    _choice("pos", "as trained", "Position encoding", *limits.POSITIONS),
+    _number("t", 1.0, "Softmax temperature", *limits.TEMPERATURES, 0.1),
+    _several("off", [], "Heads off", note="heads switched off in the model, as `L3 H5`"),
+)
+
+
+def _right(left: Field) -> Field:
+    """The same control of the right side; no two controls that are seen together have one name."""
+    label = left.label if left.key in ("w", "first", "gap", "rule", "on", "p") else f"{left.label}, right"
+    default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
+    called = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
+    return replace(
+        left, key=f"{left.key}2", label=label, default=default, called=called, note=f"as `{left.key}`, right side"
+    )
+
+
+_BY_PAGE: dict[str, tuple[Field, ...]] = {
+    "several": (
+        _text(
+            "s",
+            PRESETS[0],
+            "Sentence",
+            _SENTENCE,
+            called="the sentence",
+            note="sentence, up to 2,000 characters and 512 tokens",
+        ),
+        *_SWITCHES,
+        _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),
+        _text("model", "minilm", "model", note="minilm, or a model trained by Headlight, such as who-rotary-1"),
+        _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
+        _text("look", "", "look", limits.LONGEST_LOOK + 1, note=_LOOK),
+        _text("pin", "", "pin", limits.LONGEST_PIN + 1, called="the pinned picture", note=_PIN),
+        _switch("big", "Large type"),
+    ),
+    "By hand": (
+        _choice("ex", "one head", "Example"),
+        _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),
+        _switch("sqrt", "÷ √d"),
+        _text("qw", "how are you", "Words of the queries", _SENTENCE, called="the words of the queries"),
+        _text("kw", "you can", "Words of the keys", _SENTENCE, called="the words of the keys"),
+        _text(
+            "m",
+            "",
+            "m",
+            limits.LONGEST_MATRICES + 1,
+            note="edited matrices, a name and its numbers row by row: `s_0.5_0.9_…`",
+        ),
+    ),
+    "Compare": (
+        _text(
+            "s2", "", "Sentence, right", _SENTENCE, called="the right sentence", note="right sentence; empty: the same"
+        ),
+        *map(_right, _SWITCHES),
+        _text("order", "", _SHUFFLE, _SENTENCE, called="the new order"),
+        _number("shuffle", 1, "shuffle", 1, limits.MOST_SHUFFLES, note="the number of a random order"),
+    ),
+    "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _SENTENCE, called=_IN_BATCH),),
+    "Shapes": (
+        _text("step", "q.transpose", "step", note="the step in focus"),
+        _number("f", 0, "f", 0, limits.MOST_FEATURES - 1, note="the channel of the head in focus"),
+        _choice("vs", "none", "Beside it", "none", *IMPLEMENTATIONS),
+        _text("lesson", "no transpose", "lesson", note="no transpose, wrong axis, products are loops or contiguous"),
+    ),
+    "Positions": (
+        _choice("enc", "sinusoidal", "Encoding", *ENCODINGS),
+        _choice("enc2", "learned", "Beside it", *ENCODINGS),
+        _several("ch", ["0", "1", "30", "31"], "Channels", *map(str, range(_CHANNELS)), note="up to 6 channels"),
+        _number("pair", 0, "Pair of channels", 0, _CHANNELS // 2 - 1),
+        _number("at_pos", 1, "Position on the circles, counted from 0", 0, 512 - 1),
+        _number("hd", 0, "Head in sight", 0, 64 - 1),
+        _number("far", 600, "Positions to try", 2, 2048),
+        _number("amp", 1.0, "Amplitude of sinusoids", *_AMPLITUDES, 0.01),
+    ),
+    "Implementations": (
+        _choice("diff", "relative", "Differences", "relative", "largest"),
+        _number("b", 1, "Texts, b", 1, 64),
+        _number("n", 128, "Tokens, n", 1, 1024),
+        _number("d", 384, "d_model", 1, _CHANNELS),
+        _number("h", 12, "Heads, h", 1, 64),
+        _choice("what", "forward with maps", "What is timed"),
+        _several("race", list(IMPLEMENTATIONS), "Implementations", *IMPLEMENTATIONS),
+        _number("secs", 3, "Seconds per length", 1, 20),
+        _switch("sweep", "All lengths up to n", default=True),
+        _choice("impl", "efficient", "Implementation", *IMPLEMENTATIONS),
+        _choice("beside", "einsum", "Beside it", *IMPLEMENTATIONS),
+    ),
+    "Train": (  # an empty field means what suits the task
+        _choice("task", "who did what", "Task"),
+        _choice("post", "my own", "The long post's experiment"),
+        _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
+        _several("by", ["fused"], "Implementations", *IMPLEMENTATIONS),
+        _several("nl", [], "Attention layers", *map(str, range(1, limits.MOST_LAYERS + 1))),
+        _several("keep", ["on"], "Padding mask", "on", "off"),
+        _number("ampl", 1.0, "Amplitude of sinusoidal, spread of learned", *_AMPLITUDES, 0.05),
+        _number("seeds", 3, "Seeds: runs of each, 1 to 10", 1, 10),
+        _number("dm", None, "Width, d_model", *limits.SIZES["d_model"]),
+        _number("nh", None, "Heads, h", *limits.SIZES["n_heads"]),
+        _number("ff", None, "Feed-forward width, 0 = none", *limits.SIZES["d_feed_forward"]),
+        _choice("res", None, "Residual connection", "yes", "no"),
+        _choice("nrm", None, "Norm before attention", "yes", "no"),
+        _choice("pool", None, "What the classifier reads", "row of [CLS]", "mean of the tokens"),
+        _choice("init", None, "Initial weights", "shared by all", "each layer's own law"),
+        _number("vocab", None, "Vocabulary, at most", *limits.SIZES["vocabulary"]),
+        _number("steps", None, "Steps", *limits.SIZES["steps"]),
+        _number("batch", None, "Rows in a batch, b", *limits.SIZES["batch"]),
+        _number("thr", None, "Threads of torch", *limits.SIZES["threads"]),
+        _number("cut", None, "Tokens of a text, at most", *limits.SIZES["max_len"]),
+        _number("lr", None, "Learning rate, at most", 1e-5, 0.1),
+        _choice("sched", None, "Learning rate", "one-cycle", "constant"),
+        _number("budget", None, "Seconds for all runs, at most", 5, limits.MOST_BUDGET),
+        _switch("ratio", "Time an epoch against torch", default=True),
+        _text("tc", "text", "Column of the texts", 1000, called="the column of the texts"),
+        _text("lc", "label", "Column of the labels", 1000, called="the column of the labels"),
+        _switch("dups", "Keep duplicate rows"),
+        _switch("apart", "One panel per model"),
+        _text("ask", "", "A sentence", _SENTENCE, called="the question"),
+        _text("ask2", "", "Another one", _SENTENCE, called="the other question"),
+        _text("longer", "", _LONG, _SENTENCE, called="the long text"),
+        _number("more", 12, "More tokens", 1, 200),
+        _number("temp", 0.0, "Temperature, 0 = the likeliest", 0.0, 5.0, 0.1),
+        _number("dice", 0, "Seed of the draws", 0, 9999),
+        _choice("cand", None, "Candidate", note="the model whose answers are taken apart; empty: the first"),
+        _choice("head", "mean of layer 0", "Head"),
+        _text("film", "", "film", note="text, layer and head of the film, as `1.0.m`"),
+    ),
+}
+
+FIELDS: dict[str, Field] = {
+    field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
+}
+DEFAULTS: dict[str, Any] = {key: field.default for key, field in FIELDS.items()}
+
+
+def table() -> str:
+    """Every key as a table in Markdown."""
+    lines = ["| key | page | meaning | values | default |", "|---|---|---|---|---|"]
+    for field in FIELDS.values():
+        meaning = field.note or field.label.replace("|", "\\|")
+        default = ", ".join(field.default) if isinstance(field.default, list) else field.default
+        written = "" if default is None else str(default).lower() if isinstance(default, bool) else default
+        lines.append(f"| `{field.key}` | {field.page} | {meaning} | {_values(field)} | {written} |")
+    return "\n".join(lines)
+
+
+def _values(field: Field) -> str:
+    several = len(field.choices) > 10
+    choices = ", ".join((field.choices[0], "…", field.choices[-1]) if several else field.choices)
+    return {
+        "text": "text",
+        "number": f"{field.ends[0]:g} to {field.ends[1]:g}",
+        "choice": choices or "as its control names them",
+        "choices": f"{choices or 'as its control names them'}; the key repeated",
+        "switch": "true, false",
+    }[field.kind]

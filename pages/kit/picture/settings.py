@@ -1,0 +1,83 @@
+"""The settings of a picture: the one key of every cache, and how a model is run under them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from . import mask_codec
+from .models import MINILM
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from mha_core import Model, Run
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a picture's numbers depend on.
+
+    Attributes:
+        text: the sentence.
+        mask: written form, as in `mha_core.masks.parse`.
+        position: "trained" or a name of `mha_core.positions.NAMES`.
+        temperature: divides the scores.
+        heads_off: sorted (layer, head) pairs, counted from 0.
+        device: as in `mha_core.device.pick`.
+        painted: cells of the mask that are turned round, as in `kit.picture.mask_codec`.
+        model: a name that `kit.picture.models` knows.
+    """
+
+    text: str
+    mask: str = "none"
+    position: str = "trained"
+    temperature: float = 1.0
+    heads_off: tuple[tuple[int, int], ...] = ()
+    device: str = "auto"
+    painted: str = ""
+    model: str = MINILM
+
+    @property
+    def unpainted(self) -> Settings:
+        """The same with the mask's rule alone."""
+        return replace(self, painted="")
+
+    @property
+    def untouched(self) -> Settings:
+        """The same sentence in the model as it was trained."""
+        return Settings(self.text, device=self.device, model=self.model)
+
+    @property
+    def digest(self) -> str:
+        """A short name for exactly these settings."""
+        return hashlib.blake2b(repr(astuple(self)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    def allow(self, model: Model) -> str | Tensor:
+        """The mask as `Model.run` takes it: the rule, or with painted cells the tensor of both."""
+        if not self.painted:
+            return self.mask
+        return mask_codec.allowed(self.mask, self.painted, mask_codec.tokens_of(self.painted), model.sizes.n_heads)
+
+    def switches(self, model: Model) -> dict[str, Any]:
+        """Mask, position, heads and temperature as keyword arguments of `Model.run` and `Model.run_batch`."""
+        return {
+            "mask": self.allow(model),
+            "position": self.position,
+            "heads_off": self.heads_off,
+            "temperature": self.temperature,
+        }
+
+    def run(self, model: Model, text: str | None = None, **more: Any) -> Run:
+        """Runs the model on the sentence, or on another text, under these settings.
+
+        Args:
+            more: further arguments of `Model.run`, such as `trace_layer`.
+
+        Raises:
+            HeadlightError: whatever `Model.run` raises.
+        """
+        return model.run(self.text if text is None else text, **self.switches(model), **more)

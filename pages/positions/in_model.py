@@ -1,0 +1,127 @@
+"""A sentence in MiniLM: lengths of the vectors that are added up, and the same sentence under each position."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+
+from mha_core.models.encoder import Encoder
+from mha_core.positions import Sinusoidal
+from pages.kit.draw import figures, sheet
+from pages.kit.draw.numbers import number, precise
+from pages.kit.draw.sheet import Block
+from pages.kit.picture import pictures
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.words import position_note
+
+from .encodings import trained_table
+from .parts import Part
+
+__all__ = ["Norms", "OnModel", "Words", "amplitudes", "norms", "on_model", "table", "words"]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A sentence as the model cuts it: tokens, special ones in, and their numbers in the vocabulary."""
+
+    tokens: list[str]
+    ids: list[int]
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Length of three vectors a token: its embedding, the trained row of its position, the waves of its position."""
+
+    embedding: list[float]
+    trained: list[float]
+    waves: list[float]
+
+
+@dataclass(frozen=True)
+class OnModel:
+    """A sentence in the model under each position.
+
+    Attributes:
+        layer, head: the head that looks most at the previous token in the untouched model.
+        rows: name, what it is, cosine to the unmodified model's sentence vector's, and that head's mean weight on
+            the previous token.
+    """
+
+    layer: int
+    head: int
+    rows: list[tuple[str, str, float, float]]
+
+
+def words(settings: Settings) -> Words:
+    """The sentence's tokens. Raises what `Model.tokenize` raises."""
+    return Words(*pictures.model_of(settings).tokenize(settings.text))
+
+
+def norms(sentence: Words, amplitude: float) -> Norms:
+    """Lengths of the vectors that are added up at each token of the sentence; of the waves as wide as the model."""
+    model = pictures.model_on("auto")
+    encoder = cast(Encoder, model.encoder)
+    embedding = (encoder.words.weight[sentence.ids] + encoder.segment).detach().cpu().double()
+    n, width = len(sentence.ids), model.sizes.d_model
+    waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
+    rows = (embedding, trained_table().table[:n], waves)
+    return Norms(*([float(length) for length in vectors.norm(dim=-1).tolist()] for vectors in rows))
+
+
+def amplitudes(sentence: Words, amplitude: float, theme: str) -> Part:
+    """The lengths of the vectors that are added up at each token, drawn and compared."""
+    lengths = norms(sentence, amplitude)
+    waves = f"sinusoids × {amplitude:g}"
+    series = {"embedding": lengths.embedding, "learned row": lengths.trained, waves: lengths.waves}
+    means = {name: math.fsum(values) / len(values) for name, values in series.items()}
+    one = means["embedding"]
+    said = "; ".join(f"{name} {number(mean, 3)} ({number(mean / one, 2)} ×)" for name, mean in means.items())
+    equal = amplitude * means["learned row"] / means[waves]
+    sentences = [
+        f"Mean length of what is added up at a token, and as a multiple of the embedding's: {said}.",
+        f"Sinusoids as long as the learned rows of this sentence need amplitude {number(equal, 4)}.",
+    ]
+    names = [f"{place} {token}" for place, token in enumerate(sentence.tokens)]
+    figure = figures.curves(series, x_title="token, counted from 0", y_title="length", theme=theme, x_names=names)
+    lines = [[name, *(number(values[at], 3) for values in series.values())] for at, name in enumerate(names)]
+    note = "MiniLM's word and segment embedding, the row of its learned table, and waves as wide"
+    title, numbers = sheet.title("Amplitude against embedding", note), sheet.table(["token", *series], lines)
+    alt = "Lines of the length of each token's embedding, learned row and sinusoids; the table has the numbers."
+    return Part("amplitude", [title, *map(sheet.text, sentences), numbers], figure, alt)
+
+
+def on_model(settings: Settings) -> OnModel:
+    """The same sentence under each position that the control offers. Raises what `Model.run` raises."""
+    by_name = {
+        name: pictures.picture(Settings(settings.text, position=position, device=settings.device))
+        for name, position in POSITIONS.items()
+    }
+    previous = {name: picture.run.weights.diagonal(-1, -2, -1).mean(dim=-1).cpu() for name, picture in by_name.items()}
+    layer, head = divmod(int(previous["as trained"].argmax()), previous["as trained"].shape[1])
+    rows = [
+        (
+            name,
+            position_note(picture.settings.position, picture.model),
+            picture.cosine,
+            float(previous[name][layer, head]),
+        )
+        for name, picture in by_name.items()
+    ]
+    return OnModel(layer, head, rows)
+
+
+def table(sentence: OnModel) -> Block:
+    """The sentence in MiniLM under each position that its control offers."""
+    numbers = sheet.table(
+        ["position encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
+        [[name, precise(cosine), number(weight), note] for name, note, cosine, weight in sentence.rows],
+        "The cosine is to the unmodified model's sentence vector. The weight is the mean over the sentence in layer "
+        f"{sentence.layer} head {sentence.head} (counted from 0), the head that looks there most when nothing is "
+        "changed.",
+        prose=True,
+    )
+    return sheet.panel("On MiniLM: this sentence, everything else being equal", [numbers])

@@ -1,0 +1,43 @@
+"""The By-hand page as a visitor meets it."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import Locator
+
+from .tab import TWO_FRAMES, WAIT_MS, Tab
+
+__all__ = ["ByHand"]
+
+
+class ByHand(Tab):
+    """The page in one tab."""
+
+    PATH = "/by-hand"
+
+    def example(self, name: str) -> None:
+        """Chooses an example."""
+        self.page.get_by_role("radio", name=name, exact=True).click()
+
+    def cell(self, matrix: str, row: str, col: str) -> Locator:
+        return self.view.get_by_label(f"{matrix}, row {row}, column {col}", exact=True).first
+
+    def matrix(self, name: str) -> list[list[str]]:
+        """The last matrix of that name: its cells, with the row sums."""
+        found = self.view.locator("section.matrix").filter(has=self.page.get_by_role("heading", name=name, exact=True))
+        rows: list[list[str]] = found.last.locator("tbody").evaluate(
+            "body => [...body.rows].map(row => [...row.cells].slice(1).map(cell =>"
+            " cell.querySelector('input')?.value ?? cell.textContent))"
+        )
+        return rows
+
+    def wait_for(self, name: str, row: int, cells: list[str]) -> None:
+        """Waits until a row of a matrix shows exactly this."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while self.matrix(name)[row] != cells and time.monotonic() < end:
+            self.page.evaluate(TWO_FRAMES)
+        assert self.matrix(name)[row] == cells
+
+    def texts(self) -> str:
+        return " ".join(self.view.locator(".words").all_text_contents())

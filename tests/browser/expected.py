@@ -1,0 +1,50 @@
+"""What the screen must show: the core's own numbers, computed in this process and written as the pages write them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mha_core import Model, Run, device, load_model
+from pages.kit.picture import models
+from pages.kit.picture.models import MINILM
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.presets import PRESETS
+
+__all__ = ["DEVICE", "TIRED", "WIDE", "core", "largest", "run_of", "written"]
+
+DEVICE = device.available()[0]
+TIRED, WIDE = PRESETS[:2]
+
+
+@lru_cache(maxsize=4)
+def core(name: str = MINILM) -> Model:
+    """The model that the pictures are compared with, in this process."""
+    return load_model(MINILM if name == MINILM else str(models.folder(name)))
+
+
+@lru_cache(maxsize=64)
+def run_of(settings: Settings) -> Run:
+    return core(settings.model).run(
+        settings.text,
+        mask=settings.mask,
+        position=settings.position,
+        heads_off=settings.heads_off,
+        temperature=settings.temperature,
+    )
+
+
+def written(weight: float) -> str:
+    """A weight as the page writes it: two digits, four where two would say 0 or 1 of something that is neither."""
+    short = f"{weight:.2f}"
+    if weight in (0, 1) or short not in ("0.00", "1.00"):
+        return short
+    if weight < 0.00005:
+        return "<0.0001"
+    return ">0.9999" if 0.99995 <= weight < 1 else f"{weight:.4f}"
+
+
+def largest(run: Run, layer: int, head: int, row: int) -> list[str]:
+    """What "… looks at …" must say: the five largest weights of a row."""
+    row_of = run.weights[layer, head, row].tolist()
+    best = sorted(enumerate(row_of), key=lambda pair: (-pair[1], pair[0]))[:5]
+    return [f"{run.tokens[key]} {written(weight)}" for key, weight in best if weight > 0]

@@ -1,0 +1,86 @@
+"""The Explore page as a visitor meets it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from playwright.sync_api import Locator
+
+from mha_core import Run
+from pages.kit.picture.pictures import Settings
+
+from .expected import TIRED, run_of
+from .tab import Tab
+
+__all__ = ["Explore"]
+
+
+class Explore(Tab):
+    """The page in one tab."""
+
+    VIEW = ".view:not(.steps, .sheet, .pair, .painter, .film, .bars-of-heads)"
+
+    def settled(self, digest: str | None = None) -> Self:
+        """Waits until the picture, any or this one, has its numbers and the server has answered everything."""
+        return self.rested(numbers=None, digest=digest)
+
+    def shows(self, text: str = TIRED, **settings: Any) -> Run:
+        """Waits for the picture of exactly these settings; returns what the core makes of them."""
+        wanted = Settings(text, **settings)
+        try:
+            self.settled(wanted.digest)
+        except Exception as error:
+            notices = self.notices() if self.view.is_visible() else "no view"
+            raise AssertionError(f"not the picture of {wanted}; {self.page.url}; {notices}") from error
+        return run_of(wanted)
+
+    def retype(self, text: str) -> None:
+        self.box.fill(text)
+
+    # ---- parts
+
+    def group(self, name: str) -> Locator:
+        return self.view.get_by_role("group", name=name)
+
+    def layer(self, number: int) -> Locator:
+        return self.button(f"layer {number}")
+
+    def tile(self, layer: int, head: int) -> Locator:
+        return self.view.locator(f'.tile[data-head="{layer}.{head}"]')
+
+    def lamp(self, layer: int, head: int) -> Locator:
+        return self.tile(layer, head).locator(".lamp")
+
+    def chips(self) -> list[str]:
+        return self.view.locator(".chip").all_text_contents()
+
+    def chip(self, number: int) -> Locator:
+        return self.view.locator(".chip").nth(number)
+
+    def heads(self) -> list[str]:
+        return [str(tile.get_attribute("data-head")) for tile in self.view.locator(".tile").all()]
+
+    def badges(self) -> list[str]:
+        return self.view.locator(".looks .badge").all_text_contents()
+
+    def table(self) -> list[list[str]]:
+        """The body of the table, with its row heads."""
+        return self.rows(self.view.locator(".large .table"))
+
+    # ---- the enlarged map
+
+    @property
+    def cell(self) -> Locator:
+        """The cell of the enlarged map that the arrows walk from."""
+        return self.view.locator(".large .map .cell")
+
+    def hover(self, row: int, key: int) -> str:
+        """Points at a cell of the enlarged map; what is read out."""
+        self.page.mouse.move(*self.middle(self.cell, row, key))
+        return self.readout()
+
+    def readout(self) -> str:
+        return self.view.locator(".readout").inner_text()
+
+    def click_cell(self, row: int, key: int) -> None:
+        self.page.mouse.click(*self.middle(self.cell, row, key))

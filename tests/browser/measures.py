@@ -1,0 +1,144 @@
+"""Measures what can be said of any page: contrast, widths, targets, names, and where the Tab key leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+__all__ = ["PHONE", "not_reached_by_tab", "scrolls_sideways", "small_targets", "unnamed", "unreadable"]
+
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True, "color_scheme": "light",
+}  # fmt: skip
+CONTRAST = 4.5  # of a text to what lies under it
+TARGET = 43.5  # pixels: 44, less what rounding takes
+LAST_TAB = 400
+
+# All elements that are seen and pass a test, inside views too.
+SEEN = """(pass) => {
+  const found = [];
+  const walk = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) walk(element.shadowRoot);
+      if (pass(element) && element.checkVisibility({ visibilityProperty: true })) found.push(element);
+    }
+  };
+  walk(document);
+  return found;
+}"""
+# Every text that is seen, with its contrast to what lies under it; WCAG 2.1's formula.
+CONTRASTS = """() => {
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    probe.clearRect(0, 0, 1, 1);
+    probe.fillStyle = colour;
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = probe.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const light = (colour) => {
+    const [r, g, b] = colour.map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const parent = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
+  const under = (element) => {
+    const layers = [];
+    for (let at = element; at; at = parent(at)) layers.push(rgba(getComputedStyle(at).backgroundColor));
+    const over = (low, [r, g, b, a]) => [r, g, b].map((c, n) => c * a + low[n] * (1 - a));
+    return layers.reverse().reduce(over, [255, 255, 255]);
+  };
+  const found = [];
+  const walk = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) walk(element.shadowRoot);
+      const text = [...element.childNodes].map((node) => (node.nodeType === 3 ? node.data.trim() : "")).join("");
+      if (!text || element.closest("style, script, noscript, [disabled], .aloud")) continue;
+      if (element.closest("[data-testid=stSliderThumbValue]")) continue; // hangs over its own thumb
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      const box = element.getBoundingClientRect();
+      if (box.width < 3 || box.height < 3) continue;
+      const low = under(element);
+      const [r, g, b, a] = rgba(getComputedStyle(element).color);
+      const own = [r, g, b].map((c, n) => c * a + low[n] * (1 - a));
+      const [bright, dark] = [light(own), light(low)].sort((x, y) => y - x);
+      found.push([text, (bright + 0.05) / (dark + 0.05)]);
+    }
+  };
+  walk(document);
+  return found;
+}"""
+SMALL_TARGETS = (
+    f"(least) => ({SEEN})"
+    + """(
+  (element) => element.matches("button, .st-key-pages a, [role=option], .sheet input"))
+  .map((element) => [element.textContent || element.ariaLabel, element.getBoundingClientRect()])
+  .filter(([, { width, height }]) => height && Math.min(width, height) < least)
+  .map(([name, { width, height }]) => [name, width, height])"""
+)
+UNNAMED = (
+    f"() => ({SEEN})"
+    + """(
+  (element) => element.matches("button, a[href], input, textarea, [role=grid], canvas"))
+  .filter((element) => !(element.ariaLabel || element.textContent.trim() || element.title || element.labels?.length
+    || element.getAttribute("aria-labelledby") || element.closest("[aria-hidden=true]") || element.type === "file"))
+  .map((element) => element.outerHTML.slice(0, 200))"""
+)
+# One step of the Tab key: remembers what has the focus; whether it has left the page.
+STEP = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  (window.reached ??= new Set()).add(at);
+  return at === document.body;
+}"""
+# In a group, of radio buttons or of pills, the arrow keys go on: to reach one of it is to reach all.
+NOT_REACHED = (
+    f"() => ({SEEN})"
+    + """(
+  (element) => element.matches("button, a[href], input, textarea, select, [tabindex]"))
+  .filter((element) => element.tabIndex >= 0 && !element.disabled && element.getBoundingClientRect().width > 1
+    && ![...(element.closest("[role=radiogroup], [role=toolbar]") ?? element).querySelectorAll("*"), element]
+      .some((one) => window.reached.has(one)))
+  .map((element) => element.outerHTML.slice(0, 200))"""
+)
+
+
+def unreadable(page: Page) -> list[tuple[str, float]]:
+    """The texts with less contrast than they need; fails where there is hardly a text."""
+    found = page.evaluate(CONTRASTS)
+    assert len(found) > 40, "the page has hardly a text"
+    return [(text, round(contrast, 2)) for text, contrast in found if contrast < CONTRAST]
+
+
+def small_targets(page: Page) -> list[tuple[str, float, float]]:
+    """What a finger must hit and may miss: its name, width and height."""
+    found: list[tuple[str, float, float]] = page.evaluate(SMALL_TARGETS, TARGET)
+    return found
+
+
+def scrolls_sideways(page: Page) -> int:
+    """The pixels that the page, or its main part, is wider than the window."""
+    wide: int = page.evaluate(
+        """() => Math.max(...[document.documentElement, document.querySelector('[data-testid=stMain]')]
+          .map((element) => element.scrollWidth)) - innerWidth"""
+    )
+    return max(0, wide)
+
+
+def unnamed(page: Page) -> list[str]:
+    """What can be used or read and has no name for a screen reader."""
+    found: list[str] = page.evaluate(UNNAMED)
+    return found
+
+
+def not_reached_by_tab(page: Page) -> list[str]:
+    """What can be used with a mouse and is not reached by the Tab key from the top of the page to its end."""
+    page.evaluate("() => { document.activeElement?.blur(); scrollTo(0, 0); }")
+    for _ in range(LAST_TAB):
+        page.keyboard.press("Tab")
+        if page.evaluate(STEP):
+            break
+    else:
+        return [f"the end of the page, in {LAST_TAB} steps"]
+    found: list[str] = page.evaluate(NOT_REACHED)
+    return found

@@ -1,0 +1,158 @@
+"""One page of the app in one tab: opened by its link, waited for, and asked what it shows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Self, TypeVar
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+__all__ = ["TWO_FRAMES", "WAIT_MS", "Tab"]
+
+WAIT_MS = 30_000
+T = TypeVar("T", bound="Tab")
+
+# A click is drawn in the next frame, so what it changed can be read after two.
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+# The server is at rest, it has heard everything, and the view shows what is wanted (null = anything that is there).
+AT_REST = """([view, wanted]) => {
+  const { turn, heard } = view.dataset;
+  const app = document.querySelector('[data-testid="stApp"]');
+  return view.isConnected && !view.hasAttribute("data-waiting") && app.dataset.testScriptState === "notRunning"
+    && Number(heard) >= Number(turn)
+    && Object.entries(wanted).every(
+      ([name, value]) => view.dataset[name] && view.dataset[name] === (value ?? view.dataset[name]),
+    );
+}"""
+QUERY = """wanted => Object.entries(wanted).every(([key, values]) =>
+  JSON.stringify(new URLSearchParams(location.search).getAll(key)) === JSON.stringify(values))"""
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at ? at.getAttribute("aria-label") || at.textContent : "";
+}"""
+# The place of a cell of a grid, in pixels of the page, from the one cell that is there; −1 is a label. From the styles:
+# a rectangle's sizes are rounded to 1/64 pixel, which adds up over hundreds of cells.
+CELL = """(cell, [row, column]) => {
+  const grid = cell.closest('[role="grid"]');
+  grid.scrollIntoView({ block: "center", behavior: "instant" });
+  const [box, place] = [grid.getBoundingClientRect(), cell.style];
+  const [width, height, left, top] = [place.width, place.height, place.left, place.top].map(parseFloat);
+  const [i, j] = [cell.parentElement.getAttribute("aria-rowindex") - 1, cell.getAttribute("aria-colindex") - 1];
+  return [box.x + left + (column - j) * width, box.y + top + (row - i) * height, width, height];
+}"""
+TABLE = "body => [...body.rows].map(row => [...row.cells].map(cell => cell.textContent))"
+
+
+class Tab:
+    """A page of the app in one tab; each page's own class says where its picture is and when it is there.
+
+    Attributes:
+        view: what the page shows: the part with the words, the notices and the buttons.
+    """
+
+    PATH: ClassVar[str] = "/"
+    VIEW: ClassVar[str] = ".sheet"
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.view = page.locator(self.VIEW)
+
+    # ---- coming and going
+
+    def open(self, **values: Any) -> Self:
+        """Goes to a link and waits until its picture is drawn."""
+        query = urlencode(values, doseq=True)
+        return self.visit(f"{self.url}{self.PATH}" + (f"?{query}" if query else ""))
+
+    def visit(self, link: str) -> Self:
+        """Goes to a link as it was copied and waits until its picture is drawn."""
+        self.page.goto(link)
+        expect(self.theme_button).to_be_visible()
+        return self.settled()
+
+    def settled(self) -> Self:
+        """Waits until the picture is drawn and the server has answered everything."""
+        return self.rested()
+
+    def rested(self, **wanted: str | None) -> Self:
+        """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
+        expect(self.view.first).to_be_visible()
+        self.page.evaluate(TWO_FRAMES)
+        self.page.wait_for_function(AT_REST, arg=[self.view.first.element_handle(), wanted])
+        return self
+
+    def go(self, title: str) -> None:
+        """Follows the link to another page."""
+        self.page.get_by_role("link", name=title, exact=True).click()
+
+    def on(self, kind: type[T]) -> T:
+        """The same tab, as the page that it now shows."""
+        return kind(self.page, self.url)
+
+    # ---- its grids
+
+    def box_of(self, cell: Locator, row: int, column: int) -> tuple[float, float, float, float]:
+        """Left, top, width and height of a cell of a grid, given the cell of it that stands there."""
+        left, top, width, height = cell.evaluate(CELL, [row, column])
+        return left, top, width, height
+
+    def middle(self, cell: Locator, row: int, column: int) -> tuple[float, float]:
+        """The middle of a cell of a grid, in pixels of the page."""
+        left, top, width, height = self.box_of(cell, row, column)
+        return left + width / 2, top + height / 2
+
+    # ---- what it says
+
+    @property
+    def theme_button(self) -> Locator:
+        return self.page.get_by_role("button", name=re.compile("^(dark|light) theme$"))
+
+    @property
+    def theme(self) -> str:
+        """The theme that is drawn: the button names the other one."""
+        return "dark" if self.theme_button.inner_text() == "light theme" else "light"
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Sentence", exact=True)
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    def wait_for_query(self, **values: str | list[str] | None) -> None:
+        """Waits until the link has these values; None = not in the link."""
+        wanted = {key: [value] if isinstance(value, str) else value or [] for key, value in values.items()}
+        self.page.wait_for_function(QUERY, arg=wanted)
+
+    def button(self, name: str) -> Locator:
+        return self.view.get_by_role("button", name=name, exact=True)
+
+    def panel(self, heading: str) -> Locator:
+        return self.page.locator(".sheet .panel", has=self.page.get_by_role("heading", name=heading, exact=True))
+
+    def notices(self) -> list[str]:
+        return self.view.locator(".notices p").all_text_contents()
+
+    def figures(self) -> list[str]:
+        return self.view.locator(".figure strong").all_text_contents()
+
+    def rows(self, table: Locator) -> list[list[str]]:
+        """The body of a table, with its row heads."""
+        rows: list[list[str]] = table.locator("tbody").first.evaluate(TABLE)
+        return rows
+
+    def focused(self) -> str:
+        """The name of what has the focus, inside a view or outside."""
+        name: str = self.page.evaluate(FOCUSED)
+        return name
+
+    def choose(self, label: str, option: str) -> None:
+        """Chooses in one of the rail's boxes. A list that opens while the page still scrolls closes again."""
+        box = self.page.get_by_role("combobox", name=label, exact=True)
+        box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        box.click()
+        self.page.get_by_role("option", name=option, exact=True).click()

@@ -1,0 +1,118 @@
+"""Every page alike: read, named, walked through by keyboard, on a phone, in both themes, and opened from its link."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from pages.kit.frame.layout import PAGES
+from pages.kit.picture import mask_codec
+
+from .by_hand_page import ByHand
+from .compare_page import Compare
+from .conftest import NewTab
+from .expected import WIDE
+from .explore_page import Explore
+from .implementations_page import Implementations
+from .masks_page import WORDS, Masks
+from .measures import not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
+from .positions_page import Positions
+from .shapes_page import Shapes
+from .tab import Tab
+from .train_page import Train
+
+EVIL = "<img src=x onerror=window.ran=1> **it** $x$ <b>it</b>"
+ROW_4 = torch.zeros(12, 6, 6, dtype=torch.bool)
+ROW_4[:, 4] = True
+
+KINDS: dict[str, type[Tab]] = {
+    "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
+    "by_hand": ByHand, "implementations": Implementations, "train": Train,
+}  # fmt: skip
+# A link of each page with as much on it as it has, and with code where a person may type.
+RICH: dict[str, dict[str, Any]] = {
+    "explore": {"s": EVIL, "mask": "window", "off": ["L3 H2"], "look": "nospecials_hide3.3", "at": "3.1.4",
+                "pin": f"2.5.1~causal~none~1.5~0.1~{EVIL}"},
+    "shapes": {"s": EVIL, "vs": "fused", "step": "qkv.view", "off": ["L3 H2"], "at": "3.1.4", "lesson": "wrong axis"},
+    "masks": {"s": WORDS, "pad": EVIL, "at": "0.3", "mask": "painted", "on": "causal",
+              "p": mask_codec.write_flips(ROW_4)},
+    "positions": {"s": EVIL, "enc": "shaw", "enc2": "rotary", "hd": "5", "pair": "3", "at_pos": "20", "far": "700",
+                  "amp": "0.05", "at": "1.0", "ch": ["2", "9"]},
+    "compare": {"s": EVIL, "order": " ".join(reversed(EVIL.split())), "at": "3.1.2.3", "mask2": "causal"},
+    "by_hand": {"ex": "two sentences", "qw": "<b>how</b> can", "kw": "<img src=x> $x$ it", "sqrt": "true"},
+    "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
+                        "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
+    "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
+}  # fmt: skip
+# What else must fit on a phone, beside the page as it opens.
+NARROW: dict[str, list[dict[str, Any]]] = {
+    "explore": [{"look": "table", "s": "internationalization " * 30}, {"pin": "1.1~none~trained~1~~it"}],
+    "shapes": [{"vs": "naive", "step": "weights", "mask": "window"}, {"lesson": "products are loops"}],
+    "compare": [{"s": "can you can that", "look": "table"}, {"s2": "how are you"}],
+    "by_hand": [{"ex": "two heads"}, {"ex": "a real cell"}, {"ex": "entropy"}],
+    "positions": [{"enc": "t5", "enc2": "rotary"}],
+}  # fmt: skip
+# Times differ from run to run, and what follows them with it.
+TIMES = re.compile(r"[\d.,]+\s(ms|µs|s)\b")
+BROKEN = re.compile(r"\b(NaN|undefined|\[object)\b")
+
+
+def texts(page: Page) -> list[str]:
+    """What is written on the stage, line by line; what is read aloud comes later, and goes."""
+    aloud = set(page.locator(".view .aloud").all_inner_texts())
+    written = page.locator(".st-key-stage .view").all_inner_texts()
+    return [TIMES.sub("…", line) for text in written for line in text.splitlines() if line not in aloud]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_at_a_desk(name: str, new_tab: NewTab) -> None:
+    tab = new_tab(KINDS[name]).open(**RICH[name])
+    page, said = tab.page, texts(tab.page)
+    assert not [notice for notice in tab.notices() if notice.startswith("The link says")]
+    assert page.evaluate("window.ran") is None
+    assert page.locator("img[src=x], .view b:text-is('it'), .view b:text-is('how')").count() == 0
+    assert not [line for line in said if BROKEN.search(line)]
+    assert page.locator("html").get_attribute("lang") == "en"
+    expect(page.get_by_role("heading", level=1)).to_have_text("Headlight")
+    expect(page.get_by_role("link", name=PAGES[name], exact=True)).to_be_visible()
+    assert unnamed(page) == []
+    assert scrolls_sideways(page) == 0
+    assert tab.theme == "dark"
+    assert unreadable(page) == []
+    assert not_reached_by_tab(page) == []
+
+    wanted = {key: value if isinstance(value, list) else [value] for key, value in RICH[name].items()}
+    assert tab.query == wanted
+    other = new_tab(KINDS[name]).visit(page.url)
+    assert texts(other.page) == said
+    assert other.query == wanted
+
+    tab.theme_button.click()
+    expect(tab.theme_button).to_have_text("dark theme")
+    tab.settled()
+    assert unreadable(page) == []
+    assert tab.query == wanted
+    assert texts(page) == said
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_phone(name: str, new_phone: NewTab) -> None:
+    tab = new_phone(KINDS[name])
+    for values in [{}, *NARROW.get(name, []), {"big": "true"}]:
+        tab.open(**values)
+        assert tab.theme == "light"
+        assert scrolls_sideways(tab.page) == 0, values
+        assert small_targets(tab.page) == [], values
+        assert unreadable(tab.page) == [], values
+    rail = tab.page.locator(".st-key-rail")
+    tab.page.get_by_role("button", name="controls", exact=True).tap()
+    expect(rail).to_be_in_viewport()
+
+
+def test_the_links_say_which_pages_there_are(explore: Explore) -> None:
+    explore.open(s=WIDE)
+    assert explore.page.locator(".st-key-pages a").all_inner_texts() == list(PAGES.values())

@@ -1,0 +1,36 @@
+"""A page that is left takes its pictures along: no view, and so none of its numbers, stays in the browser's memory."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser
+
+from .server import Server
+
+VIEWS = {"Masks": ".painter", "Compare": ".pair", "Shapes": ".steps", "Train": ".film", "Explore": ".view:not(.sheet)"}
+# Remembers the view on the page, without keeping it there.
+REMEMBER = """(selector) => {
+  const within = (root) => [...root.querySelectorAll("*")].reduce(
+    (found, own) => found ?? (own.matches(selector) ? own : own.shadowRoot && within(own.shadowRoot)), null);
+  (window.views ??= []).push(new WeakRef(within(document)));
+}"""
+KEPT = "() => window.views.map((view) => view.deref()?.className).filter((name) => name !== undefined)"
+
+
+def test_no_view_stays_when_its_page_is_left(browser: Browser, server: Server) -> None:
+    page = browser.new_page()
+    memory = page.context.new_cdp_session(page)
+    page.goto(server.url)
+    page.locator(".view[data-digest]").wait_for()
+    page.evaluate(REMEMBER, ".view")
+    for name, selector in VIEWS.items():
+        page.get_by_role("link", name=name, exact=True).click()
+        page.locator(f"{selector}[data-turn]").first.wait_for()
+        page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+        for _ in range(40):
+            memory.send("HeapProfiler.collectGarbage")
+            page.wait_for_timeout(200)
+            if not (kept := page.evaluate(KEPT)):
+                break
+        assert kept == [], name
+        page.evaluate(REMEMBER, selector)
+    page.close()

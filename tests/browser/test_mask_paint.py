@@ -1,0 +1,105 @@
+"""The model of the painter (assets/web/mask_paint.js) without a page: strokes, whole rows, single heads, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Browser
+from torch import Tensor
+
+from mha_core import masks
+from pages.kit.picture import mask_codec
+
+from .modules import Modules
+from .server import HEALTH, Server
+
+N, HEADS = 5, 3
+# Steps on a new painting: ["begin", [i, j]], ["line", "row", 2], … or {"tool": "row"}; then what it says.
+RUN = """(() => {
+  const mask = Object.assign(new m.MaskPaint(), { head: 1 });
+  mask.load({ n: row.n, heads: row.heads, painted: "", base: row.base, rule: row.rule });
+  for (const step of row.steps) {
+    if (Array.isArray(step)) mask[step[0]](...step.slice(1));
+    else Object.assign(mask, step);
+  }
+  const heads = Array.from({ length: row.heads }, (_, head) => [...mask.allow(head)]);
+  return { heads, text: mask.text, undone: mask.undone.length, shared: mask.isShared, empty: mask.isEmpty };
+})()"""
+
+
+@pytest.fixture(scope="module")
+def modules(browser: Browser, server: Server) -> Iterator[Modules]:
+    page = browser.new_page()
+    page.goto(server.url + HEALTH)
+    yield Modules(page)
+    page.close()
+
+
+def painted(modules: Modules, *steps: Any, rule: str = "causal") -> dict[str, Any]:
+    """What the painting says after these steps; its text means the same to Python."""
+    base = mask_codec.forbidden(rule, "", N, HEADS)[0]
+    row = {"n": N, "heads": HEADS, "base": base, "rule": rule, "steps": list(steps)}
+    after: dict[str, Any] = modules.one("mask_paint.js", row, RUN)
+    allow = mask_codec.allowed(rule, after["text"], N, HEADS)
+    assert torch.equal(heads(after), allow.expand(HEADS, N, N))
+    return after
+
+
+def heads(after: dict[str, Any]) -> Tensor:
+    return torch.tensor(after["heads"], dtype=torch.bool).view(HEADS, N, N)
+
+
+def rule_alone() -> Tensor:
+    return masks.allow(masks.causal, N, N)[0, 0].clone()
+
+
+def test_a_new_painting_is_the_rule(modules: Modules) -> None:
+    after = painted(modules)
+    assert (after["text"], after["empty"], after["shared"], after["undone"]) == ("", True, True, 0)
+    assert torch.equal(heads(after)[2], rule_alone())
+
+
+def test_a_stroke_blocks_or_allows_whatever_it_touches(modules: Modules) -> None:
+    stroke = [["begin", [1, 0]], ["paint", [1, 0]], ["paint", [0, 4]], ["paint", [1, 0]]]
+    wanted = rule_alone()
+    wanted[1, 0] = False
+    assert torch.equal(heads(painted(modules, *stroke))[0], wanted)
+    wanted = rule_alone()
+    wanted[0, 4] = True
+    assert torch.equal(heads(painted(modules, {"tool": "allow"}, *stroke))[0], wanted)
+
+
+def test_one_press_turns_a_cell_round(modules: Modules) -> None:
+    wanted = rule_alone()
+    wanted[0, 4] = True
+    after = painted(modules, ["toggle", [0, 4]])
+    assert torch.equal(heads(after)[0], wanted)
+    assert painted(modules, ["toggle", [0, 4]], ["toggle", [0, 4]])["empty"]
+
+
+@pytest.mark.parametrize("tool", ["row", "column"])
+def test_a_line_is_blocked_whole_and_freed_whole(modules: Modules, tool: str) -> None:
+    where = (2, slice(None)) if tool == "row" else (slice(None), 2)
+    wanted = rule_alone()
+    wanted[where] = False
+    assert torch.equal(heads(painted(modules, ["line", tool, 2]))[0], wanted)
+    wanted[where] = True
+    assert torch.equal(heads(painted(modules, ["line", tool, 2], ["line", tool, 2]))[0], wanted)
+
+
+def test_one_head_is_painted_alone(modules: Modules) -> None:
+    after = painted(modules, {"scope": "one"}, ["line", "row", 3])
+    assert not after["shared"]
+    assert torch.equal(heads(after)[0], rule_alone())
+    assert not heads(after)[1, 3].any()
+
+
+def test_undo_goes_back_one_stroke_at_a_time(modules: Modules) -> None:
+    one, two = ["toggle", [1, 0]], ["line", "column", 1]
+    before = painted(modules, one)
+    assert painted(modules, one, two, ["undo"]) == before
+    assert painted(modules, one, ["clear"], ["undo"])["text"] == before["text"]
+    assert painted(modules, one, two, ["undo"], ["undo"], ["undo"])["empty"]

@@ -1,0 +1,300 @@
+"""What Python and JavaScript both know, tried against each other: codecs, messages, colours, numbers as words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser
+
+from mha_core import IMPLEMENTATIONS
+from pages.kit.draw import numbers, packing
+from pages.kit.draw.palette import PALETTES
+from pages.kit.draw.web import FOLDER, PREFIX
+from pages.kit.picture import mask_codec
+from pages.kit.picture.pictures import Settings
+from pages.kit.picture.place import At, Look, parse_at, parse_look
+from pages.kit.picture.traces import Traced, traced
+from pages.shapes.step_view import find, pack_trace
+from pages.train import film
+from pages.train.film import Choice
+from tests.pages.films import PROBES, filmed
+
+from .modules import Modules, as_text
+from .server import HEALTH, Server
+
+EXAMPLES = settings(max_examples=60, deadline=None)
+PLACES = st.none() | st.integers(0, 9999)
+HEADS = st.tuples(st.integers(0, 30), st.integers(0, 30))
+
+
+@pytest.fixture(scope="module")
+def modules(browser: Browser, server: Server) -> Iterator[Modules]:
+    page = browser.new_page()
+    page.goto(server.url + HEALTH)
+    yield Modules(page)
+    page.close()
+
+
+# ---- painted masks: picture/mask_codec.py and painted.js
+
+
+@EXAMPLES
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=12), st.booleans())
+@example([1, 2000, 31, 32, 33], True)
+def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], first: bool) -> None:
+    cells = torch.cat([torch.full((length,), (at % 2 == 0) == first) for at, length in enumerate(runs)])
+    text = mask_codec.write_cells(cells)
+    written = modules.one("painted.js", cells.int().tolist(), "m.writeCells(row)")
+    read = modules.one("painted.js", [text, len(cells)], "[...m.readCells(...row)]")
+    assert (written, read) == (text, cells.int().tolist())
+
+
+@EXAMPLES
+@given(st.integers(1, 7), st.integers(1, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_painted_masks_are_written_and_read_alike(
+    modules: Modules, n: int, heads: int, share: float, seed: int
+) -> None:
+    flips = torch.rand(heads, n, n, generator=torch.Generator().manual_seed(seed)) < share
+    flips[:, 0, : n // 2] = True  # what all heads share goes over once
+    text = mask_codec.write_flips(flips)
+    cells = flips.flatten(1).int().tolist()
+    written = modules.one("painted.js", [cells, n], "m.writeFlips(row[0].map((own) => Uint8Array.from(own)), row[1])")
+    read = modules.one("painted.js", [text, n, heads], "m.readFlips(...row).map((own) => [...own])")
+    assert (written, read) == (text, cells)
+
+
+@pytest.mark.parametrize("rule", ["none", "causal", "window:2", "prefix:2|sinks:1", "dilated:2:2&causal"])
+def test_the_same_cells_are_forbidden(modules: Modules, rule: str) -> None:
+    n, heads = 6, 2
+    flips = torch.zeros(heads, n, n, dtype=torch.bool)
+    flips[1, 2:4, 1:3] = True
+    for painted in ("", mask_codec.write_flips(flips)):
+        texts = mask_codec.forbidden(rule, painted, n, heads)
+        allowed = mask_codec.allowed(rule, painted, n, heads).expand(heads, n, n)
+        places = "[...Array(row.n ** 2).keys()].map((at) => [Math.floor(at / row.n), at % row.n])"
+        asked = [{"texts": texts, "head": head, "n": n} for head in range(heads)]
+        told = modules.each("painted.js", asked, f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))")
+        assert told == (~allowed).flatten(1).tolist()
+
+
+# ---- the place looked at: picture/place.py and look.js, train/film.py and film_maps.js
+
+
+@EXAMPLES
+@given(HEADS, PLACES, PLACES)
+def test_a_place_is_written_and_read_alike(
+    modules: Modules, head: tuple[int, int], row: int | None, key: int | None
+) -> None:
+    at = At(*head, row, None if row is None else key)
+    assert parse_at(str(at), 31, 31) == at
+    assert modules.one("look.js", str(at), "m.parseAt(row)") == asdict(at)
+    assert modules.one("look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
+
+
+LOOKS = st.builds(
+    Look,
+    st.sampled_from(["root", "linear", "own"]),
+    st.frozensets(st.sampled_from(["nospecials", "all", "table", "sort"])),
+    st.frozensets(HEADS, max_size=6),
+    st.none() | HEADS,
+)
+
+
+@EXAMPLES
+@given(LOOKS)
+@example(Look(hidden=frozenset({(3, 9), (3, 10)})))  # in order of numbers, not of letters
+def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
+    assert parse_look(str(look), 31, 31) == look
+    as_list = "({ ...m.parseLook(row), hidden: [...m.parseLook(row).hidden] })"
+    read = modules.one("look.js", str(look), as_list)
+    assert read == {
+        "scale": look.scale,
+        **{switch: switch in look.switches for switch in ("nospecials", "all", "table", "sort")},
+        "hidden": [f"{layer}.{head}" for layer, head in sorted(look.hidden)],
+        "solo": look.solo and f"{look.solo[0]}.{look.solo[1]}",
+    }
+    shuffled = "({ ...m.parseLook(row), hidden: new Set([...m.parseLook(row).hidden].reverse()) })"
+    assert modules.one("look.js", str(look), f"m.writeLook({shuffled})") == str(look)
+
+
+@EXAMPLES
+@given(st.builds(Choice, st.integers(0, 999), st.integers(0, 999), PLACES, st.booleans()))
+def test_a_choice_of_a_film_is_written_and_read_alike(modules: Modules, choice: Choice) -> None:
+    assert modules.one("film_maps.js", str(choice), "m.parseChoice(row)") == asdict(choice)
+    assert modules.one("film_maps.js", str(choice), "m.writeChoice(m.parseChoice(row))") == str(choice)
+
+
+def test_what_is_no_choice_is_the_first_of_all(modules: Modules) -> None:
+    texts = ["", "m", "0.0", "0.0.x", "0.0.m.x", "-1.0.m", "0.0.m ", "٠.0.m", "9" * 9, "1.1.m.t.t"]
+    assert [film.parse_choice(text, [filmed()]) for text in texts] == [None] * len(texts)
+    assert modules.each("film_maps.js", texts, "m.parseChoice(row)") == [asdict(Choice())] * len(texts)
+
+
+# ---- messages: draw/packing.py and packets.js, shapes/step_view.py and tensor.js, train/film.py and film_maps.js
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "thumbnails"])
+def test_maps_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
+    monkeypatch.setattr(packing, "THUMBNAIL", 3)
+    layers, heads, n = 2, 3, 9
+    weights = torch.rand(layers, heads, n, n, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
+    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
+    told = modules.one("packets.js", packed, every)
+    small = torch.nn.functional.adaptive_max_pool2d(weights, 3)
+    for layer, head in product(range(layers), range(heads)):
+        shown = weights if whole or layer == 1 else small
+        assert told[layer][head] == (255 * shown[layer, head]).round().int().flatten().tolist()
+    pooled = modules.one("packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
+    assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
+
+
+def test_a_header_and_its_floats_come_back(modules: Modules) -> None:
+    values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    for token in ("it", "“é😀”", "</script>"):
+        packed = as_text(packing.pack_focus({"token": token}, values[:1], values[1:]))
+        unpacked = "(({ header, floats }) => [header.token, [...floats]])(m.unpackFloats(bytes(row)))"
+        assert modules.one("packets.js", packed, unpacked) == [token, values.flatten().tolist()]
+
+
+@pytest.mark.parametrize(("size", "room", "first", "last"), [(7, 3, 1, 1), (8, 8, 0, 2), (10, 4, 2, 0), (5, 1, 0, 0)])
+def test_cuts_and_pools_of_maps(modules: Modules, size: int, room: int, first: int, last: int) -> None:
+    cells = np.random.default_rng(size).integers(0, 256, (size, size))
+    row = {"map": {"size": size, "bytes": cells.flatten().tolist()}, "room": room, "first": first, "last": last}
+    as_bytes = "({ size: row.map.size, bytes: Uint8Array.from(row.map.bytes) })"
+    trimmed = modules.one("packets.js", row, f"[...m.trimmed({as_bytes}, row.first, row.last).bytes]")
+    assert trimmed == cells[first : size - last, first : size - last].flatten().tolist()
+    step = -(-size // room)
+    starts = range(0, size, step)
+    blocks = [cells[i : i + step, j : j + step].flatten() for i, j in product(starts, starts)]
+    for none in (0, 128):
+        pooled = modules.one("packets.js", row, f"[...m.pooled({as_bytes}, row.room, {none}).bytes]")
+        # of two that lie as far apart the first: where the pool begins with `none`
+        assert pooled == [int(block[np.argmax(np.abs(block - none))]) for block in blocks]
+
+
+@pytest.fixture(scope="module")
+def layers() -> dict[str, Traced]:
+    """What each implementation records of one layer."""
+    return {name: traced(Settings("it was too wide", "causal", device="cpu"), 3, name) for name in IMPLEMENTATIONS}
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_a_trace_comes_back(modules: Modules, layers: dict[str, Traced], name: str) -> None:
+    layer = layers[name]
+    packed = as_text(pack_trace(layer, "q"))
+    in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
+    told = modules.one("tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
+    for step, numbers_read in zip(layer.steps, told, strict=True):
+        texts = [text.replace("Infinity", "inf") for text in numbers_read]
+        assert [float(text) for text in texts] == step.value.flatten().tolist(), step.name
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_a_step_is_found_alike(modules: Modules, layers: dict[str, Traced], name: str) -> None:
+    wanted = sorted({step.name for layer in layers.values() for step in layer.steps} | {"", "nothing", "q.head99"})
+    steps = layers[name].steps
+    asked = [(text, head) for text in wanted for head in (0, 7)]
+    row = {"steps": [{"name": step.name} for step in steps], "asked": asked}
+    found = modules.one("tensor.js", row, "row.asked.map((own) => m.findStep(row.steps, ...own))")
+    assert found == [find(steps, text, head) for text, head in asked]
+
+
+def test_films_come_back(modules: Modules) -> None:
+    histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
+    packed = as_text(film.pack(histories, ["one", "two"]))
+    shots = "m.unpackFilms(bytes(row[0])).films[row[1]].shot(row[2], row[3])"
+    for number, history in enumerate(histories):
+        kept = {(one.step, one.probe): one for one in history.snapshots}
+        rows, maps = [], []
+        for (step, probe), (layer, head) in product(kept, product(range(2), [None, 0, 1, 3])):
+            one = kept[step, probe]
+            rows.append([packed, number, asdict(Choice(probe, layer, head)), step])
+            of = np.frombuffer(one.maps, np.uint8).reshape(one.shape)
+            there = layer < one.shape[0] and (head is None or head < one.shape[1])
+            maps.append((of[layer].mean(0) if head is None else of[layer, head]).flatten() if there else None)
+        told = modules.each("film_maps.js", rows, f"((shot) => shot.absent ? null : [...shot.weights])({shots})")
+        for row, weights, wanted in zip(rows, told, maps, strict=True):
+            assert (weights is None) == (wanted is None), row[1:]
+            assert wanted is None or weights == pytest.approx(wanted / 255, abs=1e-6), row[1:]
+    steps = modules.one("film_maps.js", packed, "m.unpackFilms(bytes(row)).steps")
+    assert steps == [[0, 10, 20, 30, 40]] * len(PROBES)
+
+
+# ---- colours: draw/palette.py, colour.js, view.css and house.css
+
+
+def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
+    names = ["text", "muted", "line", "less", "none", "more"]
+    script = """async ([prefix, names, themes]) => {
+      const { inks } = await import(`${prefix}/colour.js`);
+      const { h, styles } = await import(`${prefix}/dom.js`);
+      document.adoptedStyleSheets = await styles("./view.css");
+      return themes.map((theme) => {
+        const view = h("div", { class: "view", "data-theme": theme });
+        document.body.append(view);
+        const read = inks(view);
+        return names.map((name) => read[name]);
+      });
+    }"""
+    wanted = [[own.ink, own.muted, own.line, own.less, own.none, own.more] for own in PALETTES.values()]
+    assert modules.page.evaluate(script, [PREFIX, names, list(PALETTES)]) == wanted
+
+
+def test_the_frame_has_the_colours_of_the_views() -> None:
+    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("view.css", "house.css"))
+    starts = (r"\.view", r'\.view\[data-theme="light"\]')
+    themes = [re.search(rf"^{start} {{(.*?)^}}", style, re.M | re.S) for start in starts]
+    dark, light = (dict(re.findall(r"--([\w-]+): (#\w{6})", theme[1])) for theme in themes if theme)
+    same = {(light.get(name), colour) for name, colour in dark.items()}
+    pairs = set(re.findall(r"light-dark\((#\w{6}), (#\w{6})\)", frame))
+    # text on the accent itself, and on its tint
+    assert pairs - same == {("#FFFFFF", "#0E1320"), ("#8F4207", "#F6B73C")}
+
+
+def test_the_ramp_rises_with_the_weight(modules: Modules) -> None:
+    """The colours of a map run from the panel's dark to a light cream, and from white to a deep brown."""
+    pixels = modules.each("colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")
+    for theme, ramp in zip(("dark", "light"), pixels, strict=True):
+        light = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
+        steps = np.diff(light) if theme == "dark" else -np.diff(light)
+        assert steps.min() > -0.5, "rounding alone goes back"
+        assert steps.sum() > 200
+
+
+# ---- numbers as words: draw/numbers.py and words.js
+
+
+def weights_to_write() -> list[float]:
+    """Weights near every border of the rules, as float32; no exact halves of a digit, which JavaScript rounds up."""
+    borders = [0, 0.00005, 0.005, 0.01, 0.5, 0.99, 0.995, 0.99995, 1]
+    near = [border + off for border in borders for off in (-1e-3, -1e-5, -1e-7, 0, 1e-7, 1e-5, 1e-3)]
+    floats: list[float] = np.clip([*near, *np.linspace(0, 1, 997)], 0, 1).astype(np.float32).tolist()
+    return [value for value in floats if (value * 200) % 2 != 1]
+
+
+def test_weights_read_alike(modules: Modules) -> None:
+    weights = weights_to_write()
+    assert modules.each("words.js", weights, "m.number(row)") == [numbers.weight(value) for value in weights]
+    assert modules.each("words.js", weights, "m.short(row)") == [numbers.in_a_cell(value) for value in weights]
+
+
+def test_bytes_of_weights_read_alike(modules: Modules) -> None:
+    """A weight that is known to 1/510 is never told to be 0 or 1."""
+    shares = [byte / 255 for byte in range(1, 255)]
+    wanted = ["<0.01", *(numbers.share(value, 2) for value in shares), ">0.99"]
+    assert modules.each("film_maps.js", [0, *shares, 1], "m.digits(row)") == wanted
+
+
+def test_counts_read_alike(modules: Modules) -> None:
+    counts = [0, 1, 2, 999, 1000, 123456]
+    assert modules.each("words.js", counts, "m.many(row, 'key')") == [numbers.count(many, "key") for many in counts]

@@ -1,0 +1,222 @@
+"""The learning curves: means and bands over seeds, curves that stop, no gap filled in, the same as text."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from mha_core.training.events import End, Evaluation, Event, History, Start, Step
+from mha_core.training.recipe import Recipe
+from pages.kit.draw import figures
+from pages.kit.draw.palette import candidate_colour
+from pages.train.curves import Candidate, charts, progress, told
+
+
+def learned(
+    accuracies: list[float],
+    seed: int = 1,
+    *,
+    losses: list[float] | None = None,
+    end: str = "",
+    scores: list[list[list[float]]] | None = None,
+    every: int = 10,
+    steps: int = 40,
+) -> History:
+    """A run with these accuracies on the test rows, one every `every` steps."""
+    recipe = Recipe(seed=seed, steps=steps)
+    if scores:
+        recipe = replace(recipe, n_layers=len(scores[0]), n_heads=len(scores[0][0]))
+    events: list[Event] = [Start(recipe, "t", [] if scores else ["a"], 8, 4, "f", [], 30, 100, 5, [], {}, "cpu")]
+    for place, accuracy in enumerate(accuracies):
+        step = place * every
+        if step:
+            events.append(Step(step, 1.0, 0.01 * step))
+        loss = losses[place] if losses else 2 - accuracy
+        own = scores[place] if scores else []
+        events.append(Evaluation(step, 0.01 * step, loss + 0.5, accuracy / 2, loss, accuracy, None, own, own))
+    if end:
+        events.append(End(end, (len(accuracies) - 1) * every, 0.4))
+    return History.of(events)
+
+
+def named(figure: figures.Figure, name: str) -> figures.Figure:
+    lines: list[figures.Figure] = figure["data"]
+    (line,) = [line for line in lines if line.get("name") == name]
+    return line
+
+
+SEEDS = Candidate("none", 0, (learned([0.1, 0.4, 0.5], 1), learned([0.3, 0.6, 0.5], 2)))
+OTHER = Candidate("a <b>", 3, (learned([0.0, 0.5, 1.0, 1.0, 1.0], end="steps"),))
+
+
+@pytest.mark.parametrize(("theme", "apart"), [("dark", False), ("light", True)])
+def test_plotly_takes_them(theme: str, apart: bool) -> None:
+    made = charts([SEEDS, OTHER], theme, apart=apart)
+    assert len({chart.key for chart in made}) == len(made) == (4 if apart else 2)
+    for chart in made:
+        figure = go.Figure(chart.figure)
+        assert figure.data
+        assert "<b>" not in json.dumps(chart.figure)
+
+
+def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
+    accuracy, loss = charts([SEEDS, OTHER], "dark")
+    assert accuracy.title == "accuracy on unseen sentences"
+    assert accuracy.note == "1 to 2 seeds, band = lowest to highest · dotted: training batches"
+    line = named(accuracy.figure, "none")
+    assert line["x"] == [0, 10, 20]
+    assert line["y"] == pytest.approx([0.2, 0.5, 0.5])
+    (band,) = [one for one in accuracy.figure["data"] if one.get("fill")]
+    assert band["x"] == [0, 10, 20, 20, 10, 0]
+    assert band["y"] == [0.3, 0.6, 0.5, 0.5, 0.4, 0.1]
+    assert named(loss.figure, "none")["y"] == pytest.approx([1.8, 1.5, 1.5])
+    assert named(loss.figure, "none, training")["y"] == pytest.approx([2.3, 2.0, 2.0])
+    assert named(loss.figure, "none, training")["line"]["dash"] == "dot"
+    assert named(loss.figure, "none")["line"]["dash"] == "solid"
+
+
+def test_the_axis_is_as_long_as_the_plan_and_has_whole_ticks() -> None:
+    axis = charts([SEEDS], "dark")[0].figure["layout"]["xaxis"]
+    assert axis["tickvals"] == [0, 5, 10, 15, 20, 25, 30, 35, 40]
+    assert axis["range"][0] < 0
+    assert axis["range"][1] > 40
+    low, high = charts([SEEDS], "dark")[0].figure["layout"]["yaxis"]["range"]
+    assert (round(low, 1), round(high, 1)) == (0, 1), "all of an accuracy's range is in sight"
+    assert max(named(charts([SEEDS], "dark")[0].figure, "none")["x"]) == 20, "a curve goes as far as its run"
+
+
+def test_a_candidate_keeps_its_look_and_differs_without_colour() -> None:
+    alone, both = charts([OTHER], "light")[0].figure, charts([SEEDS, OTHER], "light")[0].figure
+    name = figures.escaped("a <b>")
+    assert named(alone, name)["marker"] == named(both, name)["marker"]
+    assert named(both, "none")["marker"]["symbol"] != named(both, name)["marker"]["symbol"]
+    assert named(both, "none")["line"]["color"] != named(both, name)["line"]["color"]
+
+
+def test_a_seed_that_goes_on_alone_is_a_thin_line_of_its_own() -> None:
+    own = Candidate("x", 1, (learned([0.1, 1.0], 1, end="target"), learned([0.3, 0.5, 0.7, 1.0], 2, end="target")))
+    figure = charts([own], "dark")[0].figure
+    assert named(figure, "x")["x"] == [0, 10]
+    tail = named(figure, "x, seed 2")
+    assert (tail["x"], tail["y"]) == ([10, 20, 30], [0.5, 0.7, 1.0])
+    assert tail["line"]["width"] < named(figure, "x")["line"]["width"]
+    assert not tail["showlegend"]
+
+
+def test_the_last_look_of_a_stopped_run_does_not_count_as_anothers() -> None:
+    stopped = learned([0.1, 0.2], 1)
+    stopped.take(Evaluation(13, 0.1, 1, 0.5, 1, 0.4))
+    own = Candidate("x", 1, (stopped, learned([0.1, 0.2, 0.6], 2)))
+    figure = charts([own], "dark")[0].figure
+    assert named(figure, "x")["x"] == [0, 10]
+    assert named(figure, "x, seed 1")["x"] == [10, 13]
+    assert named(figure, "x, seed 2")["x"] == [10, 20]
+
+
+def test_what_is_no_number_is_a_gap() -> None:
+    losses = [2.0, math.nan, math.inf]
+    own = Candidate("x", 0, (learned([0.1, 0.1, 0.1], losses=losses, end="not a number"), learned([0.2, 0.2, 0.2], 2)))
+    for apart in (False, True):
+        for chart in charts([own], "dark", apart=apart):
+            json.dumps(chart.figure, allow_nan=False)
+    loss = charts([own], "dark")[1].figure
+    assert named(loss, "x")["y"][1:] == [None, None]
+    assert not [one for one in loss["data"] if one.get("fill")]
+
+
+def test_nothing_is_drawn_before_the_first_look() -> None:
+    waiting = Candidate("w", 0, (History(Recipe()), learned([])))
+    assert charts([waiting], "dark") == []
+    assert told([waiting]) == ["w: not begun"]
+    assert len(charts([waiting, SEEDS], "dark")) == 2
+
+
+def test_a_run_may_go_on_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = learned([])
+    own = Candidate("x", 0, (learned([0.1, 0.2], scores=SCORES), late))
+    draw = figures.over_steps
+
+    def grown(*args: Any, **options: Any) -> figures.Figure:
+        late.take(Evaluation(0, 0.0, 1.0, 0.5, 1.0, 0.5, None, SCORES[0], SCORES[0]))
+        return draw(*args, **options)
+
+    monkeypatch.setattr(figures, "over_steps", grown)
+    assert [chart.note.split(" · ")[0] for chart in charts([own], "dark")][1] == "dotted: training batches"
+    assert len(late.evaluations) == 4
+
+
+def test_apart_they_have_the_same_axes() -> None:
+    made = charts([SEEDS, OTHER], "dark", apart=True)
+    assert [chart.title for chart in made] == [
+        "none: accuracy on unseen sentences", "a <b>: accuracy on unseen sentences", "none: loss", "a <b>: loss",
+    ]  # fmt: skip
+    for first, second in (made[:2], made[2:]):
+        for axis in ("xaxis", "yaxis"):
+            assert first.figure["layout"][axis]["range"] == second.figure["layout"][axis]["range"]
+
+
+SCORES = [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.15], [0.2, 0.9]]]
+
+
+def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
+    own = Candidate("rotary", 3, (learned([0.1, 0.9], scores=SCORES),))
+    accuracy, _, induction, previous = charts([own], "dark")
+    assert accuracy.title == "accuracy on unseen text"
+    assert (induction.title, previous.title) == ("induction score", "previous-token score")
+    assert named(induction.figure, "rotary, layer 0 head 1")["y"] == [0.2, 0.15]
+    assert named(induction.figure, "rotary, layer 1 head 1")["y"] == [0.1, 0.9]
+    dashes = [line["line"]["dash"] for line in induction.figure["data"]]
+    assert len(set(dashes)) == 2
+    assert told([own]) == [
+        "rotary: 0.900 after 10 of 40 steps (seed 1), induction 0.900 (layer 1 head 1), "
+        "previous token 0.900 (layer 1 head 1)"
+    ]
+
+
+def test_over_seeds_each_has_its_own_best_head() -> None:
+    swapped = [[layer[::-1] for layer in look] for look in SCORES]
+    own = Candidate("r", 3, (learned([0.1, 0.9], scores=SCORES), learned([0.1, 0.9], 2, scores=swapped)))
+    induction = charts([own], "dark")[2].figure
+    assert named(induction, "r, layer 1 best head")["y"] == [0.1, 0.9]
+    assert told([own])[0].endswith("2 seeds), induction 0.900, previous token 0.900")
+
+
+def test_the_same_told_as_text() -> None:
+    assert told([SEEDS, OTHER]) == [
+        "none: 0.500 after 20 of 40 steps (lowest 0.500, highest 0.500, 2 seeds)",
+        "a <b>: 1.000 after 40 steps (seed 1)",
+    ]
+    apart = Candidate("x", 1, (learned([0.1, 1.0], 1, end="target"), learned([0.3, 0.5, 0.75], 2), History(Recipe())))
+    assert told([apart]) == [
+        "x: 0.875 after 10 to 20 of 40 steps (lowest 0.750, highest 1.000, 2 seeds); "
+        "it reached its target (1 of 3 seeds); 1 more not begun"
+    ]
+
+
+def test_why_a_run_ended_is_told() -> None:
+    for reason, words in (("time", "time budget used up"), ("not a number", "NaN or infinite")):
+        (sentence,) = told([Candidate("x", 0, (learned([0.1, 0.2], end=reason),))])
+        assert sentence.endswith(words)
+
+
+def test_one_is_said_only_of_one() -> None:
+    for value, text in {1.0: "1.000", 0.99996: ">0.999", 0.0: "0.000", 0.0001: "<0.001"}.items():
+        assert told([Candidate("x", 0, (learned([value]),))])[0].startswith(f"x: {text} after 0")
+
+
+def test_progress_in_words() -> None:
+    assert progress(1, 20, 40, 0.2) == "step 20 of 40 · 0.2 s · 100 steps/s"
+    assert progress(2, 10, 80, 0.1) == "2 runs: step 10 of 80 · 0.1 s · 100 steps/s"
+    assert progress(1, 2, 40, 6) == "step 2 of 40 · 6.0 s · 3.0 s a step"
+    assert progress(1, 0, 1000, 0) == "step 0 of 1,000 · 0.0 s"
+
+
+def test_colours_follow_the_order_of_the_encodings() -> None:
+    for theme in ("dark", "light"):
+        assert len({candidate_colour(number, theme) for number in range(8)}) == 8
+    assert candidate_colour(0, "dark") == "#93A0BD"

@@ -1,0 +1,127 @@
+"""A job of any kind: its place, its progress, and every way in which it ends. The clock is the test's."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from mha_core.errors import HeadlightError
+from pages.kit.jobs import job
+from pages.kit.jobs.job import SILENCE, Job
+from pages.kit.jobs.queue import Places, Visitor
+
+from .waiting import PATIENCE, Clock, wait
+
+
+class Idler(Job):
+    """Works until it is let go, or fails at once."""
+
+    def __init__(self, places: Places, address: str = "", error: Exception | None = None) -> None:
+        self.connected = False
+        super().__init__(places, 60, Visitor(address, address), lambda: self.connected)
+        self.failure = error
+        self.let_go = threading.Event()
+        self.progress = 0.0
+
+    def _work(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+        while not self.let_go.is_set() and not self.is_left():
+            time.sleep(0.002)
+
+    def _is_complete(self) -> bool:
+        return self.let_go.is_set()
+
+    def _progress(self) -> float:
+        return self.progress
+
+    def _explain(self, error: Exception) -> str:
+        return f"it broke ({type(error).__name__})"
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    yield Clock()
+    job.reset()
+    assert not job.under_way()
+
+
+def test_it_works_when_its_turn_comes(clock: Clock) -> None:
+    places = Places(1, 9, "jobs", clock)
+    first, second, third = (Idler(places).start() for _ in range(3))
+    assert [each.place for each in (first, second, third)] == [0, 1, 2]
+    assert [each.begins_within for each in (first, second, third)] == [0, 60, 120]
+    clock.now += 5
+    assert [each.elapsed for each in (first, second, third)] == [5, 0, 0]
+    second.stop()  # one that waits can leave too
+    second.join(PATIENCE)
+    assert (second.over, second.stopped, second.elapsed, third.place) == (True, True, 0, 1)
+    first.let_go.set()
+    first.join(PATIENCE)
+    clock.now += 2
+    assert (first.over, first.stopped, first.elapsed, first.error) == (True, False, 5, "")
+    assert (third.place, third.elapsed) == (0, 2)
+
+
+def test_its_progress_never_goes_back(clock: Clock) -> None:
+    idler = Idler(Places(1, 9, "jobs", clock))
+    shares = []
+    for progress in (0.0, 0.5, 0.25, 1.5):
+        idler.progress = progress
+        shares.append(idler.share)
+    assert shares == [0, 0.5, 0.5, 1]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> None:
+    places = Places(1, 9, "jobs", clock)
+    before = Idler(places)
+    before.connected = True
+    if waits:
+        before.start()
+    idler = Idler(places)
+    idler.connected = True
+    idler.start()
+    clock.now += 100
+    places.wake()
+    time.sleep(0.05)
+    assert not idler.over  # it is connected
+    idler.connected = False
+    idler.heard()
+    clock.now += SILENCE
+    places.wake()
+    time.sleep(0.05)
+    assert not idler.over  # it was heard of just now
+    clock.now += 1
+    places.wake()
+    idler.join(PATIENCE)
+    assert idler.stopped
+    assert not before.over
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [(HeadlightError("this is wrong"), "this is wrong"), (RuntimeError("a secret path"), "it broke (RuntimeError)")],
+)
+def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: Exception, sentence: str) -> None:
+    places = Places(1, 9, "jobs", clock)
+    failed = Idler(places, error=error).start()
+    failed.join(PATIENCE)
+    assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
+    after = Idler(places).start()
+    wait(lambda: after.place == 0)
+    assert not after.over
+
+
+def test_a_long_queue_turns_the_next_one_away(clock: Clock) -> None:
+    places = Places(1, 2, "jobs", clock)
+    school = [Idler(places, "school").start() for _ in range(3)]
+    with pytest.raises(HeadlightError, match="2 jobs are waiting already; try again in a minute"):
+        Idler(places, "school").start()
+    assert len(job.under_way()) == 3
+    Idler(places, "home").start()  # who has nobody in the queue comes in
+    school[2].join(PATIENCE)
+    assert school[2].error == "its place in the queue went to somebody who had none; press Start again"

@@ -1,0 +1,87 @@
+"""The fields of every message to the browser are those that assets/web/messages.d.ts names, no more and no fewer."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.kit.draw.web import FOLDER
+
+from .conftest import app_at, unpacked
+
+INTERFACE = re.compile(r"^export interface (\w+)(?: extends (\w+))? \{\n(.*?)^\}", re.M | re.S)
+FIELD = re.compile(r"^  (\w+)(\??): (.+?);", re.M)
+NAMED = re.compile(
+    r"^\(?([A-Z]\w+)(?: \| null\))?(\[\])*$|^\[([A-Z]\w+),.*\]$"
+)  # Card[], (FilmProbe | null)[], [Side, Side]
+
+
+def interfaces() -> dict[str, dict[str, tuple[bool, str]]]:
+    """Interface -> field -> whether it may be left out, and its type."""
+    found: dict[str, dict[str, tuple[bool, str]]] = {}
+    for name, parent, body in INTERFACE.findall((FOLDER / "messages.d.ts").read_text("utf-8")):
+        own = {field: (bool(optional), kind) for field, optional, kind in FIELD.findall(body)}
+        found[name] = {**found.get(parent, {}), **own}
+    return found
+
+
+INTERFACES = interfaces()
+ANY = {"Block"}  # a block of a sheet has the fields of its kind
+# The interface of a message, its page, the name of the component, the link.
+MESSAGES = [
+    ("Maps", "explore", "maps", {}),
+    ("Focus", "explore", "focus", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
+    ("Masks", "masks", "masks", {}),
+    ("Pair", "compare", "pair", {}),
+    ("HeadCosines", "compare", "heads", {}),
+    ("Steps", "shapes", "steps", {}),
+    ("TraceHeader", "shapes", "trace", {}),
+    ("FilmState", "train", "film", {"task": "who did what"}),
+    ("FilmsHeader", "train", "frames", {"task": "who did what"}),
+    ("SheetState", "by-hand", "sheet", {}),
+]
+
+
+def sent(app: AppTest, component: str) -> dict[str, Any]:
+    """The header of the first message to a component."""
+    found = (one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{component}")
+    first = next(found)
+    header: dict[str, Any] = unpacked(first.bytes)[0] if first.bytes else json.loads(first.json)
+    return header
+
+
+def check(value: Any, interface: str) -> None:
+    """Every field of the value is named, every field named is there, down to the messages within."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, list) or one is None:
+            check(one or [], interface)
+            continue
+        fields = INTERFACES[interface]
+        needed = {name for name, (optional, _) in fields.items() if not optional}
+        assert needed <= set(one), interface
+        assert interface in ANY or set(one) <= set(fields), interface
+        for name, (_, kind) in fields.items():
+            within = NAMED.match(kind)
+            if within and name in one:
+                check(one[name], within[1] or within[3])
+
+
+@pytest.mark.parametrize(("interface", "page", "component", "link"), MESSAGES, ids=[name for name, *_ in MESSAGES])
+def test_a_message_has_the_fields_that_are_named(
+    shipped: object, interface: str, page: str, component: str, link: dict[str, str]
+) -> None:
+    app = app_at(page, **{"s": "how are you", **link} if page != "by-hand" else {}).run()
+    assert not app.exception
+    check(sent(app, component), interface)
+
+
+def test_every_interface_is_a_message_or_a_part_of_one() -> None:
+    reached = {name for name, *_ in MESSAGES} | {"Turns"}
+    for _ in INTERFACES:
+        kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
+        reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}
+    assert reached == set(INTERFACES)

@@ -1,0 +1,54 @@
+"""Links of 2026-11-22 still open what they opened then: old_links.json was recorded with the code of that day."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.kit.frame.links import DEFAULTS
+
+from .conftest import app_at, payloads
+
+RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
+
+
+def opened(app: AppTest) -> dict[str, Any]:
+    """The controls, settings, place and link of a page, and the keys that it said could not be used."""
+    text = payloads(app)
+    link = next(block.value for block in app.code if block.value.startswith("/"))
+    state = {key: app.session_state[key] for key in DEFAULTS if key in app.session_state and key != "dev"}
+    found: dict[str, Any] = {
+        "values": {key: value for key, value in state.items() if value != DEFAULTS[key]},
+        "told": list(dict.fromkeys(re.findall(r'"The link says (\w+)=', text))),
+        "link": link.partition("?")[2],
+    }
+    if digests := sorted(set(re.findall(r'"digest": ?"([0-9a-f-]+)"', text))):
+        place = re.findall(r'"(layer|head|row|key)": ?(\d+|null)', text)
+        found |= {"digests": digests, "place": {name: json.loads(number) for name, number in place}}
+    return found
+
+
+@pytest.mark.parametrize("name", RECORDED["links"])
+def test_a_link_opens_what_it_opened(name: str) -> None:
+    link = RECORDED["links"][name]
+    app = app_at(link["page"], **link["asked"]).run()
+    now = opened(app)
+    assert now == {key: link[key] for key in now}
+    assert set(link) - set(now) <= {"page", "asked", "headings"}
+    for heading in link.get("headings", ()):
+        assert json.dumps(heading)[1:-1] in payloads(app) or heading in payloads(app)
+
+
+def test_no_default_has_changed() -> None:
+    """A link leaves defaults out, so another default would change what old links open."""
+    assert [[key, value] for key, value in DEFAULTS.items()] == RECORDED["defaults"]
+
+
+def test_every_key_stands_in_a_link() -> None:
+    asked = {key for link in RECORDED["links"].values() for key in link["asked"]}
+    assert set(DEFAULTS) - asked == {"dev"}  # other devices are not on every machine

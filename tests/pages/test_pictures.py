@@ -1,0 +1,239 @@
+"""Pictures are shared between visitors and bounded in memory and number of passes."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import Model, Run, load_model
+from mha_core import device as devices
+from mha_core.measure import compare
+from mha_core.training import saved
+from pages.kit.draw.packing import pack_maps
+from pages.kit.picture import mask_codec, pictures, sharing
+from pages.kit.picture.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _empty_caches() -> None:
+    sharing.forget()
+
+
+def count_passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    passes: list[str] = []
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        passes.append(text)
+        return run(self, text, **options)
+
+    monkeypatch.setattr(Model, "run", counted)
+    return passes
+
+
+def test_a_picture_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = count_passes(monkeypatch)
+    first = pictures.picture(Settings("one of a kind"))
+    assert pictures.picture(Settings("one of a kind")) is first
+    assert passes == ["one of a kind"]
+
+
+def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
+    base = Settings("it")
+    others = [
+        Settings("It"),
+        Settings("it", "causal"),
+        Settings("it", position="none"),
+        Settings("it", temperature=2.0),
+        Settings("it", heads_off=((0, 0),)),
+        Settings("it", device="cpu"),
+        Settings("it", painted="3.rB"),
+        Settings("it", model="small-1"),
+    ]
+    assert len({base, *others}) == 9
+    assert len({settings.digest for settings in (base, *others)}) == 9
+    assert Settings("it").digest == base.digest
+    assert Settings("it", "causal", device="cpu").untouched == Settings("it", device="cpu")
+    assert Settings("it", "causal", model="small-1").untouched == Settings("it", model="small-1")
+    assert Settings("it", "causal", painted="3.rB").unpainted == Settings("it", "causal")
+    assert Settings("\ud800").digest
+
+
+@pytest.mark.parametrize("painted_cells", ["5.rGB", "5.rGB.3rJC"])
+def test_a_painted_mask_is_the_one_that_the_model_gets(model: Model, painted_cells: str) -> None:
+    settings = Settings("how are you", "causal", painted=painted_cells)
+    allow = mask_codec.allowed("causal", painted_cells, 5, model.sizes.n_heads)
+    made = pictures.picture(settings).run.weights
+    assert torch.equal(made, model.run("how are you", mask=allow).weights)
+    assert not made[(~allow).expand_as(made)].any()
+    sums, empty = made.sum(dim=-1), ~allow.any(dim=-1).expand(made.shape[:-1])
+    assert torch.allclose(sums, (~empty).float(), atol=1e-6)
+
+
+def test_two_visitors_who_ask_at_once_wait_for_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, second = [], threading.Event()
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        passes.append(text)
+        if len(passes) > 1:
+            second.set()
+        second.wait(0.5)  # a moment in which another one could begin
+        return run(self, text, **options)
+
+    monkeypatch.setattr(Model, "run", counted)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(pictures.picture, [Settings("we both ask")] * 4))
+    assert len({id(picture) for picture in found}) == len(passes) == 1
+
+
+def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pictures.CACHE_BYTES <= 200 * 2**20
+    passes = count_passes(monkeypatch)
+    first, second = (Settings(f"{word} " * 390) for word in ("a", "b"))
+    assert sum(pictures.picture(settings).nbytes for settings in (first, second)) > pictures.CACHE_BYTES
+    pictures.picture(second)
+    assert len(passes) == 2
+    pictures.picture(first)
+    assert len(passes) == 3, "the second has pushed it out"
+
+
+@pytest.mark.usefixtures("shipped")
+def test_the_size_of_a_picture_is_that_of_its_tensors_and_of_a_trained_model() -> None:
+    picture = pictures.picture(Settings("how are you"))
+    assert picture.nbytes == picture.run.weights.nbytes + picture.run.hidden.nbytes, "MiniLM stays for good"
+    assert picture.model is pictures.model_on("auto")
+    small = pictures.picture(Settings("how are you", model="who-none-1"))
+    held = sum(weight.nbytes for weight in small.model.encoder.parameters())
+    assert small.nbytes == small.run.weights.nbytes + small.run.hidden.nbytes + held
+    pin = pictures.pinned(small.settings, 0, 1)
+    assert (pin.model, pin.nbytes) == (small.model, small.run.weights[0, 1].nbytes + held)
+
+
+def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
+    assert pictures.picture(Settings("how are you")).cosine == pytest.approx(1, abs=1e-6)
+    assert pictures.picture(Settings("how are you", position="none")).cosine < 0.999
+
+
+def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 <= sharing.PASSES_AT_ONCE <= 4
+    inside, most, lock = 0, 0, threading.Lock()
+    full = threading.Event()
+    run = Model.run
+
+    def counted(self: Model, text: str, **options: Any) -> Run:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+            if inside == sharing.PASSES_AT_ONCE:
+                full.set()
+        full.wait(20)  # until all places are taken: one more would be counted
+        try:
+            return run(self, text, **options)
+        finally:
+            with lock:
+                inside -= 1
+
+    monkeypatch.setattr(Model, "run", counted)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(pictures.picture, [Settings(f"visitor {number}") for number in range(8)]))
+    assert len({picture.settings.text for picture in found}) == 8
+    assert most == sharing.PASSES_AT_ONCE
+
+
+def test_many_visitors_get_equal_numbers(model: Model) -> None:
+    wanted = model.run("how are you", mask="causal").weights
+    with ThreadPoolExecutor(6) as pool:
+        for picture in pool.map(lambda _: pictures.picture(Settings("how are you", "causal")), range(12)):
+            assert torch.equal(picture.run.weights, wanted)
+
+
+def test_a_model_is_loaded_once_for_each_device() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
+
+
+def count_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    loads: list[str] = []
+
+    def counted(name: str, **options: Any) -> Model:
+        loads.append(name.rpartition("/")[2])
+        return load_model(name, **options)
+
+    monkeypatch.setattr(pictures, "load_model", counted)
+    return loads
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_trained_model_is_loaded_once_for_visitors_who_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = count_loads(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["who-none-1"] * 8))
+    assert len({id(model) for model in found}) == 1
+    assert loads == ["who-none-1"]
+
+
+@pytest.mark.usefixtures("shipped")
+def test_without_another_device_auto_and_cpu_are_one_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "available", lambda: ["cpu"])
+    loads = count_loads(monkeypatch)
+    assert pictures.model_on("auto", "who-none-1") is pictures.model_on("cpu", "who-none-1")
+    assert pictures.model_on("auto") is pictures.model_on("cpu")
+    assert loads == ["who-none-1"]
+
+
+@pytest.mark.usefixtures("shipped")
+def test_nobody_waits_for_a_model_that_another_visitor_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(name: str, **options: Any) -> Model:
+        if name.endswith("who-rotary-1"):
+            begun.set()
+            go_on.wait(20)
+        return load_model(name, **options)
+
+    monkeypatch.setattr(pictures, "load_model", slow)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(pictures.model_on, "cpu", "who-rotary-1")
+        assert begun.wait(20)
+        try:
+            for name in ("who-none-1", "minilm"):
+                assert pool.submit(pictures.model_on, "cpu", name).result(timeout=10)
+            assert not waiting.done()
+        finally:
+            go_on.set()
+        assert waiting.result().origin == "trained here"
+
+
+def test_every_run_that_can_be_opened_can_be_kept() -> None:
+    assert 2 * saved.LARGEST["model.safetensors"] <= pictures.TRAINED_BYTES
+
+
+def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def difference(_: Model, text: str) -> float:
+        calls.append(text)
+        return 1e-6
+
+    monkeypatch.setattr(compare, "difference_to_transformers", difference)
+    plain, masked = Settings("how are you"), Settings("how are you", "causal")
+    assert pictures.difference_to_transformers(plain, ask=False) is None
+    assert pictures.difference_to_transformers(plain, ask=True) == 1e-6
+    assert pictures.difference_to_transformers(masked, ask=False) == 1e-6, "it is the untouched model's"
+    assert pictures.difference_to_transformers(masked, ask=True) == 1e-6
+    assert calls == ["how are you"]
+
+
+def test_a_picture_is_packed_once() -> None:
+    short = pictures.picture(Settings("pack me"))
+    assert pictures.packed(short, 3) is pictures.packed(short, 5)
+    assert pictures.packed(short, 3) == pack_maps(short.run.weights, short.run.tokens, short.settings.digest, 0)
+    long = pictures.picture(Settings(" ".join(["it"] * 300)))
+    assert pictures.packed(long, 3) is pictures.packed(long, 3)
+    assert pictures.packed(long, 3) != pictures.packed(long, 5)

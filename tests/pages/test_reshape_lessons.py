@@ -1,0 +1,189 @@
+"""The words and numbers of the lessons, computed once more by other means."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.traces import Traced, traced
+from pages.shapes import reshape_lessons
+from pages.shapes.reshape_lessons import LESSONS, Lesson
+
+TEXTS = ["", "The animal didn't cross the street because it was too tired", "a b c " * 40]
+HEADS = [0, 11]
+
+
+def blocks(lesson: Lesson, kind: str) -> list[dict[str, Any]]:
+    """The blocks of a kind, those inside rows too."""
+    flat = [inner for block in lesson.blocks for inner in (block, *block.get("blocks", []))]
+    return [block for block in flat if block["kind"] == kind]
+
+
+def said(lesson: Lesson) -> str:
+    return " ".join(block["text"] for block in blocks(lesson, "text"))
+
+
+def value(found: Traced, name: str) -> Tensor:
+    return next(step.value for step in found.steps if step.name == name).cpu()
+
+
+@pytest.fixture(params=TEXTS, ids=lambda text: f"{len(text)} characters")
+def found(request: pytest.FixtureRequest) -> Traced:
+    return traced(Settings(request.param), 2, "efficient")
+
+
+@pytest.mark.parametrize(("name", "mask"), [*zip(LESSONS, ("none", "window:1", "causal", "none"), strict=True)])
+def test_every_lesson_can_be_read_and_shows_the_code_that_ran(name: str, mask: str) -> None:
+    lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
+    assert lesson.blocks[0]["kind"] == "title"
+    assert said(lesson).endswith(".")
+    assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE)
+    functions = re.split(r"\n\n(?=def )", lesson.source)
+    assert all(function.startswith("def ") for function in functions)
+    assert all(function in inspect.getsource(reshape_lessons) for function in functions)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_where_the_rows_of_the_wrong_view_come_from(found: Traced, head: int) -> None:
+    """Each row of the wrong head is looked up, by its numbers, among all right rows."""
+    projected, right = value(found, "q.project"), value(found, "q")
+    n, c = projected.shape[1:]
+    wrong = projected.reshape(12, n, c // 12)[head]
+    real = []
+    for row in wrong:
+        same = [(i, h) for h in range(12) for i in range(n) if torch.equal(right[0, h, i], row)]
+        assert same, "the mistake mixes up rows, it invents none"
+        real.append(same)
+    lesson = LESSONS["no transpose"](found, head)
+    (table,) = blocks(lesson, "table")
+    shown = min(n, 2 * reshape_lessons.MOST_SHOWN)
+    assert len(table["rows"]) == shown
+    for i, (row, token, own, told) in enumerate(table["rows"]):
+        assert told == ("right" if (i, head) in real[i] else "wrong")
+        assert row == f"{i} {found.tokens[i]}"
+        number = int(token.split()[0])
+        assert token == f"{number} {found.tokens[number]}"
+        assert (number, int(own)) in real[i]
+    right_ones = sum((i, head) in same for i, same in enumerate(real))
+    assert f"{right_ones} of its {n} rows are what they are taken for" in said(lesson)
+    assert table["marks"] == [[i, -1, "bad"] for i in range(shown) if (i, head) not in real[i]]
+    if all(len(same) == 1 for same in real):
+        (mixed,) = re.findall(r"mixes (\d+) heads? and (\d+) tokens?:", said(lesson))
+        assert mixed == (str(len({h for ((_, h),) in real})), str(len({i for ((i, _),) in real})))
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
+    lesson = LESSONS["no transpose"](found, head)
+    right, wrong = blocks(lesson, "matrix")
+    n = len(found.tokens)
+    shown = min(n, reshape_lessons.MOST_SHOWN)
+    maps = []
+    for q, k in (
+        (value(found, "q")[0, head], value(found, "k")[0, head]),
+        (value(found, "q.project").reshape(12, n, -1)[head], value(found, "k.project").reshape(12, n, -1)[head]),
+    ):
+        powers = (q.double() @ k.double().T / math.sqrt(32)).exp()
+        maps.append(powers / powers.sum(1, keepdim=True))
+    for matrix, own in ((right, maps[0]), (wrong, maps[1])):
+        assert matrix["rows"] == matrix["cols"] == found.tokens[:shown]
+        for cells, numbers in zip(matrix["cells"], own[:shown, :shown].tolist(), strict=True):
+            for cell, number in zip(cells, numbers, strict=True):
+                assert number_of(cell) == pytest.approx(number, abs=0.0051, rel=0.06)
+        assert bool(matrix["note"]) == (n > shown)
+    torch.testing.assert_close(maps[0], value(found, "weights")[0, head].double(), atol=1e-5, rtol=0)
+    (difference,) = re.findall(r"between the two maps: (\S+)\.(?: |$)", said(lesson))
+    assert number_of(difference) == pytest.approx(float((maps[0] - maps[1]).abs().max()), abs=0.0001)
+
+
+def number_of(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_maps_are_of_the_projections_alone_and_say_so() -> None:
+    plain, masked = (
+        LESSONS["no transpose"](traced(settings, 0, "efficient"), 0)
+        for settings in (Settings("how are you"), Settings("how are you", "causal", temperature=2.0))
+    )
+    assert "without mask and rotation, at temperature 1" in said(plain)
+    assert blocks(plain, "matrix") == blocks(masked, "matrix")
+
+
+@pytest.mark.parametrize(("head", "mask"), [(5, "none"), (11, "causal")])
+def test_softmax_over_the_heads(head: int, mask: str) -> None:
+    found = traced(Settings("you how are it", mask), 4, "efficient")
+    scores = value(found, "masked" if mask == "causal" else "scores")[0].double()
+    lesson = LESSONS["wrong axis"](found, head)
+    right, wrong = blocks(lesson, "matrix")
+    powers = scores.exp()
+    over_keys = powers / powers.sum(2, keepdim=True)
+    over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
+    for matrix, own in ((right, over_keys), (wrong, over_heads)):
+        for cells, numbers in zip(matrix["cells"], own[head].tolist(), strict=True):
+            assert [number_of(cell) for cell in cells] == pytest.approx(numbers, abs=0.0051, rel=0.06)
+        assert [number_of(total) for total in matrix["sums"]] == pytest.approx(own[head].sum(1).tolist(), abs=0.0051)
+    assert set(right["sums"]) == {"1.00"}
+    sums = over_heads.sum(2)
+    (ends,) = re.findall(r"anything between (\S+) and (\S+), all heads", said(lesson))
+    assert [number_of(end) for end in ends] == pytest.approx([float(sums.min()), float(sums.max())], abs=0.0051)
+
+
+def test_the_loop_is_the_product(found: Traced) -> None:
+    lesson = LESSONS["products are loops"](found, 0)
+    (table,) = blocks(lesson, "table")
+    n = len(found.tokens)
+    shapes = {row[0]: tuple(map(tuple_of, row[1:4])) for row in table["rows"]}
+    assert shapes["3-D"] == ((3, 10, 256), (3, 256, 10), (3, 10, 10))
+    assert shapes["4-D"] == ((3, 2, 10, 256), (3, 2, 256, 10), (3, 2, 10, 10))
+    assert shapes["q kᵀ of this layer"] == ((1, 12, n, 32), (1, 12, 32, n), (1, 12, n, n))
+    for row in table["rows"]:
+        left, _, result = (tuple_of(text) for text in row[1:4])
+        assert row[4] == " × ".join(str(size) for size in left[:-2])
+        assert result[:-2] == left[:-2]
+        assert 0 <= number_of(row[5]) < 1e-3
+
+
+def tuple_of(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.strip("()").split(","))
+
+
+def test_a_loop_over_any_number_of_axes() -> None:
+    random = torch.Generator().manual_seed(1)
+    for axes in ((), (2,), (2, 3), (2, 1, 3)):
+        a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
+        expected = torch.einsum("...id,...dj->...ij", a, b)
+        torch.testing.assert_close(reshape_lessons.looped(a, b), expected, atol=1e-14, rtol=0)
+
+
+def test_the_two_ways_of_splitting_differ_unless_there_is_one_token_or_one_head() -> None:
+    x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
+    wrong, right = reshape_lessons.without_transpose(x, 4), reshape_lessons.with_transpose(x, 4)
+    assert wrong.shape == right.shape == (2, 4, 3, 2)
+    assert not torch.equal(wrong, right)
+    for b, i, h, d in ((1, 2, 3, 1), (0, 0, 2, 1)):
+        assert right[b, h, i, d] == x[b, i, 2 * h + d]
+    assert torch.equal(reshape_lessons.without_transpose(x, 1), reshape_lessons.with_transpose(x, 1))
+    assert torch.equal(reshape_lessons.without_transpose(x[:, :1], 4), reshape_lessons.with_transpose(x[:, :1], 4))
+
+
+def test_why_contiguous(found: Traced) -> None:
+    lesson = LESSONS["contiguous"](found, 0)
+    (table,) = blocks(lesson, "table")
+    n = len(found.tokens)
+    results = {row[0]: row[1:] for row in table["rows"]}
+    assert list(results) == [".view(b, i, c)", ".contiguous().view(b, i, c)", ".reshape(b, i, c)", ".flatten(2)"]
+    assert results.pop(".view(b, i, c)") == ["RuntimeError", "—"]
+    assert all(result == [f"(1, {n}, 384)", "new memory"] for result in results.values())
+    turned = value(found, "mixed").transpose(1, 2)
+    with pytest.raises(RuntimeError) as refused:
+        turned.view(1, n, 384)
+    assert str(refused.value).splitlines()[0] in said(lesson)
+    assert f"{tuple(turned.shape)} has strides {turned.stride()}" in said(lesson)
+    assert torch.equal(turned.reshape(1, n, 384), value(found, "joined"))

@@ -1,0 +1,170 @@
+"""The Train page while it follows a training: what it draws anew, what it does not, and what its limits say."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from mha_core import Model
+from mha_core.training import inference, saved, tasks
+from mha_core.training.tasks import Labelled
+from pages.kit.jobs import training
+from pages.kit.jobs.queue import Places, Turn, Visitor
+from pages.kit.jobs.record import Record
+
+from .test_train import ENDLESS
+from .test_training_data import NEWS
+from .train_app import TINY, Train, no_job_stays, upload
+from .waiting import PATIENCE, Clock, wait
+
+__all__ = ["no_job_stays"]
+
+
+def progress(page: Train) -> str:
+    (bar,) = page.app.get("progress")
+    return str(bar.proto.text)
+
+
+def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = Places(1, 9)
+    other = Turn(Visitor("", "other"), 150)
+    places.ask(other)
+    monkeypatch.setattr(training, "places", places)
+    fragment, polls = st.fragment, []
+
+    def noted(of: Any, **how: Any) -> Any:
+        polls.append(how.get("run_every"))
+        return fragment(of, **how)
+
+    monkeypatch.setattr(st, "fragment", noted)
+    page = Train(**ENDLESS)
+    assert polls == [None, None]  # the bar, and the curves
+    job = page.start()
+    assert progress(page) == "Waiting: 1 training comes first, at most 3 min"
+    assert polls[-1] == 2
+    places.leave(other)
+    wait(lambda: job.record.looked)
+    page.app.run()
+    assert progress(page).startswith("step ")
+    assert polls[-2:] == [0.5, None]
+    job.stop()
+    job.join(PATIENCE)
+    page.app.run()
+    assert polls[-2:] == [None, None]
+
+
+def test_the_bar_alone_copies_no_history(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Train(**ENDLESS)
+    job = page.start()
+    wait(lambda: job.record.looked)
+
+    def never(_record: Record, _number: int) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Record, "history", never)
+    page.app.selectbox(key="task").set_value("food review").run()
+    assert progress(page).startswith("step ")
+    assert page.table("accuracy")["rows"]
+
+
+def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Train()
+    told = page.blocks()
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(inference, "logits", never)
+    monkeypatch.setattr(Model, "run", never)
+    page.app.run()
+    assert page.blocks() == told
+    page.app.toggle(key="apart").set_value(True).run()
+    assert not page.app.exception
+
+
+def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    places = Places(1, 9, clock=clock)
+    monkeypatch.setattr(training, "places", places)
+    page = Train(**{**ENDLESS, "budget": "600"})
+    job = page.start()
+    wait(lambda: job.record.step)
+    places.ask(Turn(Visitor("", "other"), 150))
+    clock.now += training.SHARED_SECONDS + 1
+    job.join(PATIENCE)
+    page.app.run()
+    (said,) = page.notices()
+    assert said == "Ended after 181 s because others were waiting; what was learnt until then is kept."
+    assert page.table("accuracy")["rows"]
+    assert page.table("precision")["rows"]  # its model was saved
+
+
+def test_threads_beyond_those_of_a_training_are_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    page = Train(thr="2")
+    assert page.notices()[0].startswith("The link says thr=2, which cannot be used here; ")
+    assert not page.off("train_start")
+
+
+@pytest.mark.parametrize("when", ["first", "later"])
+def test_a_folder_that_cannot_be_written_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    def read_only(*_: Any, **__: Any) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    page = Train(**TINY)
+    if when == "first":
+        monkeypatch.setattr(tempfile, "mkdtemp", read_only)
+    else:  # the visit has its folder, and can put nothing into it
+        upload(page, "run_file", saved.pack(shipped / "who-none-1"), "application/zip")
+        monkeypatch.setattr(Path, "mkdir", read_only)
+    why = "nothing can be kept on this server, because its temporary folder cannot be written (Read-only file system)."
+    page.app.button(key="train_start").click().run()
+    assert f"This cannot be trained now: {why}" in page.notices()
+    upload(page, "run_file", saved.pack(shipped / "who-rotary-1"), "application/zip")
+    assert f"This run cannot be opened: {why} What was trained before is still there." in page.notices()
+    assert page.table("accuracy")["rows"]
+    monkeypatch.undo()
+
+
+def test_data_that_stayed_are_read_once(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Train(task="your own CSV", pe=["none"])
+    upload(page, "csv_file", NEWS.encode())
+    told = page.texts()
+    assert "Your own table." in told
+    from_csv, read = tasks.from_csv, []
+
+    def noted(*args: Any, **kwargs: Any) -> Labelled:
+        read.append(True)
+        return from_csv(*args, **kwargs)
+
+    monkeypatch.setattr(tasks, "from_csv", noted)
+    page.app.run()
+    assert page.texts() == told
+    assert not read
+    page.app.toggle(key="dups").set_value(True).run()
+    assert read == [True]
+
+
+def test_a_look_between_page_and_bar_draws_the_page_once_more(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look at the test rows may come at any moment; the page never stays without its curves."""
+    page = Train(**ENDLESS)
+    calls: list[bool] = []
+    histories = Record.histories.fget  # type: ignore[attr-defined]
+
+    def late(record: Record) -> Any:
+        before = histories(record)
+        if not calls:
+            calls.append(True)
+            wait(lambda: record.looked)
+        return before
+
+    monkeypatch.setattr(Record, "histories", property(late))
+    page.start()
+    assert calls
+    assert page.table("accuracy")["rows"]

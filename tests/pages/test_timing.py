@@ -1,0 +1,137 @@
+"""Live timing: its figures, its end by itself and by hand, and what is refused; no speed is asserted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.errors import SizeError
+from pages.implementations import timing
+from pages.implementations.timing import YARDSTICK, Plan, TimingJob
+from pages.kit.jobs import job
+
+from .waiting import PATIENCE
+
+SMALL = Plan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
+
+
+class Gate:
+    """Stands in for a call: lets through only when told to, and says when it was reached."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+        self.calls = 0
+
+    def __call__(self, *_: object, maps: bool) -> None:
+        self.calls += 1
+        self.reached.set()
+        assert self.opened.wait(PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def _no_job_stays() -> Iterator[None]:
+    yield
+    job.reset()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """A gate in place of the task "forward with maps"; opened in the end."""
+    gate = Gate()
+    monkeypatch.setitem(timing.TASKS, "forward with maps", (gate, True))
+    yield gate
+    gate.opened.set()
+
+
+@pytest.mark.parametrize("task", timing.TASKS)
+def test_it_has_all_its_results(task: str) -> None:
+    names = tuple(IMPLEMENTATIONS) if task == "forward with maps" else ("einsum",)
+    done = TimingJob(replace(SMALL, task=task, names=names)).start()
+    done.join(PATIENCE)
+    assert (done.share, done.error, done.stopped) == (1, "", False)
+    assert [result.length for result in done.results] == [4, 8]
+    for result in done.results:
+        assert result.times.keys() == result.peaks.keys() == {*names, YARDSTICK}
+        for name, times in result.times.items():
+            assert timing.FEWEST_ROUNDS <= times.calls <= timing.MOST_ROUNDS
+            assert 0 < times.low <= times.median <= times.high
+            assert result.peaks[name]
+        assert len({times.calls for times in result.times.values()}) == 1
+        assert result.ratio(YARDSTICK).median == 1
+    assert "torch" in done.machine
+
+
+def test_one_at_a_time_and_stopped_between_two_calls(gate: Gate) -> None:
+    first, second = TimingJob(SMALL).start(), TimingJob(SMALL).start()
+    assert gate.reached.wait(PATIENCE)
+    assert (first.place, second.place, second.elapsed) == (0, 1, 0)
+    first.stop()
+    second.stop()
+    gate.opened.set()
+    first.join(PATIENCE)
+    assert gate.calls == 1
+    assert (first.stopped, first.results, first.error) == (True, (), "")
+
+
+def test_finished_lengths_stay_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(SMALL, lengths=(4, 8, 16))
+    running = TimingJob(plan)
+    shares = []
+
+    def call(_layer: nn.Module, x: Tensor, *, maps: bool) -> None:
+        shares.append(running.share)
+        if x.shape[1] == 8:
+            running.stop()
+
+    monkeypatch.setitem(timing.TASKS, plan.task, (call, True))
+    running.start()
+    running.join(PATIENCE)
+    assert [result.length for result in running.results] == [4]
+    assert running.stopped
+    assert shares == sorted(shares)
+    assert 1 / 3 <= shares[-1] < 2 / 3
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), "the device is out of memory; choose smaller sizes"),
+        (MemoryError(), "the device is out of memory; choose smaller sizes"),
+        (RuntimeError("a secret path"), "RuntimeError"),
+    ],
+)
+def test_errors_become_a_sentence(monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str) -> None:
+    def fail(*_: object, maps: bool) -> None:
+        raise error
+
+    monkeypatch.setitem(timing.TASKS, "forward with maps", (fail, True))
+    failed = TimingJob(SMALL).start()
+    failed.join(PATIENCE)
+    assert (failed.error, failed.stopped) == (sentence, False)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "match"),
+    [
+        ({"d_model": 50, "n_heads": 6}, "cannot be split into 6"),
+        ({"b": 64, "lengths": (16, 1024)}, r"b · h · n² = 201,326,592, at most"),
+        ({"b": 64, "lengths": (64,), "d_model": 1024, "n_heads": 1}, r"b · n · d² = 4,294,967,296, at most"),
+    ],
+)
+def test_what_would_take_too_long_is_refused(sizes: dict[str, int], match: str) -> None:
+    with pytest.raises(SizeError, match=match):
+        TimingJob(replace(SMALL, **sizes))  # type: ignore[arg-type]
+
+
+def test_a_training_step_keeps_more_and_has_half_the_bound() -> None:
+    plan = replace(SMALL, b=8, lengths=(256,), d_model=384, n_heads=12, task="forward with maps")
+    plan.check()
+    with pytest.raises(SizeError, match=r"b · h · n² = 6,291,456, at most 4,000,000"):
+        replace(plan, task="training step with maps").check()

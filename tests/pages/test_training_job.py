@@ -1,0 +1,277 @@
+"""A training in a process of its own: what it leaves behind, and every way in which the process can end."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mha_core.errors import SizeError
+from mha_core.training import saved
+from mha_core.training.events import End, Evaluation, Step, to_line
+from mha_core.training.recipe import Recipe
+from pages.kit.jobs import job, process, record, training
+from pages.kit.jobs.queue import Places, Visitor
+from pages.kit.jobs.record import Record
+from pages.kit.jobs.training import Data, Plan, TrainingJob
+
+from .waiting import PATIENCE, Clock, wait
+
+TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
+ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
+STEP = to_line(Step(1, 2.5, 0.1))
+LISTENS = "import sys; sys.stdin.readline(); "  # the beginning of a stand-in: it hears the order
+# It does a step, and says what it is told next: "stop", or "enough", after which its time is over.
+OBEYS = (
+    LISTENS
+    + f"print({json.dumps({'run': 0, 'line': STEP})!r}, flush=True); line = sys.stdin.readline().strip(); "
+    + """print('{"done": "%s"}' % {"enough": "time", "stop": "stopped"}[line])"""
+)
+
+NewJob = Callable[..., TrainingJob]
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> Iterator[NewJob]:
+    """Starts jobs of tiny recipes; every one is over in the end."""
+
+    def start(*recipes: Recipe, data: Data | None = None, seconds: float = 120, session: str = "") -> TrainingJob:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        return TrainingJob(Plan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
+
+    yield start
+    job.reset()
+    assert not job.under_way()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of one place, where trainings wait for each other."""
+    clock = Clock()
+    monkeypatch.setattr(training, "places", Places(1, 9, clock=clock))
+    return clock
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a small script in the worker's place."""
+
+    def put(script: str) -> None:
+        def start() -> subprocess.Popen[bytes]:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            return subprocess.Popen([sys.executable, "-S", "-c", script], **pipes)  # type: ignore[call-overload, no-any-return]
+
+        monkeypatch.setattr(process, "start", start)
+
+    return put
+
+
+def test_a_job_has_all_its_results(new_job: NewJob) -> None:
+    """Data from outside are handed over, and not kept."""
+    text = replace(TINY, task="text")
+    done = new_job(text, replace(text, position="none"), data=Data("text", b"to be or not to be, that is it. " * 40))
+    shares = [done.share]
+    while not done.over:
+        done.heard()
+        shares.append(done.share)
+        time.sleep(0.005)
+    assert shares == sorted(shares)
+    assert (done.share, done.error, done.stopped, done.record.timing) == (1, "", False, None)
+    assert "cpu" in done.record.machine
+    assert 0 < done.elapsed < PATIENCE
+    assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
+    assert done.record.saved == (done.folder / "0", done.folder / "1")
+    for recipe, history, folder in zip(done.plan.recipes, done.record.histories, done.record.saved, strict=True):
+        assert folder
+        assert history.recipe == recipe
+        assert history.end
+        assert saved.read(folder).end == history.end
+
+
+def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new_job: NewJob) -> None:
+    """Two at once and a third that waits: one is stopped, one is killed, the third begins."""
+    first, second, third = (new_job(ENDLESS) for _ in range(3))
+    assert [each.place for each in (first, second, third)] == [0, 0, 1]
+    wait(lambda: first.record.step and second.record.step)
+    assert not third.record.machine
+
+    began = time.monotonic()
+    first.stop()
+    first.join(PATIENCE)
+    assert time.monotonic() - began < 10  # 2 s on a machine that does nothing else
+    assert (first.stopped, first.error) == (True, "")
+    end = first.record.history(0).end
+    assert end
+    assert end.reason == "stopped"
+    assert first.record.saved[0]
+
+    assert second.pid
+    os.kill(second.pid, signal.SIGKILL)
+    second.join(PATIENCE)
+    assert second.error == "the training process ended unexpectedly (SIGKILL)"
+    assert not second.stopped
+    assert second.record.history(0).step
+    assert second.record.history(0).end is None
+    wait(lambda: third.record.started)
+
+
+def test_histories_do_not_grow_while_they_are_drawn() -> None:
+    runs = Record((TINY,), Path())
+    before = runs.histories
+    runs.take({"run": 0, "line": STEP})
+    assert not before[0].steps
+    assert runs.histories[0].steps == [Step(1, 2.5, 0.1)]
+    assert runs.progress == pytest.approx(1 / 6)
+    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
+    assert runs.progress == 1
+
+
+def test_news_grow_with_everything_but_single_steps() -> None:
+    runs = Record((TINY,), Path())
+    runs.take({"run": 0, "line": STEP})
+    assert (runs.news, runs.step, runs.seconds, runs.looked) == (0, 1, 0.1, False)
+    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
+    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
+    runs.take({"saved": 0})
+    runs.take({"timing": {}})
+    assert (runs.news, runs.looked) == (4, True)
+
+
+def test_a_share_of_the_time_while_others_wait(new_job: NewJob, stand_in: Callable[[str], None], clock: Clock) -> None:
+    stand_in(OBEYS)
+    first, second = new_job(seconds=600, session="one"), new_job(session="one")
+    wait(lambda: first.record.step)
+    assert second.place == 1
+    clock.now += training.SHARED_SECONDS + 5
+    first.heard()
+    time.sleep(0.3)
+    assert not first.over  # nobody else waits
+    third = new_job(session="other")
+    first.join(PATIENCE)
+    assert (first.shortened, first.error, first.stopped) == (185, "", False)
+    for waiting in (third, second):
+        waiting.stop()
+        waiting.join(PATIENCE)
+        assert (waiting.shortened, waiting.stopped) == (0, True)
+
+
+def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, clock: Clock) -> None:
+    first = new_job(ENDLESS, seconds=600, session="one")
+    wait(lambda: first.record.step)
+    new_job(session="other")
+    clock.now += training.SHARED_SECONDS + 1
+    first.join(PATIENCE)
+    assert first.shortened == training.SHARED_SECONDS + 1
+    assert first.record.saved[0]
+    end = saved.read(first.record.saved[0]).end
+    assert end
+    assert end.reason == "time"
+
+
+def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    failed = new_job(replace(TINY, task="text"), data=Data("text", b"to be or not to be. " * 40))
+    failed.join(PATIENCE)
+    assert failed.error == (
+        "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
+    )
+
+
+def test_the_workers_error_is_told(new_job: NewJob) -> None:
+    failed = new_job(replace(TINY, task="csv"), data=Data("csv", b"a,b\n1,2\n"))
+    failed.join(PATIENCE)
+    assert "text" in failed.error
+    assert not failed.stopped
+    assert failed.record.saved == (None,)
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
+        (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
+        (LISTENS + """print('{"do', end="")""", "the training process ended unexpectedly (code 0)"),
+        (LISTENS + "print('hello')", "the training process says something else than was agreed (JSONDecodeError)"),
+        (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
+        (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
+        (LISTENS + """print('{"run": 7, "line": "{}"}')""", "this is no event of a training run"),
+    ],
+)
+def test_ends_that_nobody_wanted(
+    new_job: NewJob, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str, error: str
+) -> None:
+    monkeypatch.setattr(record, "MOST_HEARD", 4000)
+    stand_in(script)
+    failed = new_job()
+    failed.join(PATIENCE)
+    assert failed.error.startswith(error)
+    assert not failed.stopped
+    assert failed.record.saved == (None,)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_worker_that_does_not_listen_is_killed(
+    new_job: NewJob, stand_in: Callable[[str], None], clock: Clock, late: bool
+) -> None:
+    """When it is told to stop, or when its time and all slack are over."""
+    stand_in(LISTENS + f"print({json.dumps({'run': 0, 'line': STEP})!r}, flush=True); import time; time.sleep(999)")
+    deaf = new_job()
+    wait(lambda: deaf.record.step)
+    if late:
+        clock.now += 120 + training.SLACK_SECONDS + 1
+    else:
+        deaf.stop()
+    time.sleep(0.3)
+    assert not deaf.over
+    clock.now += training.STOP_SECONDS + 0.1
+    deaf.join(PATIENCE)
+    assert deaf.error == ("the training did not end within its 120 s" if late else "")
+    assert deaf.stopped is not late
+
+
+def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> subprocess.Popen[bytes]:
+        raise PermissionError("a secret path")
+
+    monkeypatch.setattr(process, "start", fail)
+    failed = new_job()
+    failed.join(PATIENCE)
+    assert failed.error == "the training process cannot be reached (PermissionError)"
+
+
+@pytest.mark.parametrize(
+    ("plan", "match"),
+    [
+        (Plan(()), "0 runs; choose 1 to 40"),
+        (Plan((TINY,) * 41), "41 runs"),
+        (Plan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
+        (Plan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
+        (Plan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
+        (Plan((TINY,), seconds=1e9), "a time budget of 1e.09 s; choose up to 1,800 s"),
+        (Plan((TINY,), seconds=float("nan")), "a time budget of nan s"),
+        (Plan((TINY,), Data("csv", bytes(5 * 2**20 + 1))), "a file of 5,242,881 bytes; at most 5,242,880"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(plan: Plan, match: str) -> None:
+    with pytest.raises(SizeError, match=match):
+        TrainingJob(plan, Path())
+    assert not job.under_way()
+
+
+def test_the_server_takes_files_as_large_as_a_training_does() -> None:
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["server"]["maxUploadSize"] * 2**20 == training.MOST_BYTES

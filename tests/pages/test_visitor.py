@@ -1,0 +1,220 @@
+"""What belongs to one visitor: nobody else can name it, and it goes when the visitor goes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import load_model
+from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import build
+from pages.kit.jobs import job, process
+from pages.kit.jobs import visitor as visit
+from pages.kit.jobs.training import Plan
+
+from .waiting import PATIENCE, wait
+
+TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
+ENDLESS = replace(TINY, steps=100_000, seconds=1e6)
+ROOT = Path(__file__).parents[2]
+
+
+class Visitor:
+    """A page that does what it is told, with a session of its own."""
+
+    def __init__(self) -> None:
+        self.app: AppTest | None = AppTest.from_string(
+            "import streamlit as st\nst.session_state['answer'] = st.session_state['ask']()", default_timeout=60
+        )
+
+    def asks(self, question: Callable[[], Any]) -> Any:
+        assert self.app is not None
+        self.app.session_state["ask"] = question
+        self.app.run()
+        assert not self.app.exception
+        answer = self.app.session_state["answer"]
+        del self.app.session_state["answer"]
+        return answer
+
+    def leaves(self) -> None:
+        self.app = None
+        gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _nobody_trains() -> Iterator[None]:
+    yield
+    job.reset()
+    assert not job.under_way()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was trained elsewhere."""
+    training = Training(TINY, build("who"))
+    for _ in training.events():
+        pass
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    training.save(folder)
+    return folder
+
+
+def test_nothing_is_made_for_a_visitor_who_does_not_train() -> None:
+    visitor = Visitor()
+    before = set(Path(tempfile.gettempdir()).glob(f"{visit.PREFIX}*"))
+    assert visitor.asks(visit.own_runs) == {}
+    assert visitor.asks(visit.job) is None
+    assert set(Path(tempfile.gettempdir()).glob(f"{visit.PREFIX}*")) == before
+
+
+def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
+    visitor, other = Visitor(), Visitor()
+    training = visitor.asks(lambda: visit.start(Plan((TINY, replace(TINY, seed=2)))))
+    assert visitor.asks(visit.job) is training
+    assert other.asks(visit.job) is None
+    training.join(PATIENCE)
+    runs = visitor.asks(visit.own_runs)
+    assert [run.label for run in runs.values()] == [f"Who did what: sinusoidal, fused, seed {n}" for n in (1, 2)]
+    assert all(len(name) >= 20 and name == run.id for name, run in runs.items())
+    assert [run.folder for run in runs.values()] == list(training.record.saved)
+    assert all(load_model(str(run.folder)).run("the dog").tokens for run in runs.values())
+    assert visitor.asks(visit.own_runs) == runs  # the same names, every time
+    assert other.asks(visit.own_runs) == {}
+    mode = runs[next(iter(runs))].folder.parents[1].stat().st_mode
+    assert stat.S_IMODE(mode) == 0o700
+
+
+def test_everything_goes_with_the_visit() -> None:
+    visitor = Visitor()
+    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    wait(lambda: training.record.step)
+    folder = training.folder.parent
+    assert folder.is_dir()
+    visitor.leaves()
+    assert not folder.exists()
+    training.join(PATIENCE)
+    assert training.over
+    assert not folder.exists()
+
+
+def test_every_visit_ends_with_the_server() -> None:
+    visitors = [Visitor(), Visitor()]
+    folders = [visitor.asks(visit.new_folder) for visitor in visitors]
+    visit.end_all()
+    assert not any(folder.parent.exists() for folder in folders)
+
+
+def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """import sys; sys.stdin.readline(); sys.stdin.readline(); print('{"done": "stopped"}')"""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
+    visitor = Visitor()
+    first = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    second = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    first.join(PATIENCE)
+    assert first.stopped
+    assert not second.over
+    assert visitor.asks(visit.job) is second
+
+    def refused() -> str:
+        try:
+            visit.start(Plan(()))
+        except HeadlightError as error:
+            return str(error)
+        return ""
+
+    assert visitor.asks(refused).startswith("0 runs")
+    assert visitor.asks(visit.job) is second
+    assert not second.over
+
+
+def add(run: Path) -> visit.OwnRun:
+    """Does what opening a file does."""
+    folder = visit.new_folder()
+    shutil.copytree(run, folder, dirs_exist_ok=True)
+    return visit.add_run(folder)
+
+
+def test_a_saved_run_becomes_a_model(trained: Path) -> None:
+    visitor = Visitor()
+    run = visitor.asks(lambda: add(trained))
+    assert visitor.asks(visit.own_runs) == {run.id: run}
+    assert run.history.recipe == TINY
+
+    def damaged() -> str:
+        try:
+            visit.add_run(visit.new_folder())
+        except WeightsFileError as error:
+            return str(error)
+        return ""
+
+    assert "run.json" in visitor.asks(damaged)
+    assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
+
+
+def test_old_runs_go_and_so_do_the_oldest_of_many(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = Visitor()
+    first, second, third = (visitor.asks(lambda: add(trained)) for _ in range(3))
+    monkeypatch.setattr(visit, "MOST_OWN", 2)
+    assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
+    assert not first.folder.exists()
+    monkeypatch.setattr(visit, "MOST_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
+    assert list(visitor.asks(visit.own_runs)) == [third.id]
+    monkeypatch.setattr(visit, "KEPT_SECONDS", -1.0)
+    visit.sweep()  # without the visitor
+    assert not third.folder.exists()
+    assert visitor.asks(visit.own_runs) == {}
+
+
+def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    old, new, link = (tmp_path / f"{visit.PREFIX}{name}" for name in ("old", "new", "link"))
+    elsewhere = tmp_path / "elsewhere"
+    for folder in (old, new, elsewhere):
+        folder.mkdir()
+        (folder / "file").touch()
+    link.symlink_to(elsewhere)
+    long_ago = time.time() - visit.STRAY_SECONDS - 1
+    for path in (old, link):
+        os.utime(path, (long_ago, long_ago), follow_symlinks=False)
+    visit.sweep()
+    assert not old.exists()
+    assert (new / "file").exists()
+    assert (elsewhere / "file").exists()
+
+
+def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
+    """Neither the folder nor the process that trains."""
+    script = (
+        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, Plan\n"
+        "training = visitor.start(Plan((ENDLESS,)))\n"
+        "while not training.record.step: time.sleep(.01)\n"
+        "print(training.pid, training.folder.parent)"
+    )
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    pid, folder = told.stdout.split()
+    assert not Path(folder).exists()
+
+    def gone() -> bool:
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return True
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] == "Z"  # nobody waits for it here
+
+    wait(gone)

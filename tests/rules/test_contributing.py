@@ -1,0 +1,113 @@
+"""The changes of CONTRIBUTING.md, applied to a copy of the project and tried."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHANGES = re.findall(r"^### (.+?)\n.*?```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.S | re.M)
+
+TRIED = {
+    "A mask rule": """
+from mha_core import masks
+assert masks.allow(masks.parse("causal & every:2"), 3, 3)[0, 0].tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
+shown("", mask="every", gap="2")
+""",
+    "A positional encoding": """
+from mha_core import load_model
+weights = load_model("minilm", device="cpu").run("the cat saw the dog", position="near").weights
+assert float(weights.diagonal(dim1=2, dim2=3).mean()) > .3
+shown("", pos="near")
+""",
+    "An implementation": """
+import torch
+from mha_core import IMPLEMENTATIONS
+new = IMPLEMENTATIONS["bare"](24, 3)
+old = IMPLEMENTATIONS["fused"](24, 3).load(new.save())
+x, allow = torch.randn(2, 5, 24), torch.ones(5, 5).tril().bool()
+assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(new(x, allow=allow), old(x, allow=allow)))
+shown("shapes", impl="bare")
+shown("implementations")
+""",
+    "A control": """
+page = shown("masks", echo="true", s="how are you")
+assert "how are you" in text_of(page, "echo_sheet")
+""",
+    "A page": """
+assert "Hello." in text_of(shown("hello"), "hello")
+""",
+    "A view that the browser draws": """
+page = shown("hello")
+assert "dots_view" in str(page.get("bidi_component"))
+""",
+}
+OPENING = """
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+def shown(page, **link):
+    app = AppTest.from_file(str(Path("pages/kit/frame/shell.py").resolve()), default_timeout=120)
+    for key, value in link.items():
+        app.query_params[key] = value
+    app._page_hash = calc_hash(page) if page else ""
+    app.run()
+    assert not app.exception and not app.error, (app.exception, app.error)
+    return app
+
+def text_of(app, key):
+    return "".join(str(one.proto) for one in app.get("bidi_component") if one.proto.id.endswith("-" + key))
+"""
+
+
+def applied(change: str, folder: Path) -> None:
+    """Applies a change: `--- file`, then pieces parted by @@; their lines without a plus stand in the file already."""
+    for name, body in re.findall(r"^--- (\S+)\n(.*?)(?=^--- |\Z)", change, re.S | re.M):
+        file = folder / name
+        for piece in re.split(r"^@@\n", body, flags=re.M):
+            lines = piece.splitlines()
+            before = "\n".join(line[1:] for line in lines if line[:1] in " -")
+            after = "\n".join(line[1:] for line in lines if line[:1] in " +")
+            if not before:
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(after + "\n", "utf-8")
+                continue
+            text = file.read_text("utf-8")
+            assert before in text, f"{name} has no lines\n{before}"
+            file.write_text(text.replace(before, after, 1), "utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the project with every change in it."""
+    for part in ("mha_core", "pages", "assets", ".streamlit"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for _, change in CHANGES:
+        applied(change, tmp_path)
+    return tmp_path
+
+
+def test_every_kind_of_change_is_told_and_tried() -> None:
+    assert [name for name, _ in CHANGES] == list(TRIED)
+
+
+def test_the_changes_work(project: Path) -> None:
+    """All in one process, which says where it is: what it imports takes longer than what it does."""
+    program = OPENING + "".join(f"print({name!r})\n{code}" for name, code in TRIED.items())
+    done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=110)
+    assert not done.returncode, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(("name", "change"), [change for change in CHANGES if "view" not in change[0]])
+def test_it_takes_at_most_ten_lines_and_their_headings(name: str, change: str) -> None:
+    """Lines of code: no blank ones, imports, docstrings."""
+    added = [line[1:].strip() for line in change.splitlines() if line.startswith("+")]
+    code = [line for line in added if line and not line.startswith(("from ", "import ", '"""'))]
+    assert len(code) <= 10, code

