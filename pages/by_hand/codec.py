@@ -10,9 +10,7 @@ import re
 from collections.abc import Mapping
 
 from pages.kit.draw.numbers import exact
-from pages.kit.picture.limits import LONGEST_MATRICES as LONGEST
-
-__all__ = ["LARGEST", "LONGEST", "Matrix", "parse", "parse_number", "parse_switch", "with_cell", "write"]
+from pages.kit.picture.limits import LONGEST_MATRICES
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -57,7 +55,7 @@ def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -
         defaults: the matrices there are, which say the sizes.
         switches: the names of those that hold only 0 and 1.
     """
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_MATRICES:
         return None
     edited: dict[str, Matrix] = {}
     for part in text.split("__") if text else []:

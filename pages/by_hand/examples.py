@@ -16,8 +16,6 @@ from . import panels, remarks
 from .panels import FOUR, TWO
 from .workbook import SIZES, TOKENS, Workbook, distinct
 
-__all__ = ["EXAMPLES", "Example", "one_head", "stacked", "two_heads", "two_sentences"]
-
 _EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
 IDS = (10, 3, 5)
 

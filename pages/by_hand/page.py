@@ -15,9 +15,9 @@ from pages.kit.frame.about import show_about, show_link
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.picture import models
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
 from pages.kit.picture.recorded import recorded
+from pages.kit.picture.settings import Settings
 
 from . import real_cell
 from .examples import EXAMPLES

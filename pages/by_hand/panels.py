@@ -15,8 +15,6 @@ from pages.kit.draw.sheet import Block
 from . import remarks
 from .workbook import MASKS, TOKENS, Workbook
 
-__all__ = ["FOUR", "TWO", "computed", "head", "mask", "projected", "projections", "scores", "softmax_and_output"]
-
 Pair = Sequence[str]
 TWO, FOUR = ("0", "1"), ("0", "1", "2", "3")
 

@@ -17,11 +17,9 @@ from pages.kit.draw import events, sheet
 from pages.kit.draw.numbers import difference, number
 from pages.kit.draw.sheet import Block
 from pages.kit.picture.limits import LONGEST_TEXT
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
 from pages.kit.picture.recorded import Recorded
-
-__all__ = ["cell_blocks", "chooser", "entropy_blocks", "moved"]
+from pages.kit.picture.settings import Settings
 
 MOST_LISTED = 64  # keys of a row; beyond that the largest weights
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

@@ -15,8 +15,6 @@ from pages.kit.draw.numbers import difference, number
 from .codec import Matrix
 from .workbook import TOKENS, Workbook
 
-__all__ = ["against_the_layer", "as_printed", "cut_cells", "empty_rows", "not_itself", "of_map", "sharpness"]
-
 Pair = Sequence[str]
 ONE_HOT = 0.999  # a weight above it leaves next to nothing for the others
 # what the post prints

@@ -9,13 +9,11 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.frame import links, widgets
-from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 
 from . import workbook
 from .workbook import Workbook, Wrong
-
-__all__ = ["State"]
 
 
 @dataclass

@@ -17,25 +17,10 @@ from torch import Tensor
 from pages.kit.draw import events, sheet
 from pages.kit.draw.numbers import exact
 from pages.kit.draw.sheet import Block
+from pages.kit.picture.limits import LONGEST_MATRICES
 
 from . import codec
 from .codec import Matrix
-
-__all__ = [
-    "MASKS",
-    "SIZES",
-    "SWITCHES",
-    "TOKENS",
-    "Workbook",
-    "Wrong",
-    "changed",
-    "defaults",
-    "distinct",
-    "from_link",
-    "preset",
-    "reworded",
-    "to_link",
-]
 
 TOKENS = ("how", "are", "you")
 SWITCHES = frozenset({"a", "a2", "a4"})
@@ -133,7 +118,7 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
     if "fill" in event:
         made = preset(book.matrices[name], name, events.text(event, "preset") or "")
         filled = book if made is None else _with(book, {name: made})
-        return filled if len(to_link(filled)) <= codec.LONGEST else book
+        return filled if len(to_link(filled)) <= LONGEST_MATRICES else book
     row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
     matrix = book.matrices[name]
     if row is None or col is None or text is None or len(text) > LONGEST_CELL:
@@ -145,8 +130,10 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
     try:
         made = codec.with_cell(matrix, row, col, read(text))
         edited = replace(book, matrices={**book.matrices, name: made}, wrong={**book.wrong, name: others})
-        if len(to_link(edited)) > codec.LONGEST:
-            raise ValueError(f"the link has room for {codec.LONGEST:,} characters; reset something or shorten numbers")
+        if len(to_link(edited)) > LONGEST_MATRICES:
+            raise ValueError(
+                f"the link has room for {LONGEST_MATRICES:,} characters; reset something or shorten numbers"
+            )
     except ValueError as error:
         why = f"{error}; {exact(matrix[row][col])} is still used"
         return replace(book, wrong={**book.wrong, name: {**others, (row, col): (text, why)}})

@@ -9,12 +9,10 @@ import streamlit as st
 from mha_core.errors import HeadlightError
 from pages.kit.picture import words
 from pages.kit.picture.limits import WITHOUT_ASKING
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 
 from . import pair_view, pairs
-
-__all__ = ["show"]
 
 
 def show(settings: Settings, at: At, tokens: int) -> None:

@@ -18,8 +18,6 @@ from pages.kit.picture.words import has_positions, is_masked
 
 from .pairs import SAME
 
-__all__ = ["Reordered", "reordered", "shuffled", "why"]
-
 
 @dataclass(frozen=True)
 class Reordered:

@@ -12,7 +12,7 @@ from pages.kit.frame.about import show_about
 from pages.kit.frame.last_usable import within
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.picture import models, pictures, place
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from . import each_head, pair_view, shuffle
 from .pairs import Pair

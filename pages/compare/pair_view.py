@@ -11,9 +11,9 @@ from mha_core.measure import compare
 from pages.kit.draw import events, numbers
 from pages.kit.draw.packing import pack_focus
 from pages.kit.draw.view import Event, View
-from pages.kit.frame.links import DEFAULTS
 from pages.kit.frame.view_events import sizes_of, take_at, take_look
 from pages.kit.picture import models, words
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.mask_codec import forbidden
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, Look, write_heads
@@ -21,8 +21,6 @@ from pages.kit.picture.presets import PRESETS
 
 from . import pairs
 from .pairs import Pair
-
-__all__ = ["FIRST_AT", "HEADS", "VIEW", "show", "show_heads"]
 
 VIEW = View("pair_view", "pair", "pair.js")
 HEADS = View("head_bars", "heads", "head_bars.js")

@@ -14,21 +14,10 @@ from mha_core.measure.compare import Repeated
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import models, pictures, words
-from pages.kit.picture.pictures import Picture, Settings
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import alone, known, shared, turn
-
-__all__ = [
-    "SAME",
-    "Pair",
-    "difference",
-    "each_head",
-    "figures",
-    "fitness",
-    "marked",
-    "repeated",
-    "sentences",
-]
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5

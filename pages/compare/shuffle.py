@@ -10,14 +10,12 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.draw.numbers import small
 from pages.kit.frame import widgets
-from pages.kit.frame.links import DEFAULTS
 from pages.kit.picture import words
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_SHUFFLES, check_length
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from . import orders
-
-__all__ = ["show"]
 
 
 def show(left: Settings, right: Settings, seed: int) -> None:

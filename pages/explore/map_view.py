@@ -14,12 +14,11 @@ from pages.kit.draw.view import Event, View
 from pages.kit.frame.view_events import sizes_of, take_at, take_heads_off, take_look
 from pages.kit.picture import mask_codec, models, pictures, words
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Picture, Pinned, Settings
+from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At, Look, parse_at, write_heads
+from pages.kit.picture.settings import Settings
 
 from .pins import pin_text
-
-__all__ = ["VIEW", "show"]
 
 VIEW = View("maps", "maps", "explore.js", "maps", carrier=("focus", "focus"))
 

@@ -12,7 +12,8 @@ from pages.kit.frame import controls, model_picker, widgets
 from pages.kit.frame.about import show_about
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.picture import models, pictures, place
-from pages.kit.picture.pictures import Pinned, Settings
+from pages.kit.picture.pictures import Pinned
+from pages.kit.picture.settings import Settings
 
 from . import map_view, pins
 

@@ -10,8 +10,6 @@ from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, parse_at, parse_heads, write_heads
 from pages.kit.picture.settings import Settings
 
-__all__ = ["parse_pin", "pin_text"]
-
 
 def pin_text(settings: Settings, at: str) -> str:
     """A pinned picture as one text for the link; the sentence comes last because it may hold any character.

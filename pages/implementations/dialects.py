@@ -7,8 +7,6 @@ from pathlib import Path
 
 from pages.kit.draw.sheet import Block, table
 
-__all__ = ["DIALECTS", "ROWS", "dictionary"]
-
 _FILE = json.loads((Path(__file__).parents[2] / "assets" / "dialects.json").read_text(encoding="utf-8"))
 DIALECTS: list[str] = _FILE["dialects"]
 # idea -> its words, in the order of DIALECTS; "–" where a dialect has none

@@ -14,7 +14,7 @@ from pages.kit.frame import controls, widgets
 from pages.kit.frame.about import show_about
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from . import dialects, parity, timing_section
 from .parity import Equality, Sizes

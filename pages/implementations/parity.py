@@ -25,19 +25,6 @@ from pages.kit.picture.limits import check_sizes
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import alone, known, shared, turn
 
-__all__ = [
-    "DTYPES",
-    "FEATURES",
-    "Equality",
-    "Sizes",
-    "differences",
-    "key_bias",
-    "kinds",
-    "meaning",
-    "of_random",
-    "of_sentence",
-]
-
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
 MOST_SCORES, MOST_PRODUCTS = 1_500_000, 100_000_000
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

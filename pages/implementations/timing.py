@@ -27,8 +27,6 @@ from pages.kit.jobs.queue import Places, Visitor
 from pages.kit.picture.limits import MOST_SCORES, check_sizes
 from pages.kit.picture.sharing import THREADS
 
-__all__ = ["LONGEST_QUEUE", "TASKS", "YARDSTICK", "AtLength", "Plan", "TimingJob"]
-
 YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
 TASKS = {
     "forward with maps": (forward_pass, True),

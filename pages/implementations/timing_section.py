@@ -16,8 +16,6 @@ from . import timing_tables
 from .parity import Sizes
 from .timing import TASKS, YARDSTICK, Plan, TimingJob
 
-__all__ = ["show"]
-
 POLL_SECONDS = 0.5
 
 

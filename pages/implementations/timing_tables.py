@@ -11,8 +11,6 @@ from pages.kit.draw.sheet import Block
 
 from .timing import YARDSTICK, AtLength, TimingJob
 
-__all__ = ["ALT", "lengths", "memory_figure", "progress", "ratio_figure", "summary", "table", "told"]
-
 ALT = {
     "ratios": "Lines of the time of each implementation over the length; the table below has the same numbers.",
     "memory": "Lines of the peak memory of each implementation over the length; the table below has the same numbers.",

@@ -18,8 +18,6 @@ from pages.kit.picture.place import At
 from pages.kit.picture.recorded import recorded
 from pages.kit.picture.settings import Settings
 
-__all__ = ["ROUNDING", "empty_rows", "renormalised", "sums_in_words"]
-
 MOST_KEYS = 16  # columns of a row that is written out
 ROUNDING = 1e-5
 WAYS = ("Headlight: 0 where nothing is allowed", "softmax over −∞ alone", "−1e9 instead of −∞")

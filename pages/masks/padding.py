@@ -16,8 +16,6 @@ from pages.kit.picture.sharing import shared, turn
 
 from .effects import ROUNDING
 
-__all__ = ["Beside", "Change", "beside", "blocks"]
-
 HEADING = "Padding: a short sentence beside a longer one"
 
 

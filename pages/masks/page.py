@@ -12,7 +12,8 @@ from pages.kit.frame.about import show_about
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.picture import pictures, words
 from pages.kit.picture.limits import check_length
-from pages.kit.picture.pictures import Picture, Settings
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.settings import Settings
 
 from . import effects, padding, painter
 

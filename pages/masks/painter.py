@@ -16,13 +16,12 @@ from pages.kit.frame.view_events import sizes_of, take_at
 from pages.kit.picture import mask_codec, pictures, rules
 from pages.kit.picture.fields import MASKS
 from pages.kit.picture.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
-from pages.kit.picture.pictures import Picture, Settings
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import label
 
 from .effects import sums_in_words
-
-__all__ = ["VIEW", "before", "show"]
 
 VIEW = View("painter", "masks", "painter.js")
 

@@ -14,8 +14,6 @@ from . import measures, planes
 from .encodings import Encoding
 from .parts import Part, View, part, sample, sampled, token_names
 
-__all__ = ["TILE", "all_heads", "buckets", "by_head", "matrix"]
-
 MOST_ROWS, TILE = 96, 24  # rows and columns that are drawn
 MOST_LINES = 6
 REACH = 160  # of the buckets: past T5's own largest distance

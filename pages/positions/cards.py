@@ -11,8 +11,6 @@ from pages.kit.draw import canvas
 from .parts import Part
 from .portraits import SLOTS
 
-__all__ = ["show", "show_part"]
-
 
 def show(portraits: Sequence[list[Part]]) -> None:
     """The cards side by side, then their other parts."""

@@ -17,8 +17,6 @@ from pages.kit.picture import pictures, traces
 from pages.kit.picture.limits import check_sizes
 from pages.kit.picture.settings import Settings
 
-__all__ = ["Encoding", "Sizes", "build", "build_or_default", "trained_table"]
-
 MOST_SCORES = 4_000_000  # of a bias: h · n²
 SEED = 0
 

@@ -21,8 +21,6 @@ from pages.kit.picture.words import position_note
 from .encodings import trained_table
 from .parts import Part
 
-__all__ = ["Norms", "OnModel", "Words", "amplitudes", "norms", "on_model", "table", "words"]
-
 
 @dataclass(frozen=True)
 class Words:

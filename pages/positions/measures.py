@@ -17,18 +17,6 @@ from mha_core.positions import T5Bias
 
 from .encodings import Encoding
 
-__all__ = [
-    "Curve",
-    "bias",
-    "buckets",
-    "by_distance",
-    "far_curve",
-    "pair_channels",
-    "similarity",
-    "table",
-    "turn_of",
-]
-
 
 @dataclass(frozen=True)
 class Curve:

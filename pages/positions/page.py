@@ -9,10 +9,10 @@ import streamlit as st
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.frame import controls, widgets
 from pages.kit.frame.about import show_about
-from pages.kit.frame.links import DEFAULTS
 from pages.kit.frame.picture_page import picture_page
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from . import cards, encodings, in_model, portraits
 from .encodings import Sizes

@@ -13,8 +13,6 @@ from pages.kit.draw.sheet import Block
 
 from .encodings import Encoding
 
-__all__ = ["TITLES", "Part", "View", "doubling", "part", "sample", "sampled", "token_names"]
-
 TITLES = {
     "none": "No encoding",
     "sinusoidal": "Sinusoids",

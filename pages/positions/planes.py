@@ -10,8 +10,6 @@ from pages.kit.draw.figures import FEW_POINTS, Figure, escaped, layout_of, short
 from pages.kit.draw.numbers import whole
 from pages.kit.draw.palette import PALETTES
 
-__all__ = ["circle", "heat"]
-
 
 def heat(
     values: Sequence[Sequence[float | None]],

@@ -15,8 +15,6 @@ from .encodings import Encoding
 from .measures import Curve
 from .parts import TITLES, Part, View, doubling, part
 
-__all__ = ["PAPERS", "SLOTS", "portrait"]
-
 # the places of a portrait, from top to bottom; two encodings side by side share them
 SLOTS = ("card", "picture", "lines", "detail", "distance", "buckets", "far")
 PAPERS = {

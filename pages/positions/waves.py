@@ -11,8 +11,6 @@ from . import measures, planes
 from .encodings import Encoding
 from .parts import Part, View, part, sample, sampled, token_names
 
-__all__ = ["circle", "curves", "matrix"]
-
 MOST_ROWS, MOST_COLUMNS = 96, 128  # cells that are drawn
 MOST_OF = 0.99  # of the cells are below full colour
 

@@ -11,10 +11,10 @@ from mha_core import IMPLEMENTATIONS
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.frame import controls, model_picker, widgets
 from pages.kit.frame.about import show_about
-from pages.kit.frame.links import DEFAULTS
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.picture import models, place, traces
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced
 
 from . import reshape_lessons, step_view

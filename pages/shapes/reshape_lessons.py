@@ -15,8 +15,6 @@ from pages.kit.draw.numbers import count, number
 from pages.kit.draw.sheet import Block, Mark
 from pages.kit.picture.traces import Traced
 
-__all__ = ["LESSONS", "Lesson"]
-
 MOST_SHOWN = 8  # tokens of a matrix that is to be read
 SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
 

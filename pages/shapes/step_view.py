@@ -20,8 +20,6 @@ from pages.kit.picture.place import At
 from pages.kit.picture.traces import Traced, parents
 from pages.kit.picture.words import label
 
-__all__ = ["VIEW", "find", "pack_trace", "show", "usable"]
-
 VIEW = View("step_view", "steps", "steps.js", "steps", carrier=("trace", "trace"))
 
 

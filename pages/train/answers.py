@@ -22,18 +22,6 @@ from pages.kit.draw.numbers import cut, in_a_cell, share
 from pages.kit.draw.sheet import Block, Mark
 from pages.kit.picture.sharing import shared, turn
 
-__all__ = [
-    "Trained",
-    "answers",
-    "beginning",
-    "beside",
-    "both_orders",
-    "chances",
-    "continuations",
-    "head_names",
-    "maps",
-]
-
 CACHE_BYTES = 24 * 2**20
 ENTRY_BYTES = 1024  # of the smallest answer with its key, so that their number is bounded too
 BYTES_A_CHARACTER = 8  # that Python needs for what JSON writes with one

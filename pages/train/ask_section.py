@@ -21,8 +21,6 @@ from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Shown
 
-__all__ = ["Asked", "ask", "asked_of", "attention", "chances", "padding"]
-
 _NOT_YET = "You can question a model once its training has ended."
 _MOST_ASKED = 6  # questions of the task in the table
 

@@ -11,8 +11,6 @@ from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, fixed
 from pages.kit.draw.sheet import Block
 
-__all__ = ["CELL", "confusion", "counts", "listed", "report", "usable"]
-
 CELL = "confusion"  # the name of the matrix in its events
 _MOST_LISTED = 200  # sentences of one cell
 

@@ -13,8 +13,6 @@ from pages.kit.draw import figures
 from pages.kit.draw.figures import Curve, Figure
 from pages.kit.draw.numbers import share
 
-__all__ = ["Candidate", "Chart", "charts", "progress", "told"]
-
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
 _HEIGHTS = {False: 340, True: 260}

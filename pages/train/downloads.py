@@ -20,8 +20,6 @@ from . import confusion
 from .recipe_controls import TASKS, title_of
 from .runs import Shown, csv_of
 
-__all__ = ["files", "judge"]
-
 _SHOWN_ON = ("explore", "shapes", "compare")
 
 

@@ -16,8 +16,6 @@ from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View
 
-__all__ = ["MOST_BYTES", "MOST_LETTERS", "MOST_TOKENS", "VIEW", "Choice", "pack", "parse_choice", "show"]
-
 MOST_BYTES = 1_500_000  # of maps in a message
 MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
 MOST_LETTERS = 60  # of a probe's text where it can be chosen

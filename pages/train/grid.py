@@ -16,8 +16,6 @@ from mha_core.errors import HeadlightError
 from mha_core.training.recipe import Recipe
 from pages.kit.draw.numbers import count
 
-__all__ = ["POST", "POST_CHOICES", "Group", "combined", "grouped", "named", "with_seeds"]
-
 # The long post's four models, and ours beside them: (implementation, position, amplitude).
 POST_CHOICES: Final = ("my own", "as the post does it", "beside it: ours")
 _AS_POSTED = (

@@ -23,8 +23,6 @@ from pages.kit.picture.limits import SIZES
 
 from .grid import POST, POST_CHOICES, combined, with_seeds
 
-__all__ = ["LANGUAGE", "TASKS", "Wish", "controls_of", "plan_of", "task", "title_of"]
-
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {
     "your own text": "text",

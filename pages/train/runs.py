@@ -22,8 +22,6 @@ from pages.kit.picture import models
 from .curves import Candidate
 from .grid import grouped
 
-__all__ = ["Shown", "csv_of", "of_histories", "of_job", "of_shipped"]
-
 
 @dataclass(frozen=True)
 class Shown:

@@ -20,15 +20,13 @@ from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import count
 from pages.kit.frame import polling, widgets
-from pages.kit.frame.links import DEFAULTS
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.picture.fields import DEFAULTS
 
 from . import ask_section, curves, downloads, film, summary
 from .recipe_controls import title_of
 from .runs import Shown
-
-__all__ = ["film_usable", "follow"]
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the curves are drawn no more often

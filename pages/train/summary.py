@@ -14,8 +14,6 @@ from pages.kit.draw.sheet import Block
 
 from .curves import Candidate
 
-__all__ = ["REACHED", "about_data", "epochs", "heads", "mirrors", "note", "scores_of", "table", "test_rows"]
-
 REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
 
 

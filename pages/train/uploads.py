@@ -17,8 +17,6 @@ from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import MOST_BYTES, Data
 
-__all__ = ["Brought", "built", "data_of"]
-
 Brought = tuple[Labelled | Language | None, Data | None, list[str]]
 _MOST_NAMED = 8  # classes
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"

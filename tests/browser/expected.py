@@ -7,8 +7,8 @@ from functools import lru_cache
 from mha_core import Model, Run, device, load_model
 from pages.kit.picture import models
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 __all__ = ["DEVICE", "TIRED", "WIDE", "core", "largest", "run_of", "written"]
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from playwright.sync_api import Locator
 
 from mha_core import Run
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of
 from .tab import Tab

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator
 from torch import Tensor
 
 from pages.kit.picture import mask_codec
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from .expected import core
 from .tab import Tab

@@ -11,7 +11,7 @@ from typing import Any, Self
 from playwright.sync_api import Locator, expect
 
 from mha_core import Step
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, core
 from .server import ROOT

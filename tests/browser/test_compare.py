@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from mha_core.measure import compare as measured
 from pages.compare.orders import shuffled
 from pages.kit.draw.numbers import small
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare, read
 from .conftest import NewTab
@@ -131,11 +131,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     compare.other_box.fill(WIDE)
     right = Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
     runs = compare.shows(left, right)
-    assert (
-        compare.view.locator(".difference > .label")
-        .inner_text()
-        .startswith("The sentences differ at 1 position")
-    )
+    assert compare.view.locator(".difference > .label").inner_text().startswith("The sentences differ at 1 position")
     assert compare.hover(0, 2, 7)[1].endswith("not allowed by the mask")
     compare.page.wait_for_function("location.search.includes('s2=')")
     query = compare.query

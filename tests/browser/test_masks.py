@@ -9,8 +9,8 @@ import torch
 from playwright.sync_api import expect
 
 from pages.kit.picture import mask_codec
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.rules import per_head_windows
+from pages.kit.picture.settings import Settings
 
 from .conftest import NewTab
 from .expected import TIRED

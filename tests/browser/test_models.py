@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import expect
 
 from pages.kit.picture import models
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare
 from .conftest import NewPage

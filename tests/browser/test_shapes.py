@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.packing import MEMORY_BYTES
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 from pages.shapes.reshape_lessons import LESSONS
 
 from .conftest import NewPage, NewTab

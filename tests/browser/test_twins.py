@@ -19,8 +19,8 @@ from pages.kit.draw import numbers, packing
 from pages.kit.draw.palette import PALETTES
 from pages.kit.draw.web import FOLDER, PREFIX
 from pages.kit.picture import mask_codec
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At, Look, parse_at, parse_look
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes.step_view import find, pack_trace
 from pages.train import film

@@ -14,10 +14,10 @@ from mha_core import Model
 from mha_core.measure.by_hand import entropy
 from pages.by_hand import real_cell
 from pages.kit.draw.sheet import Block
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.recorded import Recorded, recorded
+from pages.kit.picture.settings import Settings
 
 from .conftest import app_at
 

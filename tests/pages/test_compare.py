@@ -16,8 +16,8 @@ from pages.compare import orders, pairs
 from pages.kit.draw.numbers import small
 from pages.kit.picture import pictures
 from pages.kit.picture.mask_codec import write_flips
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 
 from .conftest import SHELL, go_to, unpacked

@@ -13,10 +13,10 @@ from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_text
 from pages.kit.draw.view import View
 from pages.kit.frame.layout import PAGES
-from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS, check_length
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 
 LAYERS, HEADS = 6, 12
 pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))

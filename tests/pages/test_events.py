@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
 from pages.kit.draw import events, sheet
-from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.fields import DEFAULTS
 
 from .conftest import SHELL, go_to
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mha_core import Model
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 from .conftest import OpenApp, messages, state, unpacked
 

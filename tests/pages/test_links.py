@@ -13,8 +13,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1.element_tree import ElementTree
 
 from pages.kit.frame import links
-from pages.kit.frame.links import DEFAULTS, LONGEST_LINK
-from pages.kit.picture.fields import FIELDS
+from pages.kit.frame.links import LONGEST_LINK
+from pages.kit.picture.fields import DEFAULTS, FIELDS
 from pages.kit.picture.place import parse_look
 
 from .conftest import app_at, payloads

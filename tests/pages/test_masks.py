@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 from mha_core import Model
 from pages.kit.picture import mask_codec, pictures
 from pages.kit.picture.limits import LONGEST_RULE
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 from .conftest import SHELL, OpenApp, go_to, unpacked
 from .conftest import state as state_of_explore

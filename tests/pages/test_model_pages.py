@@ -14,8 +14,8 @@ from mha_core.training import saved, tasks
 from pages.kit.jobs import visitor
 from pages.kit.picture import models, pictures
 from pages.kit.picture.mask_codec import write_cells
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 from .conftest import OpenApp, app_at, state
 

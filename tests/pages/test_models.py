@@ -25,8 +25,8 @@ from pages.kit.picture import models, pictures, sharing, traces
 from pages.kit.picture import words as text
 from pages.kit.picture.limits import MOST_LAYERS, SIZES
 from pages.kit.picture.models import Own
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("shipped")
 WHO, WORDS = tasks.build("who").questions, tasks.build("words").questions

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.frame.links import DEFAULTS
+from pages.kit.picture.fields import DEFAULTS
 
 from .conftest import app_at, payloads
 

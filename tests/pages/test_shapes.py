@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit.frame.links import DEFAULTS
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced
 from pages.shapes.reshape_lessons import LESSONS
 

@@ -11,7 +11,7 @@ import pytest
 
 from mha_core import IMPLEMENTATIONS, Step
 from pages.kit.picture import traces
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.source import ROOT, Excerpt, excerpt
 
 TEXT = "how are you"

@@ -14,7 +14,7 @@ from mha_core import IMPLEMENTATIONS
 from pages.kit.draw import packing
 from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture import traces
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes.step_view import find, pack_trace, usable
 

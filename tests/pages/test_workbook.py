@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pages.by_hand import codec
 from pages.by_hand.codec import Matrix
 from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults, distinct, from_link, preset, reworded, to_link
+from pages.kit.picture.limits import LONGEST_MATRICES
 
 DEFAULTS = defaults()
 
@@ -137,7 +138,7 @@ def test_the_link_stays_short() -> None:
         for row, line in enumerate(DEFAULTS[name]):
             for col in range(len(line)):
                 now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
-    assert len(to_link(now)) <= codec.LONGEST
+    assert len(to_link(now)) <= LONGEST_MATRICES
     assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
     assert from_link(to_link(now), now.queries, now.keys) == now.matrices
 

@@ -14,14 +14,6 @@ from .sheet import Block
 from .view import turns
 from .web import PREFIX, one_line
 
-__all__ = [
-    "chart",
-    "house",
-    "manners",
-    "news",
-    "sheet",
-]
-
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)

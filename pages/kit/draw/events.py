@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["text", "whole"]
-
 LONGEST = 3000  # characters: no view sends a longer text than a painted mask (`limits.LONGEST_PAINTED`)
 LARGEST = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
 

@@ -15,20 +15,6 @@ from typing import Any
 from .numbers import whole
 from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 
-__all__ = [
-    "CONFIG",
-    "FEW_POINTS",
-    "Curve",
-    "Figure",
-    "Point",
-    "curves",
-    "escaped",
-    "layout_of",
-    "lines",
-    "over_steps",
-    "short",
-]
-
 Figure = dict[str, Any]
 # for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}

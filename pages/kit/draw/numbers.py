@@ -8,25 +8,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = [
-    "cosine",
-    "count",
-    "cut",
-    "difference",
-    "exact",
-    "fixed",
-    "in_a_cell",
-    "number",
-    "outcome",
-    "precise",
-    "scientific",
-    "share",
-    "signed",
-    "small",
-    "weight",
-    "whole",
-]
-
 
 def number(value: float, decimals: int = 4) -> str:
     """A number in fixed decimals, or as a power of ten where they would say 0 or be a row of digits; NaN is "—"."""

@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ALL_LAYERS_UP_TO", "MEMORY_BYTES", "THUMBNAIL", "pack", "pack_focus", "pack_maps", "pack_memory"]
-
 ALL_LAYERS_UP_TO = 256
 THUMBNAIL = 128
 MEMORY_BYTES = 6 * 2**20

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DASHES", "PALETTES", "SYMBOLS", "Palette", "candidate_colour"]
-
 
 @dataclass(frozen=True)
 class Palette:

@@ -14,21 +14,6 @@ from typing import Any, Literal
 
 from .numbers import exact, number
 
-__all__ = [
-    "Block",
-    "Mark",
-    "bars",
-    "buttons",
-    "curves",
-    "matrix",
-    "notices",
-    "panel",
-    "row",
-    "table",
-    "text",
-    "title",
-]
-
 Block = dict[str, Any]
 Event = dict[str, Any]
 Edit = Literal["number", "switch", "choice"]

@@ -9,8 +9,6 @@ import numpy as np
 
 from mha_core import Run
 
-__all__ = ["csv_of", "npz_of", "quoted"]
-
 
 def quoted(text: str) -> str:
     """A text cell that no spreadsheet takes for a formula."""

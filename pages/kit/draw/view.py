@@ -1,4 +1,4 @@
-"""The channel to the views that the browser draws: messages to them, events from them, and turns counted on both sides."""
+"""The channel to the views that the browser draws: messages to them, events from them, turns counted on both sides."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import streamlit as st
 
 from . import events
 from .web import one_line
-
-__all__ = ["Event", "View", "turns"]
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
 Message = bytes | dict[str, Any]
@@ -45,7 +43,7 @@ class View:
 
         Args:
             message: bytes, or the state itself when the rest is carried.
-            takes: called before the next run with what the visitor did. It lives until then and must hold nothing large.
+            takes: called before the next run with what the visitor did. It lives until then: let it hold nothing large.
             carried: the carriers' messages.
         """
 

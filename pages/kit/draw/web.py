@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-__all__ = ["FOLDER", "PREFIX", "one_line"]
-
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
 
 

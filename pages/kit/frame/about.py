@@ -5,11 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.kit.picture import pictures, words
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 
 from . import links
-
-__all__ = ["show_about", "show_link"]
 
 
 def show_link() -> None:

@@ -11,24 +11,11 @@ from mha_core.positions import Learned, is_altered
 from pages.kit.picture import mask_codec, models, rules
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import LONGEST_RULE, POSITIONS
-from pages.kit.picture.pictures import Settings
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import position_note
 
 from . import widgets
 from .picture_page import PicturePage
-
-__all__ = [
-    "device",
-    "head_name",
-    "heads_off",
-    "layer",
-    "mask",
-    "painted",
-    "position",
-    "sentence",
-    "switches",
-    "temperature",
-]
 
 WRITTEN_FORMS = (
     "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5 (a new document begins at token 5)."

@@ -12,9 +12,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.picture import mask_codec, models, pictures, words
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Settings
-
-__all__ = ["or_last", "within"]
+from pages.kit.picture.settings import Settings
 
 T = TypeVar("T")
 

@@ -15,8 +15,6 @@ from pages.kit.draw import canvas
 
 from . import links, widgets
 
-__all__ = ["PAGES", "Page", "framed", "page", "say_next"]
-
 # each page's module and title; the first is the default. Only pages that exist are shown.
 PAGES = {
     "explore": "Explore",

@@ -15,21 +15,6 @@ from mha_core import device as devices
 from pages.kit.picture.fields import DEFAULTS, FIELDS
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
-__all__ = [
-    "BOUND",
-    "DEFAULTS",
-    "LONGEST_LINK",
-    "bound",
-    "cut_texts",
-    "kept",
-    "notices",
-    "query",
-    "remember",
-    "repeat",
-    "too_long",
-    "value",
-]
-
 LONGEST_LINK = 6000
 # What a link leaves out when it would grow too long, in this order.
 LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")

@@ -14,8 +14,6 @@ from pages.kit.picture.place import parse_at, parse_look
 
 from . import links, widgets
 
-__all__ = ["control", "enter", "sizes_of", "usable"]
-
 
 def enter() -> str:
     """Takes the link's model in and makes what the controls say fit another one, before there are any."""

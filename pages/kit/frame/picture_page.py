@@ -11,13 +11,11 @@ from typing import TypeVar
 from mha_core import Model
 from pages.kit.picture import models, pictures
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Settings
 from pages.kit.picture.place import At, parse_at
+from pages.kit.picture.settings import Settings
 
 from . import last_usable, model_picker, widgets
 from .layout import Page, framed
-
-__all__ = ["PicturePage", "picture_page"]
 
 T = TypeVar("T")
 

@@ -8,8 +8,6 @@ import streamlit as st
 
 from pages.kit.jobs.job import Job
 
-__all__ = ["follow"]
-
 
 def follow(
     draw: Callable[[], object], job: Job | None, state: Callable[[], object], seen: object, seconds: float | None

@@ -11,8 +11,6 @@ from pages.kit.picture.place import parse_at, parse_heads, parse_look
 
 from .controls import head_name
 
-__all__ = ["Sizes", "sizes_of", "take_at", "take_heads_off", "take_look"]
-
 Sizes = tuple[int, int]  # layers, and heads of each, of the model that the view showed
 
 

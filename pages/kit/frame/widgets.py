@@ -16,21 +16,6 @@ from pages.kit.picture.fields import FIELDS
 
 from .links import BOUND, bound
 
-__all__ = [
-    "choice",
-    "number",
-    "optional_choice",
-    "optional_number",
-    "pills",
-    "seen",
-    "segments",
-    "several",
-    "slider",
-    "switch",
-    "text",
-    "whole",
-]
-
 # How long a live text waits for the next key. Streamlit's way to say so, live="100ms", imports pandas for the one
 # string (79 MB, 0.4 s); should the name go away, its own 250 ms hold.
 text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]

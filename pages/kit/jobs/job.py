@@ -16,8 +16,6 @@ from mha_core.errors import HeadlightError
 
 from .queue import Places, Turn, Visitor
 
-__all__ = ["SILENCE", "Job", "reset", "under_way"]
-
 SILENCE: Final = 10.0  # seconds
 END_SECONDS: Final = 10.0  # in which a job that was killed is over
 

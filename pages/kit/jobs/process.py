@@ -10,8 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-__all__ = ["ending", "start", "tell"]
-
 ROOT = Path(__file__).parents[3]
 
 

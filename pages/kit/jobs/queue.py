@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from mha_core.errors import HeadlightError
 
-__all__ = ["Places", "Turn", "Visitor"]
-
 REMEMBERED_SECONDS = 1800.0
 POLL_SECONDS = 1.0  # who waits looks so often whether to go on waiting
 

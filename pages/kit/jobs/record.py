@@ -13,8 +13,6 @@ from mha_core.errors import HeadlightError, SizeError
 from mha_core.training.events import History, Step, from_line
 from mha_core.training.recipe import Recipe
 
-__all__ = ["Record"]
-
 MOST_LINE = 16 * 2**20
 MOST_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
 

@@ -25,18 +25,6 @@ from .job import Job
 from .queue import Places, Visitor
 from .record import Record
 
-__all__ = [
-    "LONGEST_QUEUE",
-    "MOST_BYTES",
-    "MOST_RUNS",
-    "SHARED_SECONDS",
-    "WORKERS_AT_ONCE",
-    "Data",
-    "Plan",
-    "TrainingJob",
-    "writing",
-]
-
 WORKERS_AT_ONCE: Final = 2
 LONGEST_QUEUE: Final = 40  # who waits costs next to nothing
 SHARED_SECONDS: Final = 180.0  # of a job while others wait

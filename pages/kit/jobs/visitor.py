@@ -26,21 +26,6 @@ from pages.kit.server.sockets import household
 from .queue import Visitor
 from .training import Plan, TrainingJob, writing
 
-__all__ = [
-    "KEPT_SECONDS",
-    "MOST_OWN",
-    "OwnRun",
-    "add_run",
-    "end_all",
-    "job",
-    "job_on",
-    "new_folder",
-    "own_runs",
-    "start",
-    "sweep",
-    "this_visitor",
-]
-
 KEPT_SECONDS = 2 * 3600.0
 MOST_OWN = 120  # runs, and
 MOST_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first

@@ -16,8 +16,6 @@ from . import limits
 from .place import DEFAULT_AT
 from .presets import PRESETS
 
-__all__ = ["DEFAULTS", "FIELDS", "MASKS", "Field", "table"]
-
 Kind = Literal["text", "number", "choice", "choices", "switch"]
 
 # The kinds of masks, each with the numbers that it takes: key -> label.

@@ -4,33 +4,6 @@ from __future__ import annotations
 
 from mha_core.errors import HeadlightError, SizeError
 
-__all__ = [
-    "LONGEST_CHOICE",
-    "LONGEST_LOOK",
-    "LONGEST_MATRICES",
-    "LONGEST_PAINTED",
-    "LONGEST_PIN",
-    "LONGEST_RULE",
-    "LONGEST_TEXT",
-    "MOST_BUDGET",
-    "MOST_CHOSEN",
-    "MOST_FEATURES",
-    "MOST_LAYERS",
-    "MOST_PAINTED",
-    "MOST_PRODUCTS",
-    "MOST_SCORES",
-    "MOST_SHUFFLES",
-    "MOST_TOKENS_AT_ONCE",
-    "MOST_WORDS",
-    "POSITIONS",
-    "SIZES",
-    "TEMPERATURES",
-    "WIDEST_WINDOW",
-    "WITHOUT_ASKING",
-    "check_length",
-    "check_sizes",
-]
-
 LONGEST_TEXT = 2000  # characters
 MOST_WORDS = 8  # of a sentence worked by hand
 MOST_FEATURES = 4096  # of a head, that a link may name

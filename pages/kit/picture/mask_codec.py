@@ -17,19 +17,6 @@ from mha_core import masks
 
 from .limits import LONGEST_PAINTED, MOST_PAINTED
 
-__all__ = [
-    "allowed",
-    "forbidden",
-    "of_head",
-    "per_head",
-    "read_cells",
-    "read_flips",
-    "tokens_of",
-    "usable",
-    "write_cells",
-    "write_flips",
-]
-
 DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"  # base64 as in links
 _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 

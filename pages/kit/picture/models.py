@@ -27,22 +27,6 @@ from pages.kit.draw.numbers import share
 from .place import DEFAULT_AT
 from .presets import PRESETS
 
-__all__ = [
-    "MINILM",
-    "Own",
-    "able",
-    "answer",
-    "defaults",
-    "first_at",
-    "folder",
-    "keep",
-    "offered",
-    "presets",
-    "shipped",
-    "title",
-    "unknown",
-]
-
 MINILM = "minilm"
 SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
 TITLE = "MiniLM · pretrained"

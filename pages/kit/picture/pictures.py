@@ -23,19 +23,6 @@ from .presets import PRESETS
 from .settings import Settings
 from .sharing import known, shared, threads_for, turn
 
-__all__ = [
-    "Picture",
-    "Pinned",
-    "Settings",
-    "difference_to_transformers",
-    "model_of",
-    "model_on",
-    "packed",
-    "picture",
-    "pinned",
-    "warm_up",
-]
-
 # room for one picture of 511 tokens (77 MiB) or many short ones
 CACHE_BYTES = 80 * 2**20
 PINNED_BYTES = 8 * 2**20

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from .limits import LONGEST_LOOK
 
-__all__ = ["DEFAULT_AT", "At", "Look", "parse_at", "parse_heads", "parse_look", "write_heads"]
-
 DEFAULT_AT = "3.1"
 SCALES = ("root", "linear", "own")
 _SWITCHES = ("nospecials", "all", "table", "sort")

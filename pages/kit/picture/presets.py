@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PRESETS"]
-
 PRESETS = (
     "The animal didn't cross the street because it was too tired",
     "The animal didn't cross the street because it was too wide",

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from .pictures import Settings
-from .traces import traced
+from pages.kit.picture.settings import Settings
 
-__all__ = ["Recorded", "recorded"]
+from .traces import traced
 
 NAMES = {"q", "k", "scores", "masked", "weights"}
 

@@ -16,19 +16,6 @@ from mha_core.errors import MaskError
 from . import mask_codec
 from .limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED
 
-__all__ = [
-    "JOINS",
-    "Card",
-    "counted",
-    "empty_rows",
-    "gallery",
-    "joined",
-    "per_head_windows",
-    "plain",
-    "starts_of_documents",
-    "usable",
-]
-
 JOINS = ("and", "or", "and not", "or not")
 _STOPS = {".", "!", "?"}
 MOST_DOCUMENTS = 40  # so that the rule stays short enough for a link

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from mha_core import Model, Run
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

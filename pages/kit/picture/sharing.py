@@ -14,20 +14,6 @@ from cachetools.keys import hashkey
 
 from mha_core.errors import HeadlightError
 
-__all__ = [
-    "LARGE_TOKENS",
-    "LONGEST_LINE",
-    "PASSES_AT_ONCE",
-    "SHORT_TOKENS",
-    "THREADS",
-    "alone",
-    "forget",
-    "known",
-    "shared",
-    "threads_for",
-    "turn",
-]
-
 THREADS: Final = torch.get_num_threads()  # that torch would use
 # As many as there are threads, or they only get in each other's way.
 PASSES_AT_ONCE: Final = min(4, THREADS)

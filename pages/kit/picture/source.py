@@ -11,8 +11,6 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from types import CodeType
 
-__all__ = ["ROOT", "Excerpt", "excerpt"]
-
 ROOT = Path(__file__).parents[3]
 
 

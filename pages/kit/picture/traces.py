@@ -8,13 +8,11 @@ from cachetools import LRUCache
 
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import dataflow
+from pages.kit.picture.settings import Settings
 
 from . import mask_codec, pictures, words
-from .pictures import Settings
 from .sharing import shared, turn
 from .source import Excerpt, excerpt
-
-__all__ = ["Traced", "parents", "settings_within", "traced"]
 
 _SHOWN_AS = {"torch": "nn.MultiheadAttention"}
 TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not kept

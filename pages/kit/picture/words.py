@@ -16,20 +16,6 @@ from .settings import Settings
 
 NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
 
-__all__ = [
-    "NOT_TRAINED",
-    "about",
-    "as_trained",
-    "figures",
-    "has_positions",
-    "is_masked",
-    "label",
-    "places",
-    "position_note",
-    "sentence",
-    "status",
-]
-
 _POSITIONS = {core: name for name, core in POSITIONS.items()}
 _TRAINED = {
     "sinusoidal": "the model's sinusoidal table",

@@ -22,19 +22,6 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 
 from .sockets import household
 
-__all__ = [
-    "MOST_ARRIVING",
-    "MOST_FILES",
-    "MOST_HELD",
-    "MOST_HELD_OF_ADDRESS",
-    "MOST_OF_ADDRESS",
-    "UPLOADS",
-    "HostGate",
-    "RouteGate",
-    "UploadGate",
-    "own_names",
-]
-
 # What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
 _CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|auth/.*|oauth2callback)/?", re.DOTALL)
 

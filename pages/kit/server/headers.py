@@ -11,8 +11,6 @@ import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["HEADERS", "SecurityHeaders"]
-
 
 def _inline_script_hashes() -> str:
     """The hashes of the scripts that stand in Streamlit's own index.html, and of no others."""

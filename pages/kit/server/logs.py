@@ -11,8 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["LONGEST_LINE", "MOST_LINES", "PERIOD", "OneLine", "keep_short"]
-
 MOST_LINES = 5  # from one place in the code, in
 PERIOD = 60.0  # seconds
 LONGEST_LINE = 300  # characters

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["SWEEP_SECONDS", "Sweeper", "keep_little"]
-
 SWEEP_SECONDS = 5.0
 MOST_ARENAS = 2
 LARGE_BYTES = 12 * 2**20  # one layer of maps of 511 tokens

@@ -16,8 +16,6 @@ from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-__all__ = ["MOST_CONTROLS", "MOST_OF_ONE", "MOST_SOCKETS", "Bucket", "SocketGate", "allow_open_files", "household"]
-
 Rate = tuple[float, int]  # a second, and at once
 
 MOST_SOCKETS = 400  # connections in all
