@@ -49,7 +49,8 @@ export class Film {
     const own = probes[probe];
     if (!own?.steps.length) return { absent: "no map yet", said: "" };
     if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
-    if (head !== null && head >= heads) return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
+    if (head !== null && head >= heads)
+      return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
     const at = Math.max(
       0,
       own.steps.findLastIndex((mine) => mine <= step),

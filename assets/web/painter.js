@@ -60,6 +60,7 @@ class Painter extends View {
     this.mask = new MaskPaint();
     this.weights = /** @type {import("./weights_panels.js").Weights[]} */ ([]); // before and after
     this.pending = /** @type {Record<string, any>} */ ({}); // what the server has not answered yet
+    this.sent = ""; // the last rule and painting that the server was told, or told
     this.timer = 0; // until a painting is sent
     this.tooLong = 0; // characters of a painting that the link has no room for
     this.join = "use";
@@ -143,8 +144,10 @@ class Painter extends View {
     const answers = super.take(state);
     if (answers) this.pending = {};
     const n = state.tokens.length;
-    if (this.mask.n !== n || !("p" in this.pending)) {
+    const stays = this.tooLong && this.sent === `${state.rule} ${state.painted}`; // what is painted has gone on since
+    if (this.mask.n !== n || !("p" in this.pending || stays)) {
       this.mask.load({ ...state, n });
+      this.sent = `${state.rule} ${state.painted}`;
       this.tooLong = 0;
     }
     return answers;
@@ -163,6 +166,7 @@ class Painter extends View {
     this.redraw();
     if (this.tooLong) return;
     this.pending = { p: text, on };
+    this.sent = `${on} ${text}`;
     this.turn += 1; // no earlier answer may undo it
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.tellAll(), PAUSE);

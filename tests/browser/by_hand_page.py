@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from playwright.sync_api import Locator
 
-from .tab import TWO_FRAMES, WAIT_MS, Tab
+from .tab import Tab
 
 __all__ = ["ByHand"]
 
@@ -34,10 +32,7 @@ class ByHand(Tab):
 
     def wait_for(self, name: str, row: int, cells: list[str]) -> None:
         """Waits until a row of a matrix shows exactly this."""
-        end = time.monotonic() + WAIT_MS / 1000
-        while self.matrix(name)[row] != cells and time.monotonic() < end:
-            self.page.evaluate(TWO_FRAMES)
-        assert self.matrix(name)[row] == cells
+        self.until(lambda: self.matrix(name)[row] == cells, f"row {row} of {name} is {cells}")
 
     def texts(self) -> str:
         return " ".join(self.view.locator(".words").all_text_contents())

@@ -162,18 +162,14 @@ class Shapes(Tab):
 
     # ---- pictures and values
 
-    def click_tile(self, head: int) -> None:
-        """Clicks the head's tile in the picture of the step itself."""
+    def click_tile(self, head: int, across: int) -> None:
+        """Clicks one of 12 heads in the picture of the step itself, where so many stand side by side."""
         canvas = self.side().locator(".made > .pictures").last.locator(".tiles canvas").first
         canvas.scroll_into_view_if_needed()
-        x, y = canvas.evaluate(
-            """(canvas, head) => {
-              const { x, y, width, height } = canvas.areas.find((area) => area.head === head);
-              return [x + width / 2, y + height / 2];
-            }""",
-            head,
-        )
-        canvas.click(position={"x": x, "y": y})
+        box = canvas.bounding_box()
+        assert box
+        width, height = box["width"] / across, box["height"] / (12 / across)
+        canvas.click(position={"x": (head % across + 0.5) * width, "y": (head // across + 0.6) * height})
 
     def readout(self, number: int = 0) -> str:
         return self.side(number).locator(".plane .readout").inner_text()

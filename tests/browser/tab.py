@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["TWO_FRAMES", "WAIT_MS", "Tab"]
+__all__ = ["WAIT_MS", "Tab"]
 
 WAIT_MS = 30_000
 T = TypeVar("T", bound="Tab")
@@ -83,6 +85,13 @@ class Tab:
         self.page.evaluate(TWO_FRAMES)
         self.page.wait_for_function(AT_REST, arg=[self.view.first.element_handle(), wanted])
         return self
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Waits, frame by frame, until something holds that only this process can see."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while not holds():
+            assert time.monotonic() < end, what
+            self.page.evaluate(TWO_FRAMES)
 
     def go(self, title: str) -> None:
         """Follows the link to another page."""

@@ -159,7 +159,8 @@ def test_a_first_visit_by_deep_link(new_page: NewPage) -> None:
     check_shapes(shapes)
     explore = shapes.on(Explore)
     shapes.go("Explore")
-    assert explore.badges() == largest(explore.shows(WIDE, **SETTINGS), 4, 7, 3)
+    run = explore.shows(WIDE, **SETTINGS)
+    assert explore.badges() == largest(run, 4, 7, 3)
 
 
 def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:

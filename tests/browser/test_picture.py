@@ -26,7 +26,9 @@ PALETTE = """async ([view, scale, most]) => {
 }"""
 PIXELS = """(canvas, points) => {
   const [{ width, height }, box] = [canvas, canvas.getBoundingClientRect()];
-  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
   return points.map(([x, y]) => {
     const [px, py] = [x - box.x, y - box.y].map((at) => Math.floor((at * width) / box.width));
     return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];

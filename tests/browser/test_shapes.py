@@ -149,10 +149,12 @@ def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
     shapes.settled()
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
-    for head, step in ((4, "q.transpose"), (11, "q.view"), (0, "q.project"), (9, "weights"), (2, "joined")):
+    for head, step, across in (
+        (4, "q.transpose", 6), (11, "q.view", 12), (0, "q.project", 12), (9, "weights", 6), (2, "joined", 12),
+    ):  # fmt: skip
         shapes.option(step).click()
         shapes.drawn(step)
-        shapes.click_tile(head)
+        shapes.click_tile(head, across)
         expect(shapes.head(head)).to_have_attribute("aria-pressed", "true")
         shapes.settled(step)
         assert f"at=3.{head}" in shapes.page.url

@@ -74,7 +74,7 @@ def test_the_past_does_not_know_the_future(name: str, position: str) -> None:
 @pytest.mark.parametrize(
     "mask",
     ["none", "window:2", masks.full, "causal", torch.ones(5, 5, dtype=torch.bool), torch.ones(4, 5, 5).bool()],
-    ids=str,
+    ids=["none", "window", "a rule", "causal", "a tensor", "a tensor for each head"],
 )
 def test_a_run_looks_back_alone(mask: Any) -> None:
     """Whatever else a visitor masks: the model's own mask stays."""

@@ -20,7 +20,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 
-from .conftest import SHELL, go_to, unpacked
+from .conftest import app_at, unpacked
 
 OpenPage = Callable[..., AppTest]
 TIRED, WIDE = PRESETS[:2]
@@ -32,10 +32,7 @@ def opened() -> OpenPage:
     """Opens the page with the values of a link."""
 
     def open_with(**values: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(SHELL), default_timeout=60)
-        for key, value in values.items():
-            app.query_params[key] = value
-        return go_to(app, "compare").run()
+        return app_at("compare", **values).run()
 
     return open_with
 

@@ -26,7 +26,7 @@ def _empty_caches() -> None:
 
 def test_in_the_first_layer_the_mask_only_renormalises() -> None:
     said = effects.renormalised(CAUSAL, At(0, 2))
-    assert "each row divided by what is left (largest difference" in said
+    assert "each row rescaled to sum to 1 (largest difference" in said
     assert EARLIER not in said
 
 

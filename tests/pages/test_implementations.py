@@ -18,7 +18,7 @@ from pages.kit.jobs.queue import Places
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
-from .conftest import SHELL, go_to
+from .conftest import app_at
 from .waiting import wait
 
 ALL = list(IMPLEMENTATIONS)
@@ -29,10 +29,7 @@ def opened() -> Iterator[Callable[..., AppTest]]:
     """Opens the page with the values of a link; no race outlives the test."""
 
     def open_page(**values: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(SHELL), default_timeout=60)
-        for key, value in values.items():
-            app.query_params[key] = value
-        return go_to(app, "implementations").run()
+        return app_at("implementations", **values).run()
 
     yield open_page
     job.reset()

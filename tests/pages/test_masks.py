@@ -149,7 +149,7 @@ def test_a_painting_for_another_sentence_is_said_and_kept(open_masks: OpenMasks,
     now = state(app)
     assert now["digest"] == Settings(PRESETS[0], "causal").digest
     (notice,) = now["notices"]
-    assert "for 6 tokens, this sentence has 15" in notice
+    assert "for 6 tokens; the sentence has 15" in notice
     assert app.session_state["p"] == ROW_EMPTY
     app.text_input(key="s").set_value(WORDS).run()
     assert state(app)["painted"] == ROW_EMPTY
@@ -179,7 +179,7 @@ def test_a_rule_that_cannot_be_read_keeps_the_last(open_masks: OpenMasks, key: s
     now = state(app)
     assert now["digest"] == wanted
     (notice,) = now["notices"]
-    assert "“causal & !window:2” is still used" in notice
+    assert "Still using “causal & !window:2”." in notice
     app.text_input(key=key).set_value("sinks:1").run()
     assert state(app)["notices"] == []
 
@@ -199,7 +199,7 @@ def test_empty_rows_are_written_three_ways(open_masks: OpenMasks) -> None:
 
 def test_rows_renormalise_in_the_first_layer(open_masks: OpenMasks) -> None:
     first = sheets(open_masks(s=WORDS, mask="causal", at="0.2"))
-    assert "each row divided by what is left" in first
+    assert "each row rescaled to sum to 1" in first
     assert "would not give these weights" in sheets(open_masks(s=WORDS, mask="causal", at="3.2"))
     found = re.search(r"largest difference ([\d.e−]+)\)", first)
     assert found

@@ -98,7 +98,7 @@ def test_an_empty_sentence_of_a_language_model_keeps_the_last_picture(open_app: 
     app.text_input(key="s").set_value("").run()
     shown = state(app)
     assert shown["digest"] == Settings(WORDS[1], model="words-rotary-1").digest
-    assert "there is none" in shown["notices"][0]
+    assert "type at least one word" in shown["notices"][0]
     app.text_input(key="s").set_value("wolf " * 400).run()
     assert "takes at most" in state(app)["notices"][0]
 

@@ -42,7 +42,7 @@ def test_the_list_is_made_of_the_folders_with_weights() -> None:
 
 
 def test_nothing_else_has_a_folder() -> None:
-    for name in ("", "..", "../trained/who-none-1", "/etc", "who-rotary-2", "who-none-1/", "secret"):
+    for name in ("", "..", "../trained/who-none-1", "/etc", "who-rotary-2", "who-none-1/", "nobody"):
         with pytest.raises(HeadlightError, match="gone"):
             models.folder(name)
         with pytest.raises(HeadlightError, match="gone"):
@@ -163,7 +163,7 @@ def test_reasons_are_those_of_the_model() -> None:
     trained = Settings(WHO[0], model="who-none-1")
     found = orders.reordered(trained, " ".join(reversed(WHO[0].split())))
     assert found.difference <= pairs.SAME
-    assert "nothing says where they stand" in orders.why(found)
+    assert "nothing marks their places" in orders.why(found)
     picture = pictures.picture(trained)
     said = pairs.sentences(Pair(picture, picture, 0, 0))
     assert "Nothing in this model says where a token stands." in said[0]
@@ -187,6 +187,6 @@ def test_words_that_are_not_known_are_named() -> None:
 
 
 def test_a_sentence_without_a_token_has_a_sentence() -> None:
-    with pytest.raises(HeadlightError, match="there is none; type one"):
+    with pytest.raises(HeadlightError, match="type at least one word"):
         last_usable.within(Settings("", model="words-rotary-1"))
     assert last_usable.within(Settings("", model="who-none-1"))[0].text == ""

@@ -16,7 +16,7 @@ from pages.positions import portraits
 from pages.positions.parts import TITLES
 from pages.positions.portraits import SLOTS
 
-from .conftest import SHELL, go_to
+from .conftest import app_at
 
 OWN = "It is shown for d_model 384 and 12 heads instead."
 
@@ -26,10 +26,7 @@ def opened() -> Callable[..., AppTest]:
     """Opens the page with the values of a link."""
 
     def open_page(**values: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(SHELL), default_timeout=60)
-        for key, value in values.items():
-            app.query_params[key] = value
-        return go_to(app, "positions").run()
+        return app_at("positions", **values).run()
 
     return open_page
 

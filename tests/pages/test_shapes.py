@@ -17,7 +17,7 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import SHELL, go_to, unpacked
+from .conftest import app_at, unpacked
 from .test_steps import read_back
 
 OpenShapes = Callable[..., AppTest]
@@ -29,10 +29,7 @@ def open_shapes() -> OpenShapes:
     """Opens the page with the values of a link."""
 
     def open_with(**values: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(SHELL), default_timeout=60)
-        for key, value in values.items():
-            app.query_params[key] = value
-        return go_to(app, "shapes").run()
+        return app_at("shapes", **values).run()
 
     return open_with
 

@@ -265,7 +265,7 @@ def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
 
 
 def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
-    serving = serve(unread_seconds=0.2)
+    serving = serve(unread_seconds=0.6)
     with Deaf(serving) as reader:
         reader.say(b"many")
         for _ in range(20):
