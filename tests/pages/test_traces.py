@@ -120,7 +120,9 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
         assert ((1, 3) in within.heads_off) == ("heads" in layer.can)
         assert (2, 0) in within.heads_off, "another layer is the model's own"
         assert len(left_out) == ("temperature" not in layer.can) + ("heads" not in layer.can)
-        assert all(sentence.startswith((name, "nn.MultiheadAttention")) and sentence.endswith(".") for sentence in left_out)
+        assert all(
+            sentence.startswith((name, "nn.MultiheadAttention")) and sentence.endswith(".") for sentence in left_out
+        )
         assert settings_within(Settings(TEXT), 1, name) == (Settings(TEXT), [])
 
 
