@@ -175,6 +175,7 @@ def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:
         assert isinstance(end, End)
         assert end.reason == "time"
         assert 0 < end.step < 40
+    assert next(ticks) < 60, "they end soon after their time is over"
     kept = saved.read(tmp_path / "0").end
     assert kept
     assert kept.reason == "time"

@@ -32,6 +32,12 @@ def test_at_round_trip(at: At) -> None:
     assert parse_at(str(at), LAYERS, HEADS) == at
 
 
+def test_a_place_fits_a_sentence_that_has_its_row_and_key() -> None:
+    tokens = ["[CLS]", "it", "[SEP]"]
+    assert [At(3, 1, row).fits(tokens) for row in (None, 0, 2, 3)] == [True, True, True, False]
+    assert [At(3, 1, 0, key).fits(tokens) for key in (2, 3)] == [True, False]
+
+
 @given(looks)
 def test_look_round_trip(look: Look) -> None:
     assert parse_look(str(look), LAYERS, HEADS) == look
