@@ -8,6 +8,8 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from pages.kit.picture.fields import MASKS
+
 from .expected import DEVICE, TIRED, largest
 from .explore_page import Explore
 
@@ -37,7 +39,7 @@ def test_the_maps_follow_the_typing(explore: Explore) -> None:
 def test_mask(explore: Explore) -> None:
     explore.open()
     mask = explore.page.get_by_role("radiogroup", name="Mask")
-    width = explore.page.get_by_role("spinbutton", name="Window width")
+    width = explore.page.get_by_role("spinbutton", name=MASKS["window"]["w"])
     expect(width).to_have_count(0)
     mask.get_by_text("causal").click()
     shows_it(explore, mask="causal")

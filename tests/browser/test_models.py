@@ -59,7 +59,8 @@ def test_a_link_opens_a_model(new_page: NewPage) -> None:
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
     explore.retype("")
     explore.page.wait_for_function(
-        "view => view.querySelector('.notices p')?.textContent.includes('type one')", arg=explore.view.element_handle()
+        "view => view.querySelector('.notices p')?.textContent.includes('type at least one word')",
+        arg=explore.view.element_handle(),
     )
     explore.shows("zebra wolf", model=WORDS)
 

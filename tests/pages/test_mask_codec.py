@@ -125,7 +125,7 @@ def test_windows_for_each_head() -> None:
 def test_bits_are_written_from_the_first_cell_on() -> None:
     """ "b" and six cells a character, the first one worth 32: base64 counts A 0, B 1, g 32, h 33, i 34."""
     cells = torch.tensor([True, False, False, False, False, True, True, False, True, False, True, False])
-    assert "bhq" == "b" + mask_codec.DIGITS[0b100001] + mask_codec.DIGITS[0b101010]
+    assert "b" + mask_codec.DIGITS[0b100001] + mask_codec.DIGITS[0b101010] == "bhq"
     read = mask_codec.read_cells("bhq", 12)
     assert read is not None
     assert torch.equal(read, cells)
