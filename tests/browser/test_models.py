@@ -58,10 +58,7 @@ def test_a_link_opens_a_model(new_page: NewPage) -> None:
     explore.shows("zebra wolf", model=WORDS)
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
     explore.retype("")
-    explore.page.wait_for_function(
-        "view => view.querySelector('.notices p')?.textContent.includes('type at least one word')",
-        arg=explore.view.element_handle(),
-    )
+    expect(explore.view.locator(".notices p").first).to_contain_text("type at least one word")
     explore.shows("zebra wolf", model=WORDS)
 
 

@@ -149,7 +149,7 @@ def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
     shapes.settled()
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
-    across = {"q.transpose": 4, "q.view": 12, "q.project": 12, "weights": 4, "joined": 12}
+    across = {"q.transpose": 4, "q.view": 12, "q.project": 12, "weights": 4, "joined": 12}  # heads
     for head, step in zip((4, 11, 0, 9, 2), across, strict=True):
         shapes.option(step).click()
         shapes.drawn(step)
