@@ -61,6 +61,7 @@ def install(what: str, *args: str, show: bool = False) -> None:
     start = time.monotonic()
     STEADY.unlink(missing_ok=True)
     command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-warn-conflicts"]
+    command.append("--no-compile")  # Python compiles what is imported, a fifth of it, when it is
     out, err = (None, None) if show else (subprocess.PIPE, subprocess.STDOUT)
     done = subprocess.run([*command, *args], cwd=ROOT, text=True, errors="replace", stdout=out, stderr=err)
     if done.returncode >= 0:  # not killed: pip came to its end, so it has also put away what it could not finish

@@ -18,7 +18,7 @@ from .implementations_page import Implementations
 from .masks_page import Masks
 from .measures import PHONE
 from .positions_page import Positions
-from .server import Server
+from .server import HEALTH, Server
 from .shapes_page import Shapes
 from .tab import WAIT_MS, Tab
 from .tabs import Tabs
@@ -33,7 +33,10 @@ FLAGS = (
     "--disable-quic",
     "--disable-gpu",
 )
-OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark", "locale": "en-GB"}
+OPTIONS: dict[str, Any] = {
+    "viewport": {"width": 1440, "height": 900}, "color_scheme": "dark", "locale": "en-GB",
+    "reduced_motion": "reduce",  # what spins while it waits costs as much as what is waited for
+}  # fmt: skip
 
 HERE = Path(__file__).parent
 expect.set_options(timeout=WAIT_MS)
@@ -159,7 +162,7 @@ def tabs_of(tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) ->
 
     yield make
     for page in lent:
-        tabs.leave(page)
+        tabs.leave(page, server.url + HEALTH)
 
 
 # ---- each page, not yet opened, in a new tab

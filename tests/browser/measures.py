@@ -30,12 +30,16 @@ SEEN = """(pass) => {
 # Every text that is seen, with its contrast to what lies under it; WCAG 2.1's formula.
 CONTRASTS = """() => {
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map(); // a page has a dozen colours and a thousand texts
   const rgba = (colour) => {
-    probe.clearRect(0, 0, 1, 1);
-    probe.fillStyle = colour;
-    probe.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = probe.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
+    if (!known.has(colour)) {
+      probe.clearRect(0, 0, 1, 1);
+      probe.fillStyle = colour;
+      probe.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = probe.getImageData(0, 0, 1, 1).data;
+      known.set(colour, [r, g, b, a / 255]);
+    }
+    return known.get(colour);
   };
   const light = (colour) => {
     const [r, g, b] = colour.map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));

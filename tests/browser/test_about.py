@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import torch
@@ -23,11 +24,11 @@ def download(explore: Explore, name: str) -> bytes:
     return Path(waiting.value.path()).read_bytes()
 
 
-def test_about_names_link_model_hash_versions_device_and_threads(explore: Explore) -> None:
+def test_about_says_where_the_numbers_come_from_and_gives_them(explore: Explore) -> None:
     import streamlit
 
-    explore.open(mask="causal", at="2.5")
-    explore.shows(mask="causal")
+    explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
+    run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
     explore.page.get_by_role("button", name="About this picture").click()
     panel = explore.page.get_by_test_id("stPopoverBody")
     expect(panel).to_contain_text(MINILM_SHA256)
@@ -35,28 +36,17 @@ def test_about_names_link_model_hash_versions_device_and_threads(explore: Explor
     expect(panel).to_contain_text(f"torch {torch.__version__}, streamlit {streamlit.__version__}")
     expect(panel).to_contain_text("float32")
     expect(panel).to_contain_text("threads")
-    expect(panel).to_contain_text("mask causal; 15 tokens")
+    expect(panel).to_contain_text(f"mask causal, 1 head off; {len(run.tokens)} tokens")
     (link,) = [text for text in panel.locator("code").all_text_contents() if text.startswith("http")]
-    assert link.split("?")[1] == "mask=causal&at=2.5"
+    assert parse_qs(link.split("?")[1]) == explore.query
 
-
-def test_csv_is_the_map_in_focus(explore: Explore) -> None:
-    explore.open(s=FORMULAS, at="2.5")
-    run = explore.shows(FORMULAS)
-    explore.page.get_by_role("button", name="About this picture").click()
-    text = download(explore, "This map, CSV").decode("utf-8-sig")
-    head, *rows = csv.reader(io.StringIO(text))
+    head, *rows = csv.reader(io.StringIO(download(explore, "This map, CSV").decode("utf-8-sig")))
     quoted = [f"'{token}" if token[0] in "=+-@" else token for token in run.tokens]
     assert quoted != run.tokens
     assert head == ["layer 2 head 5: query / key", *quoted]
     assert [row[0] for row in rows] == quoted
     assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
 
-
-def test_npz_holds_every_map_and_no_pickle(explore: Explore) -> None:
-    explore.open(off=["L0 H1"])
-    run = explore.shows(heads_off=((0, 1),))
-    explore.page.get_by_role("button", name="About this picture").click()
     with np.load(io.BytesIO(download(explore, "All maps, NPZ")), allow_pickle=False) as arrays:
         assert np.array_equal(arrays["weights"], run.weights.cpu().numpy())
         assert np.array_equal(arrays["hidden"], run.hidden.cpu().numpy())

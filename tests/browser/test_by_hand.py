@@ -47,7 +47,7 @@ def test_a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
     assert by_hand.focused() == "scores, row are, column you"
 
 
-def test_a_cell_edited_by_mouse_changes_the_row(by_hand: ByHand) -> None:
+def test_cells_edited_by_mouse_and_quickly(by_hand: ByHand) -> None:
     by_hand.open()
     by_hand.cell("x", "you", "1").click()
     by_hand.page.keyboard.type("10")
@@ -59,9 +59,7 @@ def test_a_cell_edited_by_mouse_changes_the_row(by_hand: ByHand) -> None:
     by_hand.settled()
     assert "m" not in by_hand.query
 
-
-def test_many_quick_edits_all_arrive(by_hand: ByHand) -> None:
-    by_hand.open()
+    # many quick edits all arrive
     by_hand.cell("scores", "how", "how").focus()
     for number in range(9):
         by_hand.page.keyboard.type(f"{number}.5")
@@ -69,6 +67,17 @@ def test_many_quick_edits_all_arrive(by_hand: ByHand) -> None:
     by_hand.settled()
     assert by_hand.query["m"] == ["s_" + "_".join(f"{number}.5" for number in range(9))]
     assert [cell for row in by_hand.matrix("scores") for cell in row] == [f"{number}.5" for number in range(9)]
+
+    # typing is not overwritten by an answer
+    by_hand.button("numbers as given").click()
+    by_hand.settled()
+    by_hand.cell("scores", "how", "how").fill("2")
+    by_hand.page.keyboard.press("Tab")
+    by_hand.page.keyboard.type("3.14")
+    by_hand.settled()
+    expect(by_hand.cell("scores", "how", "are")).to_have_value("3.14")
+    by_hand.page.keyboard.press("Escape")
+    expect(by_hand.cell("scores", "how", "are")).to_have_value("0.1")
 
 
 def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand) -> None:
@@ -93,17 +102,6 @@ def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand) -> None:
     by_hand.page.keyboard.press("Enter")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
     expect(reason).to_have_count(0)
-
-
-def test_typing_is_not_overwritten_by_an_answer(by_hand: ByHand) -> None:
-    by_hand.open()
-    by_hand.cell("scores", "how", "how").fill("2")
-    by_hand.page.keyboard.press("Tab")
-    by_hand.page.keyboard.type("3.14")
-    by_hand.settled()
-    expect(by_hand.cell("scores", "how", "are")).to_have_value("3.14")
-    by_hand.page.keyboard.press("Escape")
-    expect(by_hand.cell("scores", "how", "are")).to_have_value("0.1")
 
 
 def test_a_mask_by_mouse_by_keyboard_and_by_its_buttons(by_hand: ByHand) -> None:

@@ -34,7 +34,7 @@ def test_the_numbers_of_the_default_screen(compare: Compare) -> None:
     assert "nan" not in compare.page.locator("body").inner_text().lower().split()
 
 
-def test_hovering_one_map_reads_all_three(compare: Compare) -> None:
+def test_hovering_one_map_reads_all_three_and_so_do_their_tables(compare: Compare) -> None:
     runs = compare.open(at="3.1").shows_default()
     tokens = runs[0].tokens
     it, animal = tokens.index("it"), tokens.index("animal")
@@ -43,6 +43,15 @@ def test_hovering_one_map_reads_all_three(compare: Compare) -> None:
         assert compare.hover(number, row, key) == read(runs, 3, 1, row, key)
     compare.page.mouse.move(5, 5)
     assert compare.readouts() == read(runs, 3, 1, it, animal)
+    compare.button("tables").click()
+    compare.page.wait_for_url("**look=table**")
+    compare.settled()
+    cells = [compare.map(n).locator("tbody tr").nth(it).locator("td").nth(animal).inner_text() for n in range(3)]
+    left, right = (float(run.weights[3, 1, it, animal]) for run in runs)
+    assert cells == [f"{left:.4f}", f"{right:.4f}", f"−{left - right:.4f}"]
+    compare.button("maps").click()
+    compare.settled()
+    expect(compare.map(0).locator(".map")).to_be_visible()
 
 
 def test_a_click_marks_a_cell_everywhere_and_in_the_link(compare: Compare, new_tab: NewTab) -> None:
@@ -94,20 +103,6 @@ def test_layer_and_head_by_buttons(compare: Compare) -> None:
     compare.page.keyboard.press("Enter")
     compare.settled()
     assert compare.hover(2, 3, 6) == read(runs, 4, 8, 3, 6)
-
-
-def test_tables(compare: Compare) -> None:
-    runs = compare.open(at="3.1").shows_default()
-    compare.button("tables").click()
-    compare.page.wait_for_url("**look=table**")
-    compare.settled()
-    it, animal = (runs[0].tokens.index(word) for word in ("it", "animal"))
-    cells = [compare.map(n).locator("tbody tr").nth(it).locator("td").nth(animal).inner_text() for n in range(3)]
-    left, right = (float(run.weights[3, 1, it, animal]) for run in runs)
-    assert cells == [f"{left:.4f}", f"{right:.4f}", f"−{left - right:.4f}"]
-    compare.button("maps").click()
-    compare.settled()
-    expect(compare.map(0).locator(".map")).to_be_visible()
 
 
 def test_every_control_of_the_right_side(compare: Compare) -> None:

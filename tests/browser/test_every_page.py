@@ -48,13 +48,13 @@ RICH: dict[str, dict[str, Any]] = {
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
-# What else must fit on a phone, beside the page as it opens.
-NARROW: dict[str, list[dict[str, Any]]] = {
-    "explore": [{"look": "table", "s": "internationalization " * 30}, {"pin": "1.1~none~trained~1~~it"}],
-    "shapes": [{"vs": "naive", "step": "weights", "mask": "window"}, {"lesson": "products are loops"}],
-    "compare": [{"s": "can you can that", "look": "table"}, {"s2": "how are you"}],
-    "by_hand": [{"ex": "two heads"}, {"ex": "a real cell"}, {"ex": "entropy"}],
-    "positions": [{"enc": "t5", "enc2": "rotary"}],
+# What must fit on a phone in large type too, beside the page as it opens.
+NARROW: dict[str, dict[str, Any]] = {
+    "explore": {"look": "table", "s": "internationalization " * 30, "pin": "1.1~none~trained~1~~it"},
+    "shapes": {"vs": "naive", "step": "weights", "mask": "window", "lesson": "products are loops"},
+    "compare": {"s": "can you can that", "look": "table", "s2": "how are you"},
+    "by_hand": {"ex": "a real cell"},
+    "positions": {"enc": "t5", "enc2": "rotary"},
 }  # fmt: skip
 # Times differ from run to run, and what follows them with it.
 TIMES = re.compile(r"[\d.,]+\s(ms|µs|s)\b")
@@ -102,7 +102,7 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_on_a_phone(name: str, new_phone: NewTab) -> None:
     tab = new_phone(KINDS[name])
-    for values in [{}, *NARROW.get(name, []), {"big": "true"}]:
+    for values in ({}, {**NARROW.get(name, {}), "big": "true"}):
         tab.open(**values)
         assert tab.theme == "light"
         assert scrolls_sideways(tab.page) == 0, values

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from .conftest import NewPage
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 from .shapes_page import Shapes
@@ -88,17 +87,11 @@ def test_a_link_opened_in_another_tab_is_a_deep_link(explore: Explore) -> None:
     with explore.page.context.expect_page() as opened:
         explore.page.get_by_role("link", name="Shapes", exact=True).click(button="middle")
     shapes = Shapes(opened.value, explore.url)
+    shapes.page.bring_to_front()
     assert urlsplit(shapes.page.url).path == "/shapes"
     check_shapes(shapes)
-    with shapes.page.context.expect_page() as opened:
-        shapes.page.get_by_role("link", name="Explore", exact=True).click(button="middle")
-    tab = Explore(opened.value, explore.url)
-    assert urlsplit(tab.page.url).path == "/"
-    tab.shows(WIDE, **SETTINGS)
-    expect(tab.page.get_by_role("switch", name="Large type")).to_be_checked()
     assert urlsplit(explore.page.url).path == "/", "this tab stays where it is"
-    for page in (shapes.page, tab.page):
-        page.close()
+    shapes.page.close()
 
 
 def test_the_address_of_a_link_follows_the_controls(explore: Explore) -> None:
@@ -154,15 +147,6 @@ def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
     expect(shapes.head(2)).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_first_visit_by_deep_link(new_page: NewPage) -> None:
-    shapes = new_page(Shapes).open(**{key: value for key, value in LINK.items() if key != "look"})
-    check_shapes(shapes)
-    explore = shapes.on(Explore)
-    shapes.go("Explore")
-    run = explore.shows(WIDE, **SETTINGS)
-    assert explore.badges() == largest(run, 4, 7, 3)
-
-
 def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
     explore.open(mask="causal")
     explore.shows(mask="causal")
@@ -192,8 +176,7 @@ def test_controls_add_no_entry(explore: Explore) -> None:
     assert explore.page.evaluate(STATE) == {"length": before["length"] + 1, "path": "/shapes"}
 
 
-def test_the_theme_is_every_page_s(new_page: NewPage) -> None:
-    explore = new_page(Explore)
+def test_the_theme_is_every_page_s(explore: Explore) -> None:
     explore.open()
     shapes = explore.on(Shapes)
     explore.go("Shapes")

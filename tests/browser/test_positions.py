@@ -6,7 +6,6 @@ from playwright.sync_api import expect
 
 from pages.positions.parts import TITLES
 
-from .conftest import NewTab
 from .positions_page import Positions
 
 
@@ -66,12 +65,3 @@ def test_sizes_that_do_not_go_leave_the_picture(positions: Positions) -> None:
         f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")
     ]
     expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
-
-
-def test_on_a_phone_one_stands_below_the_other(new_phone: NewTab) -> None:
-    phone = new_phone(Positions).open(enc="t5", enc2="rotary")
-    expect(phone.page.locator(".js-plotly-plot")).to_have_count(12)
-    above, below = (phone.part(f"{TITLES[name]}: picture").bounding_box() for name in ("t5", "rotary"))
-    assert above is not None
-    assert below is not None
-    assert below["y"] >= above["y"] + above["height"]

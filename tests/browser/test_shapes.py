@@ -29,23 +29,21 @@ BEATS = """() => {
 }"""
 
 
-def test_all_steps_by_mouse(shapes: Shapes) -> None:
+def test_steps_by_mouse(shapes: Shapes) -> None:
+    first, second, *_, last = steps_of("efficient")
     shapes.open(step="x")
-    steps = steps_of("efficient")
-    expect(shapes.button("◀ back")).to_be_disabled()
-    for number, step in enumerate(steps):
-        shapes.drawn(step.name)
-        check_side(shapes.says(), "efficient", step)
-        assert shapes.chosen() == [str(number + 1), step.name]
-        expect(shapes.view.locator(".count")).to_have_text(f"step {number + 1} of {len(steps)}")
-        if number + 1 < len(steps):
-            shapes.button("next ▶").click()
-    expect(shapes.button("next ▶")).to_be_disabled()
-    for step in reversed(steps[:-1]):
-        shapes.button("◀ back").click()
-        shapes.drawn(step.name)
-    expect(shapes.button("◀ back")).to_be_disabled()
-    shapes.settled("x")
+    back, on = shapes.button("◀ back"), shapes.button("next ▶")
+    shapes.drawn(first.name)
+    expect(back).to_be_disabled()
+    on.click()
+    shapes.drawn(second.name)
+    check_side(shapes.says(), "efficient", second)
+    assert shapes.chosen() == ["2", second.name]
+    back.click()
+    shapes.settled(first.name)
+    shapes.option(last.name).click()
+    shapes.settled(last.name)
+    expect(on).to_be_disabled()
 
 
 def test_all_steps_by_keyboard(shapes: Shapes) -> None:
@@ -56,6 +54,7 @@ def test_all_steps_by_keyboard(shapes: Shapes) -> None:
     for number, step in enumerate(steps):
         shapes.drawn(step.name)
         check_side(shapes.says(), "sequence_first", step)
+        expect(shapes.view.locator(".count")).to_have_text(f"step {number + 1} of {len(steps)}")
         assert shapes.chosen() == [str(number + 1), step.name]
         expect(shapes.lines).to_have_attribute("aria-activedescendant", f"step-{number}")
         press("ArrowDown")
@@ -285,7 +284,7 @@ def test_a_long_text_in_naive_and_another_head(shapes: Shapes) -> None:
 
 def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
     shapes.open()
-    for name in reversed(LESSONS):
+    for name in list(LESSONS)[-1:]:
         shapes.lesson_button(name).click()
         expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
         expect(shapes.lesson.locator("table").first).to_be_visible()

@@ -24,8 +24,9 @@ class Train(Tab):
     PATH = "/train"
 
     def settled(self) -> Self:
-        """Waits for the last part of the page."""
+        """Waits for the last part of the page, and for the server to be at rest."""
         expect(self.page.get_by_text("Open a saved run")).to_be_visible()
+        expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
         return self
 
     def button(self, name: str) -> Locator:
