@@ -10,19 +10,19 @@ const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // w
 // Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
 // page belong to the first. What a control says adds no entry of its own. Just before a switch it may take what only
 // the page that is left knows out of the address; Back must find it there again.
-const AT_ONCE = 1000; // ms
 const push = history.pushState.bind(history);
-let left = /** @type {{url: string, at: number} | null} */ (null); // the address before keys were taken out of it, and when that was
+let left = ""; // the address before keys were taken out of it, since the visitor's last act
+for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, () => void (left = ""), true);
 history.pushState = (state, title, url) => {
   const next = new URL(url ?? "", location.href);
   if (next.pathname === location.pathname) {
     const lost = [...new URL(location.href).searchParams.keys()].some((key) => !next.searchParams.has(key));
-    if (lost) left = { url: location.href, at: performance.now() };
+    if (lost) left ||= location.href;
     history.replaceState(state, title, url);
     return;
   }
-  if (left && performance.now() - left.at < AT_ONCE) history.replaceState(history.state, "", left.url);
-  left = null;
+  if (left) history.replaceState(history.state, "", left);
+  left = "";
   push(state, title, url);
   document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0); // another page begins at its top
 };

@@ -32,6 +32,7 @@ class FusedAttention(AttentionLayer):
         query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q, k, v = self._project(query, key, value, trace)
+        # turned by their positions, q and k have a product that depends on their distance; what v brings stays
         q, k = switches.position.rotate(q, k)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
@@ -57,6 +58,7 @@ class FusedAttention(AttentionLayer):
         if key is query and value is query:
             projected = self.qkv(query)
             trace("qkv.project", projected, "b i (3 c)", "x Wqkv")
+            # views alone: the numbers of a head lie side by side in a row already, so that splitting copies nothing
             viewed = projected.view(*projected.shape[:2], 3, self.n_heads, self.d_head)
             trace("qkv.view", viewed, "b i 3 h d", "qkv.view(b, i, 3, n_heads, d_head)")
             # the axis of 3 comes first, so that it unpacks into three views

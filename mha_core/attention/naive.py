@@ -42,6 +42,7 @@ class NaiveAttention(AttentionLayer):
         q = _project("q", self.query, query, "i", trace)
         k = _project("k", self.key, key, "j", trace)
         v = _project("v", self.value, value, "j", trace)
+        # after the projections, so that the encoding acts in each head's own space
         q, k, biases = _place(switches.position, q, k)
         together(trace, "q", q, "b h i d", "the heads' queries, stacked")
         together(trace, "k", k, "b h j d", "the heads' keys, stacked")
@@ -74,6 +75,7 @@ class NaiveAttention(AttentionLayer):
         weights = softmax_over_keys(scores, _of_head(switches.allow, n), trace, "b i j")
         # dropout after the softmax, on what is mixed alone: the maps that are shown stay whole
         summed = F.dropout(weights, self.dropout, self.training) @ v
+        # a head that is off hands on zeros, so that Wᵒ's rows for it have nothing to add
         mixed = summed if switches.heads is None else summed * switches.heads[..., n, None, None]
         trace("mixed", mixed, "b i d", "weights · v, 0 for a head that is off")
         return scores, weights, mixed

@@ -31,6 +31,7 @@ class _Attention(torch.autograd.Function):
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
         b, h, i, _ = q.shape
         flat_q, flat_k = q.reshape(b * h, i, -1), k.reshape(b * h, k.shape[2], -1)
+        # product and factor in one call, so that no second tensor of the scores' size is written
         scores = torch.baddbmm(q.new_empty(()), flat_q, flat_k.mT, beta=0, alpha=scale).view(b, h, i, -1)
         weights = softmax_over_keys(scores, allow)
         mixed = weights @ v
@@ -44,11 +45,12 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, of_mixed: Tensor | None, of_weights: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, mixed, weights = ctx.saved_tensors
         of_mixed = torch.zeros_like(mixed) if of_mixed is None else of_mixed
-        of_scores = of_mixed @ v.mT
+        of_scores = of_mixed @ v.mT  # ∂w, and from here on the one buffer that becomes ∂s
         row = (of_mixed * mixed).sum(dim=-1, keepdim=True)
         if of_weights is not None:
             of_scores += of_weights
             row += (of_weights * weights).sum(dim=-1, keepdim=True)
+        # a key that is not allowed has weight 0, and so no gradient: the mask is not needed again
         of_scores.sub_(row).mul_(weights)
         of_q, of_k = (of_scores @ k).mul_(ctx.scale), (of_scores.mT @ q).mul_(ctx.scale)
         return of_q, of_k, weights.mT @ of_mixed, None, None

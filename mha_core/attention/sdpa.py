@@ -41,6 +41,7 @@ class SdpaAttention(AttentionLayer):
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
 
+        # the kernel adds it to scores that are divided already, so it comes divided too
         bias = switches.position.bias(q, k.shape[2])
         tempered = None if bias is None else bias / switches.temperature
         # √d_head, mask and softmax once more, for the maps alone: the kernel has none to give

@@ -45,6 +45,7 @@ class TorchAttention(AttentionLayer):
         allow, trace = switches.allow, switches.trace
         query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
+        # only what is added to x can act here: the module lets nobody at its q, k or scores
         # its mask has the other sign, True = blocked, and a row of nothing but True makes it return NaN
         empty = None if allow is None else ~allow.any(dim=-1, keepdim=True)
         blocked = None if allow is None or empty is None else self._blocked(allow, empty, len(query))
@@ -99,6 +100,7 @@ class TorchAttention(AttentionLayer):
         scores = q @ k.mT / math.sqrt(self.d_head)
         trace("scores", scores, "b h i j", "q kᵀ / √d_head")
         maps = softmax_over_keys(scores, allow, trace)
+        # mixed and joined only for the record: out is the module's own
         mixed = maps @ v
         trace("mixed", mixed, "b h i d", "weights · v")
         trace("joined", join_heads(mixed.transpose(1, 2)), "b i c", "mixed.transpose(1, 2).flatten(2)")

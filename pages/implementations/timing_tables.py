@@ -28,7 +28,7 @@ def lengths(n: int, *, sweep: bool) -> tuple[int, ...]:
 def progress(job: TimingJob) -> str:
     """The words beside its progress bar."""
     if job.place:
-        return f"Waiting: {job.place} {'race comes' if job.place == 1 else 'races come'} first"
+        return f"Waiting: {job.place} {'measurement comes' if job.place == 1 else 'measurements come'} first"
     done, every = len(job.results), len(job.plan.lengths)
     if done == every:
         return f"{job.elapsed:.0f} s"
@@ -39,7 +39,7 @@ def told(job: TimingJob) -> list[str]:
     """Sentences on how it ended."""
     sentences = []
     if job.error:
-        sentences.append(f"The race ended early: {job.error}.")
+        sentences.append(f"The timing ended early: {job.error}.")
     elif job.stopped:
         done = f"{len(job.results)} of {len(job.plan.lengths)}"
         sentences.append(f"Stopped after {job.elapsed:.1f} s; results for {done} lengths are kept.")

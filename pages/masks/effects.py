@@ -60,7 +60,7 @@ def empty_rows(settings: Settings, at: At) -> Block:
 
 
 def renormalised(settings: Settings, at: At) -> str:
-    """Whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
+    """Tells whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
     masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
     difference = _beyond_renormalising(masked, free, at.layer, at.head)
     largest, where = numbers.difference(difference), f"Layer {at.layer}, head {at.head}"

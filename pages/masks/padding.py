@@ -91,7 +91,7 @@ def blocks(settings: Settings, second: str) -> list[Block]:
 
 
 def _why(batch: Beside, mask: str) -> str:
-    """Whether the answer depends on the batch mate, and why it must not."""
+    """Tells whether the answer depends on the batch mate, and why it must not."""
     masked, unmasked = batch.masked, batch.unmasked
     why = "A sentence's result must not depend on what else is in its batch."
     if unmasked.maps <= ROUNDING:

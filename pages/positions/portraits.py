@@ -98,7 +98,7 @@ def _distance(encoding: Encoding, view: View) -> Part:
 
 
 def _only_distance(square: Tensor, signed: bool) -> str:
-    """Whether pairs of positions equally far apart are alike; of a bias, `signed`, within each head."""
+    """Tells whether pairs of positions equally far apart are alike; of a bias, `signed`, within each head."""
     gap = max(_widest(measures.by_distance(each, signed=signed)) for each in (square if signed else [square]))
     who = "Within a head" if signed else "Here"
     if gap < ROUNDING:

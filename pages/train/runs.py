@@ -56,7 +56,7 @@ class Shown:
         return {candidate.name: model for candidate, model in pairs if model is not None}
 
     def on_other_data(self, task: Labelled | Language) -> bool:
-        """Whether some of the runs were trained on other data than this task's."""
+        """Tells whether some of the runs were trained on other data than this task's."""
         starts = [run.start for candidate in self.candidates for run in candidate.histories if run.start is not None]
         return not all(start.fingerprint.startswith(task.fingerprint) for start in starts)
 

@@ -94,7 +94,7 @@ def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look,
 
 
 def film_usable(shown: Shown) -> bool:
-    """Whether the runs have the maps that the link asks for; unknown counts as yes."""
+    """Tells whether the runs have the maps that the link asks for; unknown counts as yes."""
     text = str(st.session_state.get("film", DEFAULTS["film"]))
     firsts = [candidate.histories[0] for candidate in shown.candidates if candidate.begun]
     return not text or not firsts or film.parse_choice(text, firsts) is not None

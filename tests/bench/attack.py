@@ -193,7 +193,7 @@ def measure(name: str, server: Server, seconds: float) -> str:
 
 
 def foreign_host(server: Server) -> str:
-    """Whether a page of another name, whose name leads to this machine, may open a connection."""
+    """Tells whether a page of another name, whose name leads to this machine, may open a connection."""
     try:
         own = f"http://evil.example:{server.port}"
         with open_socket(own, own, sock=socket.create_connection(("127.0.0.1", server.port))):

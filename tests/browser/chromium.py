@@ -25,7 +25,7 @@ class NoChromiumError(RuntimeError):
 
 
 def runs(*command: str | Path) -> bool:
-    """Whether a command succeeds within its time; its output is kept off stdout."""
+    """Tells whether a command succeeds within its time; its output is kept off stdout."""
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
         done = subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
@@ -35,7 +35,7 @@ def runs(*command: str | Path) -> bool:
 
 
 def starts(path: Path) -> bool:
-    """Whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
+    """Tells whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
     return path.is_file() if sys.platform == "win32" else runs(path, "--version")  # there it would open a window
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from .expected import TIRED, core
+from .expected import TIRED
 from .explore_page import Explore
 from .measures import scrolls_sideways
 
@@ -27,9 +27,9 @@ ODD = [
 ]
 
 
-def test_what_looks_like_code_is_text(explore: Explore) -> None:
+def test_code_and_any_script_are_text(explore: Explore) -> None:
     explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
-    for text in EVIL:
+    for text in [*EVIL, *ODD, "x" * 1500]:
         explore.retype(text)
         run = explore.shows(text)
         assert explore.chips() == run.tokens
@@ -38,18 +38,9 @@ def test_what_looks_like_code_is_text(explore: Explore) -> None:
         listed = {int(row[0]): row[1] for row in explore.table()} if len(run.tokens) > 64 else None
         heads = [row[0] for row in explore.table()] if listed is None else [listed[at] for at in sorted(listed)]
         assert heads == run.tokens
+        assert scrolls_sideways(explore.page) == 0
     assert explore.page.evaluate("window.ran") is None
     assert explore.page.locator("iframe, .view img, .view script, .view svg, .view b, .view a").count() == 0
-
-
-def test_any_script_is_shown_as_the_model_reads_it(explore: Explore) -> None:
-    explore.open()
-    for text in [*ODD, "x" * 1500]:
-        explore.retype(text)
-        run = explore.shows(text)
-        assert explore.chips() == run.tokens
-        expect(explore.box).to_have_value(text)
-        assert scrolls_sideways(explore.page) == 0
 
 
 def test_nul_and_half_characters_from_a_link(explore: Explore) -> None:
@@ -97,17 +88,3 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     expect(explore.box).to_have_value(text)
     explore.retype(text[:1500])
     explore.shows(text[:1500])
-
-
-def test_too_many_tokens(explore: Explore) -> None:
-    text = "a b " * 300
-    got = len(core().tokenizer.encode(text).ids)
-    explore.open()
-    explore.retype(text)
-    notice = explore.view.locator(".notices p").first
-    expect(notice).to_contain_text(f"{got} tokens, special tokens included, but the model takes at most 512; shorten")
-    expect(explore.box).to_have_value(text)
-    explore.shows()
-    explore.lamp(3, 0).click()
-    explore.shows(heads_off=((3, 0),))
-    expect(notice).to_contain_text("at most 512")

@@ -13,12 +13,6 @@ from .by_hand_page import ByHand
 from .conftest import NewTab
 from .expected import core
 
-AT_REST = """element => {
-  const app = document.querySelector('[data-testid="stApp"]');
-  const { turn, heard } = element.dataset;
-  return Number(heard) >= Number(turn) && app.dataset.testScriptState === "notRunning" && element.isConnected;
-}"""
-
 
 def softmax_row(*scores: float) -> list[str]:
     row = torch.tensor(scores, dtype=torch.float64).softmax(-1)

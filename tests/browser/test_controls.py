@@ -88,15 +88,6 @@ def test_position_temperature_and_device(explore: Explore) -> None:
     expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
 
 
-def test_without_positions_it_does_not_find_the_animal_and_equal_words_have_equal_rows(explore: Explore) -> None:
-    explore.open(pos="none", look="table")
-    run = explore.shows(position="none")
-    rows = explore.table()
-    first, second = (number for number, token in enumerate(run.tokens) if token == "the")
-    assert rows[first] == rows[second]
-    assert f"{float(rows[run.tokens.index('it')][1 + run.tokens.index('animal')]):.2f}" == "0.04"
-
-
 def test_a_head_off_by_its_lamp(explore: Explore) -> None:
     explore.open()
     untouched = explore.shows()
@@ -153,11 +144,3 @@ def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
     explore.button("off in the model").click()  # of the enlarged map
     explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
     expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
-
-
-def test_everything_at_once(explore: Explore) -> None:
-    explore.open(mask="window", w="4", pos="sinusoidal", t="0.5", off=["L1 H3", "L2 H0"])
-    shows_it(explore, mask="window:4", position="sinusoidal", temperature=0.5, heads_off=((1, 3), (2, 0)))
-    label = explore.view.locator(".large .label").inner_text()
-    untrained = "sinusoidal positions (this model was not trained for them)"
-    assert label == f"mask window 4, {untrained}, temperature 0.5, 2 heads off, pretrained weights"

@@ -59,19 +59,6 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
     assert "NaN" not in implementations.page.locator("body").inner_text()
 
 
-def test_a_race_is_stopped(implementations: Implementations) -> None:
-    implementations.open(**LONG)
-    implementations.button("Start").click()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
-    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
-    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
-    implementations.button("Start").click()  # the place is free again
-    expect(implementations.button("Stop")).to_be_visible()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
-
-
 def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_page: NewPage) -> None:
     other = new_page(Implementations)
     implementations.open(**LONG)
@@ -79,23 +66,9 @@ def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implem
     implementations.button("Start").click()
     expect(implementations.button("Stop")).to_be_visible()
     other.button("Start").click()
-    expect(other.page.get_by_text("Waiting: 1 race comes first")).to_be_visible()
+    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
     implementations.page.goto("about:blank")  # no more signs of life
     assert len(other.raced()) == 6
-
-
-def test_sizes_that_do_not_fit_leave_the_rest(implementations: Implementations) -> None:
-    implementations.open(**{**SHORT, "d": "25"})
-    assert len(implementations.differences()) == 2
-    assert implementations.notices() == [
-        f"This cannot be {done}: d_model=25 cannot be split into 3 equal heads; choose a multiple of 3."
-        for done in ("computed", "timed")
-    ]
-    expect(implementations.button("Start")).to_be_disabled()
-    implementations.page.get_by_role("spinbutton", name="d_model").fill("24")
-    implementations.page.keyboard.press("Enter")
-    expect(implementations.button("Start")).to_be_enabled()
-    assert len(implementations.differences()) == 4
 
 
 def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> None:

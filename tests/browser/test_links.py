@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,7 +10,6 @@ from playwright.sync_api import expect
 from .conftest import NewPage, NewTab
 from .expected import DEVICE, TIRED, WIDE, largest
 from .explore_page import Explore
-from .server import Server
 
 EVERYTHING: dict[str, Any] = {
     "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it",
@@ -65,15 +63,12 @@ def check_everything(explore: Explore) -> None:
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def test_a_link_with_every_key_opens_the_same_picture_cold(
-    start_server: Callable[..., Server], new_page: NewPage
-) -> None:
-    fresh = start_server()
-    explore = new_page(Explore, url=fresh.url)
+def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) -> None:
+    explore = new_page(Explore)
     explore.open(**EVERYTHING)
     check_everything(explore)
     link = explore.page.url
-    other = new_page(Explore, url=fresh.url)
+    other = new_page(Explore)
     other.page.goto(link)
     check_everything(other)
 
@@ -96,19 +91,6 @@ def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_tab: N
     run = other.shows(f"{TIRED} & happy", heads_off=((2, 3),))
     assert other.badges() == explore.badges() == largest(run, 2, 1, 2)
     assert other.query == explore.query
-
-
-def test_reload_keeps_the_state(explore: Explore) -> None:
-    explore.open()
-    explore.button(WIDE).click()
-    explore.shows(WIDE)
-    explore.tile(3, 4).locator(".square").click()
-    explore.settled()
-    explore.wait_for_query(at=["3.4"], s=[WIDE])
-    before = explore.badges()
-    explore.page.reload()
-    explore.shows(WIDE)
-    assert explore.badges() == before
 
 
 def test_back_and_forward(explore: Explore) -> None:

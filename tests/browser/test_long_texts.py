@@ -39,15 +39,6 @@ def test_300_tokens_and_switching_layers(explore: Explore) -> None:
     assert not explore.notices()
 
 
-def test_256_tokens_go_over_whole(explore: Explore) -> None:
-    text = text_of(256)
-    explore.open(s=text)
-    run = explore.shows(text)
-    explore.layer(0).click()
-    explore.settled()
-    assert explore.badges() == largest(run, 0, 1, run.tokens.index("it"))
-
-
 def test_510_tokens_work(explore: Explore) -> None:
     text = text_of(510)
     assert len(text) <= 2000

@@ -62,19 +62,6 @@ def test_a_link_opens_a_model(new_page: NewPage) -> None:
     explore.shows("zebra wolf", model=WORDS)
 
 
-def test_any_other_name_falls_back(explore: Explore) -> None:
-    for name in ("nobody", "../../etc", "<img src=x>"):
-        explore.open(model=name)
-        explore.shows(TIRED)
-        said = f"The link says model={name}, which cannot be used here; the default is used instead."
-        assert explore.notices() == [said]
-        explore.wait_for_query(model=None)
-    explore.button("linear").click()
-    explore.wait_for_query(look="linear", model=None)
-    explore.shows(TIRED)
-    assert not explore.notices()
-
-
 def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     text = ASKED[ORDERLESS][0]
     explore.open(model=ORDERLESS)
@@ -103,17 +90,3 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     shapes.shows(text, model=ORDERLESS)
     explore.page.go_back()
     explore.shows(text, model=ORDERLESS)
-
-
-def test_a_pinned_picture_names_its_model(explore: Explore) -> None:
-    explore.open(model=ORDERLESS)
-    explore.shows(ASKED[ORDERLESS][0], model=ORDERLESS)
-    explore.button("pin").click()
-    explore.settled()
-    choose(explore, WHO)
-    explore.shows(ASKED[WHO][0], model=WHO)
-    expect(explore.view.locator(".view .label, .label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
-    explore.page.reload()
-    explore.shows(ASKED[WHO][0], model=WHO)
-    expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
-    assert not explore.notices()

@@ -7,7 +7,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture.settings import Settings
 from pages.shapes.reshape_lessons import LESSONS
 
@@ -240,18 +239,6 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> N
     assert other.notices() == []
 
 
-def test_the_layer_and_the_sentence(shapes: Shapes) -> None:
-    shapes.open(step="scores", at="3.2.1.1")
-    shapes.page.get_by_role("radio", name="0", exact=True).click()
-    shapes.page.wait_for_url("**at=0.2.1.1**")
-    shapes.settled("scores")
-    value = read(shapes.readout())["value"]
-    assert value == float(f"{float(step_of('efficient', 'scores', 0).value[0, 2, 1, 1]):.3e}")
-    shapes.box.fill("how are you")
-    wanted = shapes.shows("how are you")
-    check_side(shapes.says(), "efficient", step_of("efficient", "scores", 0, wanted))
-
-
 def test_a_long_text(shapes: Shapes) -> None:
     """Above the limit the numbers of a step come when it is chosen."""
     text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
@@ -266,20 +253,6 @@ def test_a_long_text(shapes: Shapes) -> None:
         assert told["index"] == cell
         assert told["value"] == float(f"{float(tensor[cell]):.3e}")
         check_side(shapes.says(), "efficient", step_of("efficient", step, 3, wanted))
-
-
-def test_a_long_text_in_naive_and_another_head(shapes: Shapes) -> None:
-    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 20)
-    shapes.open(s=text, impl="naive", step="scores.head1", at="3.1.100.50")
-    for head in (1, 6):
-        shapes.head(head).click()
-        shapes.settled(f"scores.head{head}")
-        expect(shapes.side().locator(".plane .readout")).to_be_visible()
-        tensor = step_of("naive", f"scores.head{head}", 3, Settings(text)).value
-        told = read(shapes.readout())
-        assert told["index"] == (0, 100, 50)
-        assert told["value"] == float(f"{float(tensor[0, 100, 50]):.3e}")
-    assert sum(step.value.numel() for step in steps_of("naive", 3, Settings(text))) * 4 > MEMORY_BYTES
 
 
 def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:

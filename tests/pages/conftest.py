@@ -100,16 +100,41 @@ def unpacked(packed: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(packed[4 : 4 + length]), packed[4 + length :]
 
 
+def components(app: AppTest, name: str, key: str = "") -> list[Any]:
+    """What the browser's components of that name were given, in the page's order; `key`: of those of that key alone."""
+    assert not app.exception
+    assert not app.error
+    found = [component.proto for component in app.get("bidi_component")]
+    return [
+        one for one in found if one.component_name == f"headlight_{name}" and one.id.endswith(f"-{key}" * bool(key))
+    ]
+
+
+def component(app: AppTest, name: str, key: str = "") -> Any:
+    """What the only one of them was given."""
+    (found,) = components(app, name, key)
+    return found
+
+
+def every(some: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Blocks, each before those within it."""
+    for block in some:
+        yield block
+        yield from every(block.get("blocks", []))
+
+
+def blocks(app: AppTest, key: str = "") -> list[dict[str, Any]]:
+    """Every block of all sheets, or of that of a key."""
+    return [block for sheet in components(app, "sheet", key) for block in every(json.loads(sheet.json)["blocks"])]
+
+
 def messages(app: AppTest) -> tuple[bytes, bytes]:
     """The two messages of the map view: all maps, and the state with the maps in focus."""
-    *_, maps, focus = (component.proto for component in app.get("bidi_component"))
-    return maps.bytes, focus.bytes
+    return component(app, "maps").bytes, component(app, "focus").bytes
 
 
 def state(app: AppTest) -> dict[str, Any]:
     """The state that the map view was given."""
-    assert not app.exception
-    assert not app.error
     return unpacked(messages(app)[1])[0]
 
 

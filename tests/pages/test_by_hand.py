@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.recorded import Recorded, recorded
 from pages.kit.picture.settings import Settings
 
-from .conftest import app_at
+from .conftest import app_at, component, every
 
 TIRED = PRESETS[0]
 OpenPage = Callable[..., AppTest]
@@ -33,17 +33,8 @@ def open_page() -> OpenPage:
 
 def sheet_of(app: AppTest) -> list[Block]:
     """The blocks that the sheet was given."""
-    assert not app.exception
-    assert not app.error
-    (found,) = (part.proto for part in app.get("bidi_component") if part.proto.component_name == "headlight_sheet")
-    blocks: list[Block] = json.loads(found.json)["blocks"]
-    return blocks
-
-
-def every(blocks: list[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield block
-        yield from every(block.get("blocks", []))
+    found: list[Block] = json.loads(component(app, "sheet", "hand").json)["blocks"]
+    return found
 
 
 def notices(app: AppTest) -> list[str]:

@@ -20,7 +20,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 
-from .conftest import app_at, unpacked
+from .conftest import app_at, component, unpacked
 
 OpenPage = Callable[..., AppTest]
 TIRED, WIDE = PRESETS[:2]
@@ -35,13 +35,6 @@ def opened() -> OpenPage:
         return app_at("compare", **values).run()
 
     return open_with
-
-
-def component(app: AppTest, name: str) -> Any:
-    assert not app.exception
-    assert not app.error
-    (found,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{name}"]
-    return found
 
 
 def state(app: AppTest) -> dict[str, Any]:
@@ -59,7 +52,7 @@ def maps(app: AppTest) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
 
 def shuffle(app: AppTest) -> str:
     """Everything that the shuffle test says."""
-    return str(component(app, "sheet").json)
+    return str(component(app, "sheet", "shuffle_sheet").json)
 
 
 def check(app: AppTest, left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from streamlit.testing.v1.element_tree import ElementTree
 from pages.kit.draw import events, sheet
 from pages.kit.picture.fields import DEFAULTS
 
-from .conftest import SHELL, go_to
+from .conftest import app_at, component
 
 NAMES = (
     *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "rule", "on", "p", "kind", "join"),
@@ -84,11 +84,7 @@ SHEETS = {"lesson_sheet", "shuffle_sheet", "told", "hand", "verdicts"}
 
 
 def opened(page: str, **values: str) -> AppTest:
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for key, value in values.items():
-        app.query_params[key] = value
-    app = go_to(app, page)
-    return app.run()
+    return app_at(page, **values).run()
 
 
 def act(app: AppTest, view: str, event: Any) -> AppTest:
@@ -141,7 +137,8 @@ def test_no_wish_breaks_a_page(shipped: object, page: str, link: dict[str, str],
     app = opened(page, **link)
     before = said(app)
     wishes: list[Any] = [{"turn": turn, "event": event} for turn, event in enumerate(EVENTS.values(), 1)]
-    wishes += [None, 3, *({"turn": turn, "event": {"edit": "x"}} for turn in ([], True, 10**400))]
+    no_turns: list[Any] = [[], True, 10**400]
+    wishes += [None, 3, *({"turn": turn, "event": {"edit": "x"}} for turn in no_turns)]
     lists = [wishes[start::5] for start in range(5)]  # the size of a message is bounded
     for value in (*lists, *VALUES.values(), [VALUES], [[]], [None] * 10_000):
         act(app, view, {"wishes": value})
@@ -161,7 +158,7 @@ def test_an_event_speaks_of_the_model_that_was_shown(shipped: object) -> None:
 def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:
     app = act(opened("positions"), "told", wish(1, {"preset": "ALiBi and T5"}))
     assert said(app)["enc"] == "alibi"
-    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.id.endswith("-told")]
+    told = component(app, "sheet", "told")
     assert json.loads(told.json)["blocks"][0] == sheet.notices([])
 
 

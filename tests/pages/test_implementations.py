@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ from pages.kit.jobs.queue import Places
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
-from .conftest import app_at
+from .conftest import app_at, blocks
 from .waiting import wait
 
 ALL = list(IMPLEMENTATIONS)
@@ -33,23 +32,6 @@ def opened() -> Iterator[Callable[..., AppTest]]:
 
     yield open_page
     job.reset()
-
-
-def blocks(app: AppTest) -> list[dict[str, Any]]:
-    """Every block of every sheet, those inside panels and rows too."""
-    assert not app.exception
-    assert not app.error
-    found: list[dict[str, Any]] = []
-
-    def walk(some: list[dict[str, Any]]) -> None:
-        for block in some:
-            found.append(block)
-            walk(block.get("blocks", []))
-
-    for component in app.get("bidi_component"):
-        if component.proto.component_name == "headlight_sheet":
-            walk(json.loads(component.proto.json)["blocks"])
-    return found
 
 
 def notices(app: AppTest) -> list[str]:

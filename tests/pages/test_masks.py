@@ -18,7 +18,7 @@ from pages.kit.picture.limits import LONGEST_RULE
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
-from .conftest import SHELL, OpenApp, go_to, unpacked
+from .conftest import SHELL, OpenApp, component, components, go_to, unpacked
 from .conftest import state as state_of_explore
 
 OpenMasks = Callable[..., AppTest]
@@ -40,21 +40,15 @@ def open_masks() -> OpenMasks:
     return open_with
 
 
-def components(app: AppTest, name: str) -> list[Any]:
-    assert not app.exception
-    assert not app.error
-    return [one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{name}"]
-
-
 def state(app: AppTest) -> dict[str, Any]:
     """The state that the view was given."""
-    (view,) = components(app, "masks")
+    view = component(app, "masks")
     return unpacked(view.bytes)[0]
 
 
 def maps(app: AppTest) -> tuple[torch.Tensor, torch.Tensor]:
     """The weights before and after, as the view was given them."""
-    (view,) = components(app, "masks")
+    view = component(app, "masks")
     header, body = unpacked(view.bytes)
     n = len(header["tokens"])
     before, after = torch.tensor(np.frombuffer(body, dtype="<f4").reshape(2, n, n).copy())
@@ -105,7 +99,7 @@ def test_every_kind_on_every_page(open_masks: OpenMasks, model: Model, values: d
     assert not after.flatten()[forbidden].any()
     digest = Settings(WORDS, rule).digest
     assert now["digest"] == digest
-    (trace,) = components(open_masks("shapes", s=WORDS, **values), "trace")
+    trace = component(open_masks("shapes", s=WORDS, **values), "trace")
     assert unpacked(trace.bytes)[0]["digest"] == digest
     explore = AppTest.from_file(str(SHELL), default_timeout=60)
     explore.query_params.update({"s": WORDS, **values})
@@ -134,10 +128,10 @@ def test_painted_cells_on_every_page(open_masks: OpenMasks, open_app: OpenApp, m
         assert torch.equal(~cells.view(6, 6), allow[head])
     for implementation, left_out in (("naive", 0), ("sequence_first", 1)):
         shapes = open_masks("shapes", impl=implementation, **values)
-        (trace,) = components(shapes, "trace")
+        trace = component(shapes, "trace")
         wanted = settings.unpainted if left_out else settings
         assert unpacked(trace.bytes)[0]["digest"] == wanted.digest
-        (view,) = components(shapes, "steps")
+        view = component(shapes, "steps")
         assert len(json.loads(view.json)["notices"]) == left_out
     by_hand = open_masks("by-hand", ex="a real cell", **{**values, "at": "0.3.4.0"})
     assert f"{float(weights[0, 3, 4, 0]):.9f}" in sheets(by_hand)

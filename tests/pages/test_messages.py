@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.kit.draw.web import FOLDER
 
-from .conftest import app_at, unpacked
+from .conftest import app_at, components, unpacked
 
 INTERFACE = re.compile(r"^export interface (\w+)(?: extends (\w+))? \{\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"^  (\w+)(\??): (.+?);", re.M)
@@ -46,10 +46,9 @@ MESSAGES = [
 ]
 
 
-def sent(app: AppTest, component: str) -> dict[str, Any]:
+def sent(app: AppTest, name: str) -> dict[str, Any]:
     """The header of the first message to a component."""
-    found = (one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{component}")
-    first = next(found)
+    first = components(app, name)[0]
     header: dict[str, Any] = unpacked(first.bytes)[0] if first.bytes else json.loads(first.json)
     return header
 

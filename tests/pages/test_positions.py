@@ -16,7 +16,7 @@ from pages.positions import portraits
 from pages.positions.parts import TITLES
 from pages.positions.portraits import SLOTS
 
-from .conftest import app_at
+from .conftest import app_at, blocks
 
 OWN = "It is shown for d_model 384 and 12 heads instead."
 
@@ -29,23 +29,6 @@ def opened() -> Callable[..., AppTest]:
         return app_at("positions", **values).run()
 
     return open_page
-
-
-def blocks(app: AppTest) -> list[dict[str, Any]]:
-    """Every block of every sheet, those inside panels and rows too."""
-    assert not app.exception
-    assert not app.error
-    found: list[dict[str, Any]] = []
-
-    def walk(some: list[dict[str, Any]]) -> None:
-        for block in some:
-            found.append(block)
-            walk(block.get("blocks", []))
-
-    for component in app.get("bidi_component"):
-        if component.proto.component_name == "headlight_sheet":
-            walk(json.loads(component.proto.json)["blocks"])
-    return found
 
 
 def told(app: AppTest) -> list[str]:

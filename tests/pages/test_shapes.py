@@ -17,7 +17,7 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import app_at, unpacked
+from .conftest import app_at, component, components, unpacked
 from .test_steps import read_back
 
 OpenShapes = Callable[..., AppTest]
@@ -34,15 +34,9 @@ def open_shapes() -> OpenShapes:
     return open_with
 
 
-def components(app: AppTest, name: str) -> list[Any]:
-    assert not app.exception
-    assert not app.error
-    return [one.proto for one in app.get("bidi_component") if one.proto.component_name == f"headlight_{name}"]
-
-
 def state(app: AppTest) -> dict[str, Any]:
     """The state that the step view was given."""
-    (view,) = components(app, "steps")
+    view = component(app, "steps")
     found: dict[str, Any] = json.loads(view.json)
     return found
 
@@ -54,7 +48,7 @@ def shown(app: AppTest) -> list[dict[str, Any]]:
 
 def sheet(app: AppTest) -> dict[str, Any]:
     """The sheet with the lesson."""
-    (drawn,) = components(app, "sheet")
+    drawn = component(app, "sheet", "lesson_sheet")
     (block,) = json.loads(drawn.json)["blocks"]
     found: dict[str, Any] = block
     return found
@@ -122,7 +116,7 @@ def test_a_link_gives_the_steps(
     app = open_shapes(**values)
     wanted = Settings(**{"text": PRESETS[0], **settings})
     assert state(app)["notices"] == []
-    (trace,) = components(app, "trace")
+    trace = component(app, "trace")
     header, numbers = read_back(trace.bytes)
     assert header["digest"] == wanted.digest
     for step, value in zip(traced(wanted, 3, "efficient").steps, numbers, strict=True):
@@ -265,7 +259,7 @@ def test_an_empty_text(open_shapes: OpenShapes, name: str, which: str) -> None:
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_a_text_of_500_tokens(open_shapes: OpenShapes, name: str) -> None:
     app = open_shapes(s=LONG, impl=name, step="q.transpose", at="1.4")
-    (trace,) = components(app, "trace")
+    trace = component(app, "trace")
     header, numbers = read_back(trace.bytes)
     assert len(header["tokens"]) == 502
     assert state(app)["notices"] == []

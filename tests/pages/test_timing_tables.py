@@ -68,7 +68,7 @@ def test_the_words() -> None:
     assert timing_tables.progress(job) == "Length 32, 3 of 3 · 0 s"
     assert timing_tables.told(job) == []
     job.error = "the device is out of memory"
-    assert timing_tables.told(job) == ["The race ended early: the device is out of memory."]
+    assert timing_tables.told(job) == ["The timing ended early: the device is out of memory."]
 
 
 def test_the_words_of_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

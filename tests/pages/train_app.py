@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from pages.kit.jobs import job, visitor
 from pages.kit.jobs.training import Plan, TrainingJob
 
-from .conftest import app_at
+from .conftest import app_at, blocks
 from .waiting import PATIENCE
 
 __all__ = ["TINY", "Train", "no_job_stays", "plan_of", "planned", "upload"]
@@ -43,20 +42,7 @@ class Train:
         return self
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Every block of every sheet, those inside panels and rows too."""
-        assert not self.app.exception
-        assert not self.app.error
-        found: list[dict[str, Any]] = []
-
-        def walk(some: list[dict[str, Any]]) -> None:
-            for block in some:
-                found.append(block)
-                walk(block.get("blocks", []))
-
-        for component in self.app.get("bidi_component"):
-            if component.proto.component_name == "headlight_sheet":
-                walk(json.loads(component.proto.json)["blocks"])
-        return found
+        return blocks(self.app)
 
     def notices(self) -> list[str]:
         return [text for block in self.blocks() if block["kind"] == "notices" for text in block["sentences"]]

@@ -34,7 +34,7 @@ def enter() -> str:
 
 
 def usable() -> bool:
-    """Whether the link's model can be used."""
+    """Tells whether the link's model can be used."""
     return st.session_state.get("refused_model") is None
 
 

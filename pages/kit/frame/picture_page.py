@@ -52,7 +52,7 @@ class PicturePage(Page):
         return parse_at(self.at_text, *self.sizes) or At.of(self.first_at)
 
     def at_usable(self) -> bool:
-        """Whether the link names a place of this model, and of the sentence where one of its rows is looked at."""
+        """Tells whether the link names a place of this model, and of its sentence."""
         at = parse_at(self.at_text, *self.sizes)
         return at is not None and (self.tokens is None or at.fits(self.tokens))
 

@@ -119,7 +119,7 @@ class Job(ABC):
 
     @abstractmethod
     def _is_complete(self) -> bool:
-        """Whether it came to its own end."""
+        """Tells whether it came to its own end."""
 
     @abstractmethod
     def _progress(self) -> float:
@@ -130,7 +130,7 @@ class Job(ABC):
         """An error that nobody foresaw, in words that tell nothing of this machine."""
 
     def is_left(self) -> bool:
-        """Whether it is to end: it was stopped, or its visitor is gone."""
+        """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
             self.heard()
         return self._stop.is_set() or self._clock() - self._heard_at > SILENCE

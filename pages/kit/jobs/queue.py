@@ -109,7 +109,7 @@ class Places:
             return ends, max(0.0, begins - self.clock())
 
     def others_wait(self, turn: Turn) -> bool:
-        """Whether a visitor waits who is not the one of this turn."""
+        """Tells whether a visitor waits who is not the one of this turn."""
         with self._changed:
             return any(other.visitor != turn.visitor for other in self._waiting)
 

@@ -79,12 +79,12 @@ class Record:
 
     @property
     def started(self) -> bool:
-        """Whether a run has told its start."""
+        """Tells whether a run has told its start."""
         return any(run.start for run in self._histories)
 
     @property
     def looked(self) -> bool:
-        """Whether a run has looked at its test rows, so that there is something to draw."""
+        """Tells whether a run has looked at its test rows, so that there is something to draw."""
         return any(run.evaluations for run in self._histories)
 
     @property

@@ -198,7 +198,7 @@ class TrainingJob(Job):
                 process.kill()
 
     def _is_enough(self) -> bool:
-        """Whether it has had its share of the time, and somebody else waits."""
+        """Tells whether it has had its share of the time, and somebody else waits."""
         return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._places.others_wait(self._turn)
 
 

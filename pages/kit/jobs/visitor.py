@@ -190,7 +190,7 @@ def _label(history: History) -> str:
 
 
 def _is_connected(session: str) -> bool:
-    """Whether a tab is connected. Without a server every one is."""
+    """Tells whether a tab is connected. Without a server every one is."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
 

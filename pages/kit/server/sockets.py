@@ -185,7 +185,7 @@ class _Connection:
 
 
 def _names_too_many(content: bytes) -> bool:
-    """Whether a message names more controls than any page has. What cannot be read, Streamlit refuses."""
+    """Tells whether a message names more controls than any page has. What cannot be read, Streamlit refuses."""
     if len(content) <= SMALL:
         return False
     try:
