@@ -12,7 +12,10 @@ const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // w
 // the page that is left knows out of the address; Back must find it there again.
 const push = history.pushState.bind(history);
 let left = ""; // the address before keys were taken out of it, since the visitor's last act
-for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, () => void (left = ""), true);
+const newAct = () => {
+  left = "";
+};
+for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, newAct, true);
 history.pushState = (state, title, url) => {
   const next = new URL(url ?? "", location.href);
   if (next.pathname === location.pathname) {

@@ -10,6 +10,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
+from pages.by_hand import workbook
 from pages.kit.draw import events, sheet
 from pages.kit.picture.fields import DEFAULTS
 
@@ -179,6 +180,22 @@ def test_usual_events_still_do_what_they_say(shipped: object) -> None:
     assert [said(app)[key] for key in ("lesson", "step", "at", "f")] == ["wrong axis", "weights", "1.2", 5]
     app = opened("by-hand")
     act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
+    assert said(app)["m"].startswith("s_0.5_0.9")
+
+
+def test_an_event_whose_callback_is_cut_short_happens_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newer message ends a callback wherever it asks for the session; the browser then sends the event once more."""
+    app, changed = opened("by-hand"), workbook.changed
+
+    def cut_short(*_: Any) -> None:
+        raise InterruptedError
+
+    edit = {"edit": "s", "row": 0, "col": 1, "text": "0.9"}
+    monkeypatch.setattr(workbook, "changed", cut_short)
+    act(app, "hand", wish(1, edit))
+    assert app.exception
+    monkeypatch.setattr(workbook, "changed", changed)
+    act(app.run(), "hand", wish(1, edit))
     assert said(app)["m"].startswith("s_0.5_0.9")
 
 

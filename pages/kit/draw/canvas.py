@@ -8,10 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from . import events
+from . import events, view
 from .figures import CONFIG, Figure
 from .sheet import Block
-from .view import turns
 from .web import PREFIX, one_line
 
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
@@ -75,17 +74,17 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
             {"edit": …, "row": …, "col": …, "text": …} or what a button was given. The values are the visitor's and
             unchecked, so read them with `events`.
     """
-    heard = f"{key}_heard"
 
     def hear() -> None:
+        heard = view.heard()
         told = st.session_state.get(key, {}).get("act")
         wishes = told.get("wishes") if isinstance(told, dict) else None
         for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:
             turn, event = (events.whole(wish, "turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
             # an event is sent again with the next one until its answer has come; it happens once
-            if turn is not None and turn > st.session_state.get(heard, 0):
-                st.session_state[heard] = turn
+            if turn is not None and turn > heard.get(key, 0):
                 if on_act is not None and isinstance(event, dict):
                     on_act(event)
+                heard[key] = turn  # not before: what a newer message ends is sent again with it
 
-    _sheet(key=key, data={**turns(key), "blocks": list(blocks)}, on_act_change=hear)
+    _sheet(key=key, data={**view.turns(key), "blocks": list(blocks)}, on_act_change=hear)

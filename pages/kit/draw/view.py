@@ -51,7 +51,7 @@ class View:
             told = st.session_state.get(self.key, {}).get("act")
             event = told if isinstance(told, dict) else {}
             takes(event)
-            st.session_state[f"{self.key}_heard"] = events.whole(event, "turn") or 0
+            heard()[self.key] = events.whole(event, "turn") or 0
 
         if isinstance(message, dict):
             self._carry(carried)
@@ -69,4 +69,14 @@ class View:
 def turns(key: str) -> dict[str, Any]:
     """The session, which counts its turns anew, and the last turn of that view which the server has heard."""
     visit = st.session_state.setdefault("visit", secrets.token_hex(4))
-    return {"visit": visit, "heard": st.session_state.get(f"{key}_heard", 0)}
+    return {"visit": visit, "heard": heard().get(key, 0)}
+
+
+def heard() -> dict[str, int]:
+    """The last turn of each view, by key, that the server has heard.
+
+    A dictionary, because a newer message may end a callback wherever it asks `st.session_state` for something: what an
+    event does and that it was heard must not come apart there.
+    """
+    turns: dict[str, int] = st.session_state.setdefault("heard", {})
+    return turns
