@@ -6,15 +6,17 @@ import json
 from typing import Any
 
 import pytest
+import torch
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
 from pages.by_hand import workbook
 from pages.kit.draw import events, sheet
+from pages.kit.picture import mask_codec
 from pages.kit.picture.fields import DEFAULTS
 
-from .conftest import app_at, component
+from .conftest import app_at, component, payloads
 
 NAMES = (
     *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "rule", "on", "p", "kind", "join"),
@@ -181,6 +183,28 @@ def test_usual_events_still_do_what_they_say(shipped: object) -> None:
     app = opened("by-hand")
     act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
     assert said(app)["m"].startswith("s_0.5_0.9")
+
+
+def test_what_the_painter_says_becomes_the_mask() -> None:
+    app = opened("masks")
+    n, heads = 6, 12
+    flips = torch.zeros(heads, n, n, dtype=torch.bool)
+    flips[:, 1, 2] = True
+    cells = mask_codec.write_flips(flips)
+    last = " & ".join(f"!sinks:{number}" for number in range(10, 26))  # 189 characters
+    for event, wanted in (
+        ({"on": "causal", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"on": "causal", "p": "garbage"}, {"mask": "painted", "p": cells}),
+        ({"rule": "window:4"}, {"mask": "window", "w": 4}),
+        ({"kind": "painted"}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"rule": "window:3 | sinks:1"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
+        ({"rule": last}, {"mask": "combination", "rule": last}),
+        ({"join": "or", "rule": "dilated:3:2"}, {"mask": "combination", "rule": last}),  # too long a rule
+    ):
+        act(app, "painter", {**event, "turn": 1})
+        now = said(app)
+        assert {key: now[key] for key in wanted} == wanted, event
+    assert "characters as a rule" in payloads(app)
 
 
 def test_an_event_whose_callback_is_cut_short_happens_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
