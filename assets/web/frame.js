@@ -12,8 +12,11 @@ const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // w
 // the page that is left knows out of the address; Back must find it there again.
 const push = history.pushState.bind(history);
 let left = ""; // the address before keys were taken out of it, since the visitor's last act
-const newAct = () => {
-  left = "";
+let leaving = false; // that act was on a page link: a second one, while the switch lasts, belongs to it
+const newAct = ({ target }) => {
+  const onLink = target instanceof Element && target.closest(PAGE_LINK) !== null;
+  if (!(onLink && leaving)) left = "";
+  leaving = onLink;
 };
 for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, newAct, true);
 history.pushState = (state, title, url) => {
@@ -26,6 +29,7 @@ history.pushState = (state, title, url) => {
   }
   if (left) history.replaceState(history.state, "", left);
   left = "";
+  leaving = false;
   push(state, title, url);
   document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0); // another page begins at its top
 };

@@ -202,3 +202,60 @@ def test_a_head_is_opened_from_its_bar(compare: Compare) -> None:
     compare.page.wait_for_url("**at=1.4")
     expect(compare.bar(1, 4)).to_have_attribute("aria-selected", "true")
     expect(compare.bar(1, 4)).to_be_focused()
+
+
+def test_sentences_of_two_lengths(compare: Compare) -> None:
+    compare.open(s2="how are you")
+    compare.shows(Settings(TIRED), Settings("how are you", position="none"))
+    expect(compare.map(2).locator(".map")).to_be_hidden()
+    expect(compare.map(2)).to_contain_text("The left sentence has 15 tokens, the right one 5")
+    expect(compare.map(1).locator(".map")).to_be_visible()
+    compare.other_box.fill("")
+    compare.shows_default()
+    expect(compare.map(2).locator(".map")).to_be_visible()
+
+
+def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
+    compare = new_phone(Compare)
+    runs = compare.open(at="3.1").shows_default()
+    box = compare.map(0).locator(".map").bounding_box()
+    assert box
+    assert box["y"] + box["height"] < 812, "the first map is on the first screen"
+    compare.page.touchscreen.tap(*compare.cell(0, 10, 2))
+    compare.wait_for_query(at="3.1.10.2")
+    compare.settled()
+    assert compare.readouts() == read(runs, 3, 1, 10, 2)
+
+
+def test_each_page_has_its_own_first_head(compare: Compare) -> None:
+    compare.open()
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")
+
+    compare.go("Explore")
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
+    compare.go("Compare")
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")
+    compare.button("layer 3").click()
+    compare.button("head 1").click()
+    compare.settled()
+    compare.page.wait_for_url("**at=3.1")
+    compare.go("Explore")
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
+    compare.go("Compare")
+    expect(compare.view).to_have_attribute("data-numbers", "3.1")
+
+
+def test_a_long_sentence_and_its_heads(compare: Compare) -> None:
+    text = "the cat ran a far way and so on " * 40
+    compare.open(s=text, look="table")
+    runs = compare.shows(Settings(text), Settings(text, position="none"))
+    assert len(runs[0].tokens) == 362
+    expect(compare.map(2).locator(".table")).to_contain_text("change from the")
+    assert compare.bars.count() == 0
+    compare.page.get_by_role("button", name="Switch off each head alone").click()
+    compare.page.get_by_role("button", name="Stop", exact=True).click()
+    compare.settled()
+    expect(compare.page.get_by_role("button", name="Switch off each head alone")).to_be_visible()
+    compare.button("maps").click()
+    compare.settled()
+    assert compare.hover(2, 100, 50) == read(runs, 0, 2, 100, 50)

@@ -77,3 +77,16 @@ def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> No
     assert first is not None
     assert second is not None
     assert second["y"] >= first["y"] + first["height"]
+
+
+def test_a_race_is_stopped(implementations: Implementations) -> None:
+    implementations.open(**LONG)
+    implementations.button("Start").click()
+    implementations.button("Stop").click()
+    expect(implementations.button("Start")).to_be_enabled()
+    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
+    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
+    implementations.button("Start").click()  # the place is free again
+    expect(implementations.button("Stop")).to_be_visible()
+    implementations.button("Stop").click()
+    expect(implementations.button("Start")).to_be_enabled()

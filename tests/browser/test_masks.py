@@ -154,7 +154,8 @@ def test_paint_one_head(masks: Masks, new_tab: NewTab) -> None:
 def test_the_gallery(masks: Masks) -> None:
     masks.open()
     for name, rule in (
-        ("causal", "causal"), ("dilated 3 2", "dilated:3:2"), ("documents", "documents:3"), ("full", "none"),
+        ("causal", "causal"), ("window 3", "window:3"), ("prefix 2", "prefix:2"), ("sinks 1", "sinks:1"),
+        ("dilated 3 2", "dilated:3:2"), ("documents", "documents:3"), ("full", "none"),
     ):  # fmt: skip
         masks.card(name).click()
         check_weights(masks, masks.shows(rule))

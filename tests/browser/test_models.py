@@ -90,3 +90,17 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     shapes.shows(text, model=ORDERLESS)
     explore.page.go_back()
     explore.shows(text, model=ORDERLESS)
+
+
+def test_a_pinned_picture_names_its_model(explore: Explore) -> None:
+    explore.open(model=ORDERLESS)
+    explore.shows(ASKED[ORDERLESS][0], model=ORDERLESS)
+    explore.button("pin").click()
+    explore.settled()
+    choose(explore, WHO)
+    explore.shows(ASKED[WHO][0], model=WHO)
+    expect(explore.view.locator(".view .label, .label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
+    explore.page.reload()
+    explore.shows(ASKED[WHO][0], model=WHO)
+    expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
+    assert not explore.notices()

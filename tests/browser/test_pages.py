@@ -183,3 +183,19 @@ def test_what_cannot_be_used_leaves_the_address(explore: Explore) -> None:
         expect(notice).to_have_count(1)
         expect(notice).to_contain_text(f"The link says {key}={value}")
         explore.wait_for_query(**{key: None, "big": "true"})
+
+
+def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) -> None:
+    explore.open(at="2.5.3")
+    explore.shows()
+    shapes = explore.on(Shapes)
+    explore.go("Shapes")
+    shapes.settled()
+    shapes.head(9).click()
+    shapes.settled()
+    shapes.page.get_by_role("radio", name="0", exact=True).click()
+    shapes.page.wait_for_url("**at=0.9.3**")
+    shapes.settled()
+    shapes.go("Explore")
+    run = explore.shows()
+    assert explore.badges() == largest(run, 0, 9, 3)

@@ -6,12 +6,13 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from mha_core import Run
 from pages.kit.picture.presets import PRESETS
 
-from .expected import WIDE, largest, written
+from .expected import WIDE, core, largest, written
 from .explore_page import Explore
 
 # A point of a cell where neither its number nor a line is drawn.
@@ -163,8 +164,11 @@ def test_every_preset_is_one_click_away(explore: Explore) -> None:
 
 
 def test_compare_now_shows_the_difference_to_transformers(explore: Explore) -> None:
+    from mha_core.measure.compare import difference_to_transformers
+
     explore.open()
     explore.button("compare now").click()
     value = explore.view.locator(".figure strong").nth(3)
     expect(value).to_be_visible()
-    assert 0 <= float(value.inner_text()) <= 1e-5
+    assert float(value.inner_text()) <= 1e-5
+    assert float(value.inner_text()) == pytest.approx(difference_to_transformers(core(), PRESETS[0]), abs=1e-6)

@@ -101,10 +101,10 @@ def test_the_curves_are_drawn_anew_only_when_there_is_news(train: Train, server:
     (worker,) = workers(server)
     os.kill(worker, signal.SIGSTOP)
     try:
-        while drawn[-3:] != ["train_start"] * 3:  # what it had said before has been drawn by then
+        while drawn[-5:] != ["train_start"] * 5:  # what it had said before has been drawn by then
             train.page.wait_for_timeout(100)
         drawn.clear()
-        while len(drawn) < 3:
+        while len(drawn) < 5:
             train.page.wait_for_timeout(100)
         assert set(drawn) == {"train_start"}
     finally:
