@@ -29,6 +29,7 @@ AXES = {
     "j": "key",
     "c": "model channel",
     "h": "head",
+    "g": "key/value head",
     "d": "channel in a head",
     "v": "vocabulary",
 }

@@ -51,10 +51,17 @@ def respelled(layer: AttentionLayer, name: str) -> AttentionLayer:
     """The same layer in another implementation: a copy of its weights, its device and dtype, in eval mode.
 
     Raises:
-        Unsupported: no implementation has that name.
+        Unsupported: no implementation has that name, or it cannot share key/value heads as this layer does.
     """
     kind, weights = IMPLEMENTATIONS[name], layer.save()
     with torch.device("meta"):  # no random numbers for weights that are replaced at once
-        twin = kind(layer.d_model, layer.n_heads, bias=layer.bias, out_bias=layer.out_bias)
+        twin = kind(
+            layer.d_model,
+            layer.n_heads,
+            bias=layer.bias,
+            out_bias=layer.out_bias,
+            n_kv_heads=layer.n_kv_heads,
+            v_bias=layer.v_bias,
+        )
     twin = twin.to(weights.q.dtype).to_empty(device=weights.q.device)
     return twin.load(weights).eval().requires_grad_(False)

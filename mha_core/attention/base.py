@@ -9,10 +9,11 @@ from typing import ClassVar, Self
 from torch import Tensor, nn
 
 from .. import masks
-from ..errors import DeviceError, DtypeError, HeadlightError, SizeError
-from ..positions.base import Position
+from ..errors import DeviceError, DtypeError, HeadlightError, SizeError, Unsupported
+from ..positions.base import Continued, Position
 from ..trace import Tracer, no_trace
 from .functional import check_heads, same_kind
+from .key_value import Past
 from .switches import EVERYTHING, NO_POSITIONS, Switches
 from .weights import Parts, Weights, read, write
 
@@ -30,27 +31,43 @@ class AttentionLayer(nn.Module, ABC):
         n_heads: number of heads; each has d_head = d_model / n_heads channels.
         bias: biases on the projections of q, k and v.
         out_bias: bias on the output projection; None = like `bias`.
+        v_bias: bias on the projection of v; None = like `bias`.
         dropout: probability of dropping a weight while training; the weights returned are those before it.
+        n_kv_heads: heads of keys and values, each for n_heads / n_kv_heads query heads; default n_heads.
 
     Raises:
-        SizeError: d_model is no multiple of n_heads.
+        SizeError: d_model is no multiple of n_heads, or n_heads none of n_kv_heads.
+        Unsupported: fewer n_kv_heads than n_heads, and "kv_heads" not in `can`; or a v_bias other than bias in a
+            form that has one matrix for q, k and v.
         HeadlightError: dropout is not in [0, 1).
     """
 
     can: ClassVar[frozenset[str]] = EVERYTHING
+    one_matrix: ClassVar[bool] = False  # for q, k and v, and so one bias
 
     def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, out_bias: bool | None = None, dropout: float = 0.0
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        bias: bool = True,
+        out_bias: bool | None = None,
+        dropout: float = 0.0,
+        n_kv_heads: int | None = None,
+        v_bias: bool | None = None,
     ) -> None:
         super().__init__()
         check_heads("d_model", d_model, n_heads)
+        self.n_kv_heads = self._check_kv_heads(n_heads, n_heads if n_kv_heads is None else n_kv_heads)
         if not 0 <= dropout < 1:
             raise HeadlightError(f"dropout={dropout} is not a probability below 1; choose 0 ≤ dropout < 1")
         self.d_model = d_model
         self.n_heads = n_heads
         self.d_head = d_model // n_heads
+        self.d_kv = self.n_kv_heads * self.d_head
         self.bias = bias
         self.out_bias = bias if out_bias is None else out_bias
+        self.v_bias = self._check_v_bias(bias if v_bias is None else v_bias)
         self.dropout = dropout
         self.build()
 
@@ -72,8 +89,8 @@ class AttentionLayer(nn.Module, ABC):
         Raises:
             SizeError: shapes or biases differ from this layer's.
         """
-        biases = {"q_bias": self.bias, "k_bias": self.bias, "v_bias": self.bias, "o_bias": self.out_bias}
-        weights.check(self.d_model, biases)
+        biases = {"q_bias": self.bias, "k_bias": self.bias, "v_bias": self.v_bias, "o_bias": self.out_bias}
+        weights.check(self.d_model, biases, self.d_kv)
         write(weights, self.parts())
         return self
 
@@ -93,6 +110,7 @@ class AttentionLayer(nn.Module, ABC):
         temperature: float = 1.0,
         need_weights: bool = True,
         trace: Tracer = no_trace,
+        past: Past | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attention from `query` to `key`, handing on `value`.
 
@@ -107,6 +125,8 @@ class AttentionLayer(nn.Module, ABC):
             temperature: divides the scores.
             need_weights: False leaves the maps out, which is faster.
             trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
+            past: keys and values of earlier tokens, to which this pass adds its own: `query` then holds new tokens
+                only, j counts all tokens, and the rows are those that one pass over the whole text gives.
 
         Returns:
             out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without
@@ -121,9 +141,12 @@ class AttentionLayer(nn.Module, ABC):
         if not batched:
             query, key, value = _each_once(_with_batch, query, key, value)
         if allow is not None:
-            allow = masks.check(allow, query.shape[0], self.n_heads, query.shape[1], key.shape[1], query.device)
+            len_k = key.shape[1] + (0 if past is None else past.length)
+            allow = masks.check(allow, query.shape[0], self.n_heads, query.shape[1], len_k, query.device)
         position = NO_POSITIONS if position is None else position
-        switches = Switches(allow, position, heads, temperature, need_weights, trace)
+        if past is not None:
+            position = _continued(position, past, trace)
+        switches = Switches(allow, position, heads, temperature, need_weights, trace, past)
         switches.check(type(self).__name__, self.can, len(query), self.n_heads)
         if heads is not None:
             switches = switches._replace(heads=heads.to(query.device))
@@ -134,8 +157,31 @@ class AttentionLayer(nn.Module, ABC):
         return out, weights
 
     def extra_repr(self) -> str:
-        names = ("d_model", "n_heads", "bias", "out_bias", "dropout")
+        names = ["d_model", "n_heads", "bias", "out_bias", "dropout"]
+        names += ["n_kv_heads"] if self.n_kv_heads < self.n_heads else []
+        names += ["v_bias"] if self.v_bias != self.bias else []
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    def _check_kv_heads(self, n_heads: int, n_kv_heads: int) -> int:
+        """The number of key/value heads, when this form can share them."""
+        if not 1 <= n_kv_heads <= n_heads or n_heads % n_kv_heads:
+            raise SizeError(
+                f"n_kv_heads={n_kv_heads} cannot serve {n_heads} query heads equally; choose a divisor of {n_heads}"
+            )
+        if n_kv_heads < n_heads and "kv_heads" not in self.can:
+            name = type(self).__name__
+            raise Unsupported(f"{name} cannot share {n_kv_heads} key/value heads; choose another implementation")
+        return n_kv_heads
+
+    def _check_v_bias(self, v_bias: bool) -> bool:
+        """The bias of v, when this form can have it without the others, or the others without it."""
+        if self.one_matrix and v_bias != self.bias:
+            name = type(self).__name__
+            raise Unsupported(
+                f"{name} has one matrix for q, k and v, so one bias: v_bias={v_bias} needs bias={v_bias}; "
+                f"choose another implementation"
+            )
+        return v_bias
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
         """Checks sizes, dtypes and devices; True when there is a batch axis."""
@@ -161,6 +207,13 @@ class AttentionLayer(nn.Module, ABC):
 def add_once(position: Position, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """position.add on query, key and value, once per distinct tensor, so that self-attention stays self-attention."""
     return _each_once(position.add, query, key, value)
+
+
+def _continued(position: Position, past: Past, trace: Tracer) -> Position:
+    """The encoding as it acts on tokens that come after those of the past."""
+    if trace is not no_trace:
+        raise Unsupported("a trace shows a whole pass, not the end of one; leave `past` out, or the trace")
+    return Continued(position, past.length) if past.length else position
 
 
 def _with_batch(x: Tensor) -> Tensor:

@@ -11,6 +11,8 @@ from ..trace import SECOND_PASS, Step
 
 __all__ = ["parents"]
 
+MASK = "masked.allow"  # what a mask allows, where a pass records it: it comes from outside, as x does
+
 OPERANDS = {  # the formula of attention; a tensor that a pass does not record stands for its own operands
     "q": ("x",),
     "k": ("x",),
@@ -50,8 +52,12 @@ def _direct(steps: Sequence[Step], at: int) -> list[int]:
         # q, k and v of one projection are no parents of each other
         apart = [n for n in sharing if _base(steps[n]) not in {"q", "k", "v"} - {base}]
         return (apart or sharing)[:1]
-    same = [n for n in earlier if _base(steps[n]) == base]
-    of_heads = [n for n in reversed(same) if _head(steps[n])]
+    if step.name == MASK:
+        return []
+    if base == "masked" and (masks := [n for n in earlier if steps[n].name == MASK]):
+        return [*_latest(steps[:at], "scores", head), *masks]
+    same = [n for n in earlier if _base(steps[n]) == base and (_is_beside(step) or not _is_beside(steps[n]))]
+    of_heads = [n for n in reversed(same) if _head(steps[n]) and steps[n].name.rpartition(".")[0] == step.name]
     if of_heads and not head:
         return of_heads
     same = [n for n in same if _head(steps[n]) == head]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..trace import Tracer
 from .base import AttentionLayer, Switches, add_once
-from .functional import SCORES, mute, softmax_over_keys, tempered
+from .functional import SCORES, dropped, mute, softmax_over_keys, tempered
+from .key_value import served
 from .weights import Parts, of_linears
 
 __all__ = ["EfficientAttention"]
@@ -25,8 +25,8 @@ class EfficientAttention(AttentionLayer):
 
     def build(self) -> None:
         self.query = nn.Linear(self.d_model, self.d_model, bias=self.bias)
-        self.key = nn.Linear(self.d_model, self.d_model, bias=self.bias)
-        self.value = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.key = nn.Linear(self.d_model, self.d_kv, bias=self.bias)
+        self.value = nn.Linear(self.d_model, self.d_kv, bias=self.v_bias)
         self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
@@ -37,6 +37,7 @@ class EfficientAttention(AttentionLayer):
         k = self._project("k", self.key, key, "j", trace)
         v = self._project("v", self.value, value, "j", trace)
         q, k = switches.position.rotate(q, k)
+        k, v = served(k, v, self.n_heads, switches.past, trace)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
@@ -51,7 +52,8 @@ class EfficientAttention(AttentionLayer):
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
         # dropout on what is mixed alone: the maps that are shown stay whole
-        summed = F.dropout(weights, self.dropout, self.training) @ v
+        kept = dropped(weights, self.dropout, self.training, trace)
+        summed = kept @ v
         mixed = mute(summed, switches.heads)
         trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
 
@@ -69,15 +71,16 @@ class EfficientAttention(AttentionLayer):
         return out, weights
 
     def _project(self, name: str, linear: nn.Linear, x: Tensor, axis: str, trace: Tracer) -> Tensor:
-        """(b, n, c) -> (b, h, n, d)."""
+        """(b, n, c) -> (b, h, n, d); (b, g, n, d) where the keys and values have fewer heads."""
         projected: Tensor = linear(x)
-        trace(f"{name}.project", projected, f"b {axis} c", f"x W{name}")
+        h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
+        trace(f"{name}.project", projected, f"b {axis} {c}", f"x W{name}")
         # split c, not n: the channels of one head lie side by side, because the rows of its matrix do
-        viewed = projected.view(*projected.shape[:2], self.n_heads, self.d_head)
-        trace(f"{name}.view", viewed, f"b {axis} h d", f"{name}.view(b, {axis}, n_heads, d_head)")
+        viewed = projected.view(*projected.shape[:2], -1, self.d_head)
+        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.view(b, {axis}, n_heads, d_head)")
         # heads before tokens: the product works on the last two axes and takes b and h as a batch
         turned = viewed.transpose(1, 2)
-        trace(f"{name}.transpose", turned, f"b h {axis} d", f"{name}.transpose(1, 2)")
+        trace(f"{name}.transpose", turned, f"b {h} {axis} d", f"{name}.transpose(1, 2)")
         return turned
 
     def parts(self) -> Parts:

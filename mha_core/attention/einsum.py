@@ -1,4 +1,4 @@
-"""Letters only: no transpose and no view on the way to the scores. After an einsum notebook."""
+"""Every product in letters, each over tokens first and heads second. After an einsum notebook."""
 
 from __future__ import annotations
 
@@ -6,70 +6,99 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from ..positions.base import Position
+from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, Switches, add_once
-from .functional import formula, mute, softmax_over_keys, tempered
+from .functional import dropped, formula, join_heads, softmax_over_keys, split_heads, tempered
+from .key_value import served
 from .weights import Parts
 
 __all__ = ["EinsumAttention"]
 
-SCORES = formula("einsum('bhid,bhjd->bhij', q, k)")
+SCORES = formula("product")
 
 
 class EinsumAttention(AttentionLayer):
     """softmax(q kᵀ / √d_head) v in torch.einsum (the formula of Vaswani et al. 2017, section 3.2.2, index by index).
 
     It teaches to read a product by its letters: one that is missing on the right was summed over, one that is on both
-    sides was kept. `bhid,bhjd->bhij` says that d is summed and that b and h are only carried along.
-    Its matrices keep the heads apart: query, key, value and output are all (h, d, c), the biases (h, d) and (c,).
-    See `AttentionLayer` for arguments, shapes and errors.
+    sides was kept. `bshi,bthi->bhst` says that i, the channel in a head, is summed and that b and h are only carried
+    along; s is the query, t the key. So q, k and v stay (b, n, h, d), as the split leaves them: no transpose at all.
+    Its matrices are kept as (h, d, c) and read as (h · d, c), the notebook's Q, K, V and L; the biases are (h, d) and
+    (c,). With fewer key/value heads h is g in those of key and value. See `AttentionLayer` for arguments, shapes and
+    errors.
     """
 
     def build(self) -> None:
-        # h as an axis of its own, where an nn.Linear would have h · d rows
-        self.query, self.key, self.value, self.output = (self._matrix() for _ in range(4))
+        # the rows of one head lie together, so that (h, d, c) and (h · d, c) are one memory
+        h, g = self.n_heads, self.n_kv_heads
+        self.query, self.key, self.value, self.output = (self._matrix(heads) for heads in (h, g, g, h))
         self.query_bias, self.key_bias, self.value_bias = (
-            nn.Parameter(torch.zeros(self.n_heads, self.d_head)) if self.bias else None for _ in range(3)
+            nn.Parameter(torch.zeros(heads, self.d_head)) if there else None
+            for heads, there in ((h, self.bias), (g, self.bias), (g, self.v_bias))
         )
         self.output_bias = nn.Parameter(torch.zeros(self.d_model)) if self.out_bias else None
 
-    def _matrix(self) -> nn.Parameter:
-        """(h, d, c), drawn as nn.Linear draws its weights."""
+    def _matrix(self, heads: int) -> nn.Parameter:
+        """(heads, d, c), drawn as nn.Linear draws its weights."""
         bound = 1 / math.sqrt(self.d_model)
-        return nn.Parameter(torch.empty(self.n_heads, self.d_head, self.d_model).uniform_(-bound, bound))
+        return nn.Parameter(torch.empty(heads, self.d_head, self.d_model).uniform_(-bound, bound))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
         trace = switches.trace
         query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
-        # no view and no transpose: the h of the matrices becomes an axis of the result by itself
-        q = _plus(torch.einsum("bic,hdc->bhid", query, self.query), self.query_bias)
-        k = _plus(torch.einsum("bjc,hdc->bhjd", key, self.key), self.key_bias)
-        v = _plus(torch.einsum("bjc,hdc->bhjd", value, self.value), self.value_bias)
-        q, k = switches.position.rotate(q, k)
-        trace("q", q, "b h i d", "einsum('bic,hdc->bhid', x, Wq)")
-        trace("k", k, "b h j d", "einsum('bjc,hdc->bhjd', x, Wk)")
-        trace("v", v, "b h j d", "einsum('bjc,hdc->bhjd', x, Wv)")
+        q = self._project("q", self.query, self.query_bias, query, "i", trace)
+        k = self._project("k", self.key, self.key_bias, key, "j", trace)
+        v = self._project("v", self.value, self.value_bias, value, "j", trace)
+        q, k = _rotated(switches.position, q, k)
+        k, v = self._served(k, v, switches)
+        trace("q", q, "b i h d", "one query a token and head")
+        trace("k", k, "b j h d", "one key a token and head")
+        trace("v", v, "b j h d", "one value a token and head")
 
+        product = torch.einsum("bshi,bthi->bhst", q, k)
+        trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)")
         # divided by √d_head, as a sum over d_head channels spreads like it (section 3.2.1)
-        scaled = torch.einsum("bhid,bhjd->bhij", q, k) / math.sqrt(self.d_head)
-        scores = tempered(scaled, switches.position.bias(q, k.shape[2]), switches.temperature)
+        scaled = product / math.sqrt(self.d_head)
+        bias = switches.position.bias(q.transpose(1, 2), k.shape[1])
+        scores = tempered(scaled, bias, switches.temperature)
         trace("scores", scores, "b h i j", SCORES)
+        _record(scores, switches)
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
-        summed = torch.einsum("bhij,bhjd->bhid", F.dropout(weights, self.dropout, self.training), v)
-        mixed = mute(summed, switches.heads)
-        trace("mixed", mixed, "b h i d", "einsum('bhij,bhjd->bhid', weights, v), 0 for a head that is off")
+        kept = dropped(weights, self.dropout, self.training, trace)
+        summed = torch.einsum("bhst,bthi->bshi", kept, v)
+        # heads (h,) or (b, h) -> (…, 1, h, 1)
+        mixed = summed if switches.heads is None else summed * switches.heads.unsqueeze(-2).unsqueeze(-1)
+        trace("mixed", mixed, "b i h d", "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off")
 
         # letters cannot merge two axes into one: here alone memory has to be written in another order
-        joined = torch.einsum("bhid->bihd", mixed).flatten(2)
-        trace("joined", joined, "b i c", "einsum('bhid->bihd', mixed).flatten(2)")
-        # Wᵒ is the one place where heads are combined: its first two axes are read as one, and summed over
-        product = torch.einsum("bic,co->bio", joined, self.output.flatten(0, 1))
-        out = product if self.output_bias is None else product + self.output_bias
-        trace("out", out, "b i c", "einsum('bic,co->bio', joined, Wᵒ)")
+        joined = join_heads(mixed)
+        trace("joined", joined, "b i c", "mixed.reshape(b, i, d_model)")
+        # Wᵒ is the one place where heads are combined
+        projected = torch.einsum("ij,bsj->bsi", self.output.flatten(0, 1).T, joined)
+        out = projected if self.output_bias is None else projected + self.output_bias
+        trace("out", out, "b i c", "einsum('ij,bsj->bsi', Wᵒ, joined)")
         return out, weights
+
+    def _project(self, name: str, matrix: Tensor, bias: Tensor | None, x: Tensor, axis: str, trace: Tracer) -> Tensor:
+        """(b, n, c) -> (b, n, h, d); (b, n, g, d) where the keys and values have fewer heads."""
+        product = torch.einsum("ij,bsj->bsi", matrix.flatten(0, 1), x)
+        projected = product if bias is None else product + bias.flatten()
+        h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
+        trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)")
+        viewed = split_heads(projected, projected.shape[2] // self.d_head)
+        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)")
+        return viewed
+
+    def _served(self, k: Tensor, v: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
+        """k and v (b, n, g, d) -> (b, j, h, d), by way of the canonical order of axes, which `served` takes."""
+        if switches.past is None and self.n_kv_heads == self.n_heads:
+            return k, v
+        k, v = served(k.transpose(1, 2), v.transpose(1, 2), self.n_heads, switches.past, switches.trace)
+        return k.transpose(1, 2), v.transpose(1, 2)
 
     def parts(self) -> Parts:
         q, k, v = (matrix.flatten(0, 1) for matrix in (self.query, self.key, self.value))
@@ -80,6 +109,20 @@ class EinsumAttention(AttentionLayer):
         return parts | {name: [bias.flatten()] for name, bias in biases.items() if bias is not None}
 
 
-def _plus(projected: Tensor, bias: Tensor | None) -> Tensor:
-    """A bias (h, d) added to (b, h, n, d)."""
-    return projected if bias is None else projected + bias[:, None]
+def _rotated(position: Position, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    """q (b, i, h, d) and k (b, j, h, d) after `rotate`, which takes heads before tokens."""
+    if "rotate" not in position.acts:
+        return q, k
+    rotated_q, rotated_k = position.rotate(q.transpose(1, 2), k.transpose(1, 2))
+    return rotated_q.transpose(1, 2), rotated_k.transpose(1, 2)
+
+
+def _record(scores: Tensor, switches: Switches) -> None:
+    """Records exp of the scores (b, h, i, j), which over their sum are the weights.
+
+    The pass itself calls softmax, which takes the largest score of a row off first: exp alone is ∞ from 88.7 on.
+    """
+    if switches.trace is not no_trace:
+        trace, allow = second_pass(switches.trace), switches.allow
+        powers = scores.exp() if allow is None else scores.exp().masked_fill(~allow, 0.0)
+        trace("weights.exp", powers, "b h i j", "exp(scores), 0 where not allowed")

@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from ..trace import Tracer, no_trace
@@ -15,6 +16,7 @@ __all__ = [
     "attention",
     "check_heads",
     "check_temperature",
+    "dropped",
     "formula",
     "join_heads",
     "mute",
@@ -108,6 +110,19 @@ def softmax_over_keys(
     weights = fill(torch.softmax(masked, dim=dim, out=target), ~allow.any(dim=dim, keepdim=True), 0.0)
     trace("weights", weights, axes, "softmax over the keys")
     return weights
+
+
+def dropped(weights: Tensor, dropout: float, training: bool, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
+    """Weights as v is mixed with them: while training each is 0 with probability `dropout`, the others grow instead.
+
+    They are divided by 1 − dropout, so that a row still sums to 1 on average (Srivastava et al. 2014). The maps that
+    are shown are those before it, so they stay whole.
+    """
+    if not (training and dropout):
+        return weights
+    kept = F.dropout(weights, dropout)
+    trace("weights.dropout", kept, axes, f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}")
+    return kept
 
 
 def mute(mixed: Tensor, heads: Tensor | None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -9,7 +10,8 @@ from ..trace import Tracer
 from .base import AttentionLayer, Switches, add_once
 from .functional import join_heads, mute
 from .kernels import weighted_sum
-from .weights import Parts, of_stacked
+from .key_value import served
+from .weights import Parts, of_stacked, split_stacked
 
 __all__ = ["FusedAttention"]
 
@@ -22,9 +24,11 @@ class FusedAttention(AttentionLayer):
     See `AttentionLayer` for arguments, shapes and errors.
     """
 
+    one_matrix = True
+
     def build(self) -> None:
-        # one product three times as wide keeps more of the processor busy than three narrow ones
-        self.qkv = nn.Linear(self.d_model, 3 * self.d_model, bias=self.bias)
+        # one wide product keeps more of the processor busy than three narrow ones
+        self.qkv = nn.Linear(self.d_model, self.d_model + 2 * self.d_kv, bias=self.bias)
         self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
@@ -34,6 +38,7 @@ class FusedAttention(AttentionLayer):
         q, k, v = self._project(query, key, value, trace)
         # turned by their positions, q and k have a product that depends on their distance; what v brings stays
         q, k = switches.position.rotate(q, k)
+        k, v = served(k, v, self.n_heads, switches.past, trace)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")
@@ -54,9 +59,11 @@ class FusedAttention(AttentionLayer):
         return out, weights
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor, trace: Tracer) -> tuple[Tensor, Tensor, Tensor]:
-        """-> q (b, h, i, d), k and v (b, h, j, d); one product for all three when they come from one tensor."""
+        """-> q (b, h, i, d), k and v (b, g, j, d); one product for all three when they come from one tensor."""
         if key is query and value is query:
             projected = self.qkv(query)
+            if self.n_kv_heads < self.n_heads:
+                return self._split_unequally(projected, trace)
             trace("qkv.project", projected, "b i (3 c)", "x Wqkv")
             # views alone: the numbers of a head lie side by side in a row already, so that splitting copies nothing
             viewed = projected.view(*projected.shape[:2], 3, self.n_heads, self.d_head)
@@ -65,16 +72,26 @@ class FusedAttention(AttentionLayer):
             q, k, v = viewed.permute(2, 0, 3, 1, 4)
             return q, k, v
         # cross-attention: the same rows of the same matrix, each with the tensor that it is for
-        weights = self.qkv.weight.chunk(3)
-        biases = (None, None, None) if self.qkv.bias is None else self.qkv.bias.chunk(3)
+        weights = split_stacked(self.qkv.weight, self.d_model)
+        biases = (None,) * 3 if self.qkv.bias is None else split_stacked(self.qkv.bias, self.d_model)
         heads = []
         for name, axis, x, weight, bias in zip("qkv", "ijj", (query, key, value), weights, biases, strict=True):
             projected = F.linear(x, weight, bias)
-            trace(f"{name}.project", projected, f"b {axis} c", f"x W{name}")
-            viewed = projected.view(*projected.shape[:2], self.n_heads, self.d_head)
-            trace(f"{name}.view", viewed, f"b {axis} h d", f"{name}.view(b, {axis}, n_heads, d_head)")
+            h, c = ("h", "c") if len(weight) == self.d_model else ("g", "(g d)")
+            trace(f"{name}.project", projected, f"b {axis} {c}", f"x W{name}")
+            viewed = projected.view(*projected.shape[:2], -1, self.d_head)
+            trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.view(b, {axis}, n_heads, d_head)")
             heads.append(viewed.transpose(1, 2))
         q, k, v = heads
+        return q, k, v
+
+    def _split_unequally(self, projected: Tensor, trace: Tracer) -> tuple[Tensor, Tensor, Tensor]:
+        """(b, i, c + 2 g d) -> q (b, h, i, d), k and v (b, g, i, d), views: a row holds h queries, g keys, g values."""
+        h, g = self.n_heads, self.n_kv_heads
+        trace("qkv.project", projected, f"b i ({h + 2 * g} d)", "x Wqkv")
+        viewed = projected.view(*projected.shape[:2], h + 2 * g, self.d_head)
+        trace("qkv.view", viewed, f"b i {h + 2 * g} d", "qkv.view(b, i, n_heads + 2 n_kv_heads, d_head)")
+        q, k, v = torch.split(viewed.transpose(1, 2), [h, g, g], dim=1)
         return q, k, v
 
     def parts(self) -> Parts:

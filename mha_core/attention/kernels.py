@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..trace import no_trace
-from .functional import SCORES, softmax_over_keys
+from .functional import SCORES, dropped, softmax_over_keys
 from .own_backward import with_own_backward
 from .switches import Switches
 
@@ -30,7 +30,8 @@ def weighted_sum(
     if plain and q.requires_grad and not dropout:
         return with_own_backward(q, k, v, switches.allow, _scale(q, switches))
     weights = explicit_weights(q, k, None if bias is None else bias / switches.temperature, switches)
-    return (F.dropout(weights, dropout) if dropout else weights) @ v, weights
+    kept = dropped(weights, dropout, dropout > 0, switches.trace)
+    return kept @ v, weights
 
 
 def explicit_weights(q: Tensor, k: Tensor, tempered_bias: Tensor | None, switches: Switches) -> Tensor:

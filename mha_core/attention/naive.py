@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..positions.base import Position
 from ..trace import Tracer, no_trace, of_head, together
 from .base import AttentionLayer, Switches, add_once
-from .functional import SCORES, softmax_over_keys, tempered
+from .functional import SCORES, dropped, softmax_over_keys, tempered
 from .weights import Parts, of_linears
 
 __all__ = ["NaiveAttention"]
@@ -30,8 +29,12 @@ class NaiveAttention(AttentionLayer):
     def build(self) -> None:
         # h small matrices instead of a large one: d_head = d_model / h keeps the cost that of one head of full width
         self.query, self.key, self.value = (
-            nn.ModuleList(nn.Linear(self.d_model, self.d_head, bias=self.bias) for _ in range(self.n_heads))
-            for _ in range(3)
+            nn.ModuleList(nn.Linear(self.d_model, self.d_head, bias=bias) for _ in range(heads))
+            for heads, bias in (
+                (self.n_heads, self.bias),
+                (self.n_kv_heads, self.bias),
+                (self.n_kv_heads, self.v_bias),
+            )
         )
         self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
@@ -43,15 +46,17 @@ class NaiveAttention(AttentionLayer):
         k = _project("k", self.key, key, "j", trace)
         v = _project("v", self.value, value, "j", trace)
         # after the projections, so that the encoding acts in each head's own space
-        q, k, biases = _place(switches.position, q, k)
+        q, k = _rotated(switches.position, q, k)
+        k, v = self._served(k, v, switches)
+        biases = _biases(switches.position, q, k[0].shape[1])
         together(trace, "q", q, "b h i d", "the heads' queries, stacked")
         together(trace, "k", k, "b h j d", "the heads' keys, stacked")
         together(trace, "v", v, "b h j d", "the heads' values, stacked")
 
         # the loop that the other forms turn into one batched product
         heads = [self._head(n, q[n], k[n], v[n], biases[n], switches) for n in range(self.n_heads)]
-        scores, weights, mixed = zip(*heads, strict=True)
-        _record(scores, switches)
+        scores, weights, kept, mixed = zip(*heads, strict=True)
+        _record(scores, weights, kept, switches)
         together(trace, "mixed", mixed, "b h i d", "the heads' results, stacked")
 
         # a token's d_head channels of head 0, then those of head 1, …: d_model again
@@ -62,10 +67,18 @@ class NaiveAttention(AttentionLayer):
         trace("out", out, "b i c", "joined Wᵒ")
         return out, torch.stack(weights, dim=1) if switches.need_weights else None
 
+    def _served(self, k: list[Tensor], v: list[Tensor], switches: Switches) -> tuple[list[Tensor], list[Tensor]]:
+        """The keys and values that each query head meets: those of earlier tokens too, and of its key/value head."""
+        if switches.past is not None:
+            k, v = (list(x.unbind(1)) for x in switches.past.extend(torch.stack(k, dim=1), torch.stack(v, dim=1)))
+        each = self.n_heads // self.n_kv_heads
+        # a list may name a tensor several times: here the heads of a group share theirs without any repeat
+        return [k[n // each] for n in range(self.n_heads)], [v[n // each] for n in range(self.n_heads)]
+
     def _head(
         self, n: int, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, switches: Switches
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scaled dot-product attention of head n (equation 1): scores, weights (b, i, j) and mixed (b, i, d)."""
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Scaled dot-product attention of head n (equation 1): scores, weights before and after dropout, mixed."""
         trace = of_head(switches.trace, n)
         # q · k is a sum of d_head terms and spreads like √d_head; undivided, the softmax would pick a single key
         scaled = q @ k.transpose(1, 2) / math.sqrt(self.d_head)
@@ -74,11 +87,12 @@ class NaiveAttention(AttentionLayer):
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, _of_head(switches.allow, n), trace, "b i j")
         # dropout after the softmax, on what is mixed alone: the maps that are shown stay whole
-        summed = F.dropout(weights, self.dropout, self.training) @ v
+        kept = dropped(weights, self.dropout, self.training, trace, "b i j")
+        summed = kept @ v
         # a head that is off hands on zeros, so that Wᵒ's rows for it have nothing to add
         mixed = summed if switches.heads is None else summed * switches.heads[..., n, None, None]
         trace("mixed", mixed, "b i d", "weights · v, 0 for a head that is off")
-        return scores, weights, mixed
+        return scores, weights, kept, mixed
 
     def parts(self) -> Parts:
         parts: dict[str, Iterable[nn.Module]] = {"q": self.query, "k": self.key, "v": self.value, "o": [self.out]}
@@ -96,24 +110,29 @@ def _project(name: str, linears: nn.ModuleList, x: Tensor, axis: str, trace: Tra
     return parts
 
 
-def _place(
-    position: Position, q: list[Tensor], k: list[Tensor]
-) -> tuple[list[Tensor], list[Tensor], Sequence[Tensor | None]]:
-    """q and k after `rotate`, and each head's `bias` (b|1, i, j).
+def _rotated(position: Position, q: list[Tensor], k: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """q and k after `rotate`."""
+    if "rotate" in position.acts:
+        q, k = (list(x.unbind(1)) for x in position.rotate(torch.stack(q, dim=1), torch.stack(k, dim=1)))
+    return q, k
+
+
+def _biases(position: Position, q: list[Tensor], len_k: int) -> Sequence[Tensor | None]:
+    """Each head's `bias` (b|1, i, j).
 
     An encoding sees all heads at once, as each head may get numbers of its own: ALiBi's slopes, T5's table.
     """
-    if "rotate" in position.acts:
-        q, k = (list(x.unbind(1)) for x in position.rotate(torch.stack(q, dim=1), torch.stack(k, dim=1)))
-    bias = position.bias(torch.stack(q, dim=1), k[0].shape[1]) if "bias" in position.acts else None
-    return q, k, [None] * len(q) if bias is None else bias.unbind(1)
+    bias = position.bias(torch.stack(q, dim=1), len_k) if "bias" in position.acts else None
+    return [None] * len(q) if bias is None else bias.unbind(1)
 
 
-def _record(scores: Sequence[Tensor], switches: Switches) -> None:
-    """Records scores, masked and weights of all heads as one; the pass itself has no such tensors."""
+def _record(scores: Sequence[Tensor], weights: Sequence[Tensor], kept: Sequence[Tensor], switches: Switches) -> None:
+    """Records scores, masked and weights of all heads as one, and what dropout kept of them; the pass has no such."""
     if switches.trace is not no_trace:
         together(switches.trace, "scores", scores, "b h i j", "the heads' scores, stacked")
         softmax_over_keys(torch.stack(tuple(scores), dim=1), switches.allow, switches.trace)
+        if kept[0] is not weights[0]:
+            together(switches.trace, "weights.dropout", kept, "b h i j", "the heads' weights after dropout, stacked")
 
 
 def _of_head(allow: Tensor | None, head: int) -> Tensor | None:

@@ -8,6 +8,7 @@ from ..trace import no_trace, second_pass
 from .base import AttentionLayer, Switches, add_once
 from .functional import join_heads, mute, split_heads
 from .kernels import explicit_weights, without_maps
+from .key_value import served
 from .weights import Parts, of_linears
 
 __all__ = ["SdpaAttention"]
@@ -24,8 +25,8 @@ class SdpaAttention(AttentionLayer):
 
     def build(self) -> None:
         self.query = nn.Linear(self.d_model, self.d_model, bias=self.bias)
-        self.key = nn.Linear(self.d_model, self.d_model, bias=self.bias)
-        self.value = nn.Linear(self.d_model, self.d_model, bias=self.bias)
+        self.key = nn.Linear(self.d_model, self.d_kv, bias=self.bias)
+        self.value = nn.Linear(self.d_model, self.d_kv, bias=self.v_bias)
         self.out = nn.Linear(self.d_model, self.d_model, bias=self.out_bias)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
@@ -33,10 +34,11 @@ class SdpaAttention(AttentionLayer):
         query, key, value = add_once(switches.position, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = split_heads(self.query(query), self.n_heads).transpose(1, 2)
-        k = split_heads(self.key(key), self.n_heads).transpose(1, 2)
-        v = split_heads(self.value(value), self.n_heads).transpose(1, 2)
+        k = split_heads(self.key(key), self.n_kv_heads).transpose(1, 2)
+        v = split_heads(self.value(value), self.n_kv_heads).transpose(1, 2)
         # rotation before the kernel, the bias through its mask: only so can an encoding act in there
         q, k = switches.position.rotate(q, k)
+        k, v = served(k, v, self.n_heads, switches.past, trace)
         trace("q", q, "b h i d", "one query a token and head")
         trace("k", k, "b h j d", "one key a token and head")
         trace("v", v, "b h j d", "one value a token and head")

@@ -1,4 +1,4 @@
-"""The six switches of a pass in one object, and the check that a layer can serve them."""
+"""The switches of a pass in one object, and the check that a layer can serve them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ..errors import SizeError, Unsupported
 from ..positions.base import Nothing, Position
 from ..trace import Tracer, no_trace
 from .functional import check_temperature
+from .key_value import Past
 
 __all__ = ["EVERYTHING", "Switches"]
 
-EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature"})
+EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature", "kv_heads", "past"})
 NO_POSITIONS = Nothing()
 
 
@@ -24,6 +25,7 @@ class Switches(NamedTuple):
     Attributes:
         allow: bool (b|1, h|1, i, j), True = may look; None = everything is allowed.
         heads: bool (h,) or (b, h), True = on; None = all are on.
+        past: keys and values of earlier tokens, which stand before the new ones; None = there are none.
     """
 
     allow: Tensor | None = None
@@ -32,6 +34,7 @@ class Switches(NamedTuple):
     temperature: float = 1.0
     need_weights: bool = True
     trace: Tracer = no_trace
+    past: Past | None = None
 
     def check(self, layer: str, can: frozenset[str], batch: int, n_heads: int) -> None:
         """Raises unless `heads` and `temperature` are valid, and everything asked for is in `can`.
@@ -50,6 +53,7 @@ class Switches(NamedTuple):
         asked |= {"heads"} if heads is not None else set()
         asked |= {"temperature"} if self.temperature != 1.0 else set()
         asked |= {"head_mask"} if self.allow is not None and self.allow.shape[1] > 1 else set()
+        asked |= {"past"} if self.past is not None else set()
         if not asked <= can:
             able = ", ".join(sorted(can))
             raise Unsupported(f"{layer} cannot do {', '.join(sorted(asked - can))}; it can do {able}")

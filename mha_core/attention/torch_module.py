@@ -1,4 +1,4 @@
-"""nn.MultiheadAttention itself, behind the house's border: masks turned round, one map a head."""
+"""nn.MultiheadAttention itself: its masks are turned round for it, and it is asked for one map a head."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class TorchAttention(AttentionLayer):
         Unsupported: (in the pass) a row that may look at nothing in some heads only.
     """
 
-    can = frozenset({"maps", "head_mask"})
+    can = frozenset({"maps", "head_mask"})  # no "kv_heads": its one matrix for q, k and v has three equal parts
+
+    one_matrix = True
 
     def build(self) -> None:
         self.module = nn.MultiheadAttention(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor, nn
 
 from ..errors import SizeError
 
-__all__ = ["Parts", "Weights", "of_linears", "of_stacked", "read", "write"]
+__all__ = ["Parts", "Weights", "of_linears", "of_stacked", "read", "split_stacked", "write"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Weights:
     """The four matrices of multi-head attention as nn.Linear keeps them; biases (d_model,) or None.
 
     A matrix is (out, in) = (d_model, d_model). Rows h·d_head … (h + 1)·d_head − 1 of q, k and v belong to head h; so do
-    these columns of o.
+    these columns of o. With fewer key/value heads k and v are (d_kv, d_model), d_kv = n_kv_heads · d_head.
     """
 
     q: Tensor
@@ -34,13 +34,26 @@ class Weights:
         """(name, matrix or bias or None) in the order of the fields."""
         return [(field.name, getattr(self, field.name)) for field in fields(self)]
 
-    def check(self, d_model: int, biases: dict[str, bool]) -> None:
+    @property
+    def biases(self) -> dict[str, bool]:
+        """Which biases there are, as arguments of a layer: bias (of q and k), v_bias and out_bias."""
+        found = {"bias": self.q_bias, "v_bias": self.v_bias, "out_bias": self.o_bias}
+        return {name: bias is not None for name, bias in found.items()}
+
+    @property
+    def with_all_biases(self) -> Weights:
+        """The same function with biases of q, k and v: one that lacked is 0. For a form that has one bias for all."""
+        zero = {f"{name}_bias": self.q.new_zeros(len(getattr(self, name))) for name in "qkv"}
+        return replace(self, **{name: bias for name, bias in zero.items() if getattr(self, name) is None})
+
+    def check(self, d_model: int, biases: dict[str, bool], d_kv: int | None = None) -> None:
         """Raises a SizeError unless these weights fit a layer of that width with exactly these biases."""
         for name, tensor in self.items():
             matrix = not name.endswith("_bias")
-            expected = (d_model, d_model) if matrix else (d_model,)
+            rows = d_model if d_kv is None or not name.startswith(("k", "v")) else d_kv
+            expected = (rows, d_model) if matrix else (rows,)
             wanted = matrix or biases[name]
-            option = "out_bias" if name == "o_bias" else "bias"
+            option = {"o_bias": "out_bias", "v_bias": "v_bias"}.get(name, "bias")
             if tensor is None and wanted:
                 raise SizeError(f"the layer has {name} but the weights do not; build it with {option}=False")
             if tensor is not None and not wanted:
@@ -61,11 +74,19 @@ def of_linears(**linears: Sequence[nn.Linear]) -> Parts:
 
 
 def of_stacked(qkv: Tensor, qkv_bias: Tensor | None, out: nn.Linear) -> Parts:
-    """The parts of a matrix (3 c, c) that holds q, k and v one under the other, and of the output's Linear."""
-    parts: Parts = {name: [rows] for name, rows in zip("qkv", qkv.chunk(3), strict=True)}
+    """The parts of a matrix (c + 2 d_kv, c) that holds q, k and v one under the other, and of the output's Linear."""
+    parts: Parts = {name: [rows] for name, rows in zip("qkv", split_stacked(qkv, len(out.weight)), strict=True)}
     if qkv_bias is not None:
-        parts |= {f"{name}_bias": [rows] for name, rows in zip("qkv", qkv_bias.chunk(3), strict=True)}
+        parts |= {
+            f"{name}_bias": [rows] for name, rows in zip("qkv", split_stacked(qkv_bias, len(out.weight)), strict=True)
+        }
     return parts | of_linears(o=[out])
+
+
+def split_stacked(stacked: Tensor, d_model: int) -> tuple[Tensor, ...]:
+    """The rows of q (d_model of them), of k and of v (half of the rest each) of a stacked matrix or bias; views."""
+    d_kv = (len(stacked) - d_model) // 2
+    return torch.split(stacked, [d_model, d_kv, d_kv])
 
 
 def write(weights: Weights, parts: Parts) -> None:

@@ -1,4 +1,4 @@
-"""Measurements of implementations and models: `timing`, `benchmark`, `compare`, and attention worked `by_hand`."""
+"""Measurements: `timing`, `benchmark`, `compare`; attention worked `by_hand`, and the steps of an `embedding`."""
 
 from __future__ import annotations
 

@@ -12,10 +12,22 @@ from torch import Tensor
 from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights
 from .measures import largest_difference, relative_difference
 
-__all__ = ["BOUNDS", "Agreement", "Difference", "agreements", "bound", "key_bias_gradient", "random_weights"]
+__all__ = [
+    "BIASES",
+    "BOUNDS",
+    "Agreement",
+    "Difference",
+    "agreements",
+    "bound",
+    "key_bias_gradient",
+    "loaded",
+    "random_weights",
+]
 
 # the largest relative difference between implementations, without a temperature or an encoding
 BOUNDS = {torch.float32: 5e-7, torch.float64: 1e-14}
+# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone
+BIASES = {"all": "qkvo", "none": "", "value and output": "vo"}
 
 
 @dataclass(frozen=True)
@@ -63,12 +75,12 @@ def agreements(
     Raises:
         SizeError, MaskError: weights, heads, input and mask do not fit together.
     """
-    exact = _loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
+    exact = loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
     results = {}
     with torch.no_grad():
         truth = exact(x.cpu().double(), allow=None if allow is None else allow.cpu())
         for name in IMPLEMENTATIONS:
-            out, maps = _loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
+            out, maps = loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
             results[name] = out.cpu().double(), maps.cpu().double()
     theirs = results["torch"]
     return {
@@ -92,7 +104,7 @@ def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch
     It is 0 up to rounding: the bias adds the same number q · bias to a whole row of scores, which the softmax takes
     out again. Computed by "efficient" in `dtype` on the CPU; the loss is out · x, summed.
     """
-    layer = _loaded("efficient", weights, n_heads, dtype, torch.device("cpu"))
+    layer = loaded("efficient", weights, n_heads, dtype, torch.device("cpu"))
     x = x.detach().cpu().to(dtype)
     torch.autograd.backward((layer(x)[0] * x).sum())
     gradients = {name: weight.grad for name, weight in layer.named_parameters() if weight.grad is not None}
@@ -101,16 +113,37 @@ def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch
     return 0.0 if of_bias is None or whole == 0 else float(of_bias.abs().max()) / whole
 
 
-def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> Weights:
-    """Normal weights with standard deviation 1/√d_model, biases and all, the same for a seed on every machine."""
+def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32, biases: str = "all") -> Weights:
+    """Normal weights with standard deviation 1/√d_model, the same for a seed on every machine.
+
+    `biases`: a key of `BIASES`; the matrices are the same with and without them.
+    """
     generator = torch.Generator().manual_seed(seed)
     shapes = [(d_model, d_model)] * 4 + [(d_model,)] * 4
-    return Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
+    every = Weights(*(torch.randn(shape, generator=generator, dtype=dtype) / math.sqrt(d_model) for shape in shapes))
+    return Weights(
+        **{name: None if "_bias" in name and name[0] not in BIASES[biases] else one for name, one in every.items()}  # type: ignore[arg-type]
+    )
 
 
-def _loaded(name: str, weights: Weights, n_heads: int, dtype: torch.dtype, device: torch.device) -> AttentionLayer:
-    """An implementation with these weights, in eval mode."""
+def loaded(
+    name: str,
+    weights: Weights,
+    n_heads: int,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+    dropout: float = 0.0,
+) -> AttentionLayer:
+    """An implementation with these weights, in eval mode.
+
+    One that has a single bias for q, k and v is given zeros for those that lack.
+
+    Raises:
+        SizeError, Unsupported: weights and heads do not fit together, or the implementation is not known.
+    """
     kind = IMPLEMENTATIONS[name]
+    if kind.one_matrix and (weights.q_bias is None) != (weights.v_bias is None):
+        weights = weights.with_all_biases
     with torch.device("meta"):  # no random numbers for weights that are replaced at once
-        layer = kind(len(weights.q), n_heads, bias=weights.q_bias is not None, out_bias=weights.o_bias is not None)
+        layer = kind(len(weights.q), n_heads, dropout=dropout, **weights.biases)
     return layer.to(dtype).to_empty(device=device).eval().load(weights)

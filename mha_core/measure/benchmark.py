@@ -17,15 +17,17 @@ from torch import Tensor
 
 from ..attention import IMPLEMENTATIONS
 from ..errors import Unsupported
+from ..models.classifier import Classifier, ClassifierSizes
 from ..models.model import Model
 from ..pretrained import load_model
 from ..trace import Trace, no_trace
 from .reference import read_with_transformers
 from .timing import forward_pass, interleaved, machine, peak_memory, same_weights, training_step
 
-__all__ = ["forward", "maps_of_minilm", "memory", "text_of", "tracing", "training"]
+__all__ = ["classifying", "forward", "maps_of_minilm", "memory", "text_of", "tracing", "training"]
 
 Medians = dict[str, float]
+CLASSIFIERS = ("torch", "naive", "efficient", "fused")  # those of the long post, and ours
 
 
 def forward(
@@ -53,6 +55,27 @@ def memory(
         step()
         peaks[name] = peak_memory(step, device)
     return peaks
+
+
+def classifying(
+    rounds: int, *, b: int = 32, n: int = 512, d_model: int = 64, n_heads: int = 8, device: torch.device | str = "cpu"
+) -> Medians:
+    """A training step of the long post's classifier, whose layer computes the row that is read, "one row", or all."""
+    ids = torch.randint(4, 1000, (b, n), device=device)
+    keep, candidates = torch.ones_like(ids, dtype=torch.bool), dict[str, Callable[[], None]]()
+    for name in CLASSIFIERS:
+        for rows in ("one row", "all rows"):
+            sizes = ClassifierSizes(1000, d_model, n_heads, 1, n, name, all_rows=rows == "all rows", classes=5)
+            classifier = Classifier(sizes).to(device)
+            for parameter in classifier.parameters():
+                torch.nn.init.normal_(parameter, std=0.1)
+            candidates[f"{name}, {rows}"] = partial(_classify, classifier, ids, keep)
+    return interleaved(candidates, rounds, warm_up=1, device=device)
+
+
+def _classify(classifier: Classifier, ids: Tensor, keep: Tensor) -> None:
+    classifier.zero_grad()
+    torch.autograd.backward(classifier.logits(ids, keep, mask_padding=False).square().sum())
 
 
 def _candidates(call: Callable[..., None], x: Tensor, n_heads: int) -> dict[str, Callable[[], None]]:
@@ -138,6 +161,10 @@ def main(arguments: list[str] | None = None) -> None:
         ours, theirs = peaks[name], peaks["torch"]
         if ours and theirs:
             print(_line(f"peak memory of that step  {name}", ours, theirs, "MB"), flush=True)
+    times = classifying(max(3, 9 // few))
+    for name in CLASSIFIERS:
+        one, every = times[f"{name}, one row"], times[f"{name}, all rows"]
+        print(_line(f"classifier's step b 32 n 512, one row / all  {name}", one, every), flush=True)
     model = load_model("minilm", device="cpu")
     for n in (16, 128) if options.quick else (16, 64, 128, 256, 512):
         times = maps_of_minilm(model, n, max(7, 3_000 // n // few))

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from .agreement import BOUNDS, Agreement, Difference, agreements, bound, key_bias_gradient, random_weights
+from .agreement import (
+    BIASES,
+    BOUNDS,
+    Agreement,
+    Difference,
+    agreements,
+    bound,
+    key_bias_gradient,
+    loaded,
+    random_weights,
+)
+from .biases import Effect, bias_effects
 from .measures import (
     Change,
     Repeated,
@@ -21,12 +32,15 @@ from .measures import (
 from .reference import difference_to_transformers, read_with_transformers
 
 __all__ = [
+    "BIASES",
     "BOUNDS",
     "Agreement",
     "Change",
     "Difference",
+    "Effect",
     "Repeated",
     "agreements",
+    "bias_effects",
     "bound",
     "cosine",
     "difference_in_new_order",
@@ -34,6 +48,7 @@ __all__ = [
     "key_bias_gradient",
     "largest_change",
     "largest_difference",
+    "loaded",
     "new_places",
     "previous_token_weight",
     "random_weights",

@@ -67,19 +67,23 @@ def prepare_profiler() -> None:
 
 
 def same_weights(
-    d_model: int, n_heads: int, device: torch.device | str = "cpu", names: Sequence[str] = tuple(IMPLEMENTATIONS)
+    d_model: int,
+    n_heads: int,
+    device: torch.device | str = "cpu",
+    names: Sequence[str] = tuple(IMPLEMENTATIONS),
+    *,
+    bias: bool = True,
 ) -> tuple[nn.MultiheadAttention, dict[str, AttentionLayer]]:
     """nn.MultiheadAttention, and the named implementations with a copy of its weights; all in eval mode.
 
     Raises:
         SizeError: d_model is no multiple of n_heads.
     """
-    ours = {name: IMPLEMENTATIONS[name](d_model, n_heads).to(device).eval() for name in names}
-    theirs = nn.MultiheadAttention(d_model, n_heads, batch_first=True, device=device).eval()
+    ours = {name: IMPLEMENTATIONS[name](d_model, n_heads, bias=bias).to(device).eval() for name in names}
+    theirs = nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True, device=device).eval()
     q, k, v = theirs.in_proj_weight.detach().chunk(3)
-    q_bias, k_bias, v_bias = theirs.in_proj_bias.detach().chunk(3)
-    out = theirs.out_proj
-    weights = Weights(q, k, v, out.weight.detach(), q_bias, k_bias, v_bias, out.bias.detach())
+    biases = [*theirs.in_proj_bias.detach().chunk(3), theirs.out_proj.bias.detach()] if bias else [None] * 4
+    weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *biases)
     for layer in ours.values():
         layer.load(weights)
     return theirs, ours

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .classifier import Classifier, ClassifierSizes
+from .decoder import Decoder, DecoderConfig
 from .encoder import Encoder, EncoderSizes
+from .generation import Generation, NewToken
 from .language_model import LanguageModel, LanguageSizes
 from .model import Model, Run
 from .stack import AttentionBlock, BlockSizes, Stack
@@ -13,11 +15,15 @@ __all__ = [
     "BlockSizes",
     "Classifier",
     "ClassifierSizes",
+    "Decoder",
+    "DecoderConfig",
     "Encoder",
     "EncoderSizes",
+    "Generation",
     "LanguageModel",
     "LanguageSizes",
     "Model",
+    "NewToken",
     "Run",
     "Stack",
 ]

@@ -25,6 +25,8 @@ class BlockSizes:
         implementation: a name of `IMPLEMENTATIONS`.
         position: a name of `positions.NAMES`.
         amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
+        bias: biases in the attention, on q, k, v and the output.
+        dropout: probability of dropping an attention weight while training.
         d_feed_forward: width of the network behind the attention, 0 = there is none.
         residual: the input of each part is added to its output.
         norm, norm_after: each part is normalised: its input (pre-norm), or with `norm_after` the sum (post-norm).
@@ -39,6 +41,8 @@ class BlockSizes:
     implementation: str = "fused"
     position: str = "none"
     amplitude: float = 1.0
+    bias: bool = True
+    dropout: float = 0.0
     d_feed_forward: int = 0
     residual: bool = False
     norm: bool = False
@@ -75,6 +79,20 @@ class BlockSizes:
             )
         return nn.ModuleList(AttentionBlock(self) for _ in range(self.n_layers))
 
+    def attention_layer(self) -> AttentionLayer:
+        """The attention of one block."""
+        kind = IMPLEMENTATIONS[self.implementation]
+        return kind(self.d_model, self.n_heads, bias=self.bias, dropout=self.dropout)
+
+    def norm_layer(self) -> nn.Module:
+        """One normalisation: of the mean and the spread of a token's channels (Ba et al. 2016)."""
+        return nn.LayerNorm(self.d_model, eps=self.eps)
+
+    def network(self) -> list[nn.Module]:
+        """The feed-forward network of one block, part by part."""
+        wider = nn.Linear(self.d_model, self.d_feed_forward)
+        return [wider, nn.GELU(), nn.Linear(self.d_feed_forward, self.d_model)]
+
 
 class AttentionBlock(nn.Module):
     """Attention, then a feed-forward network (Vaswani et al. 2017, 3.1); the sizes say what is around the two.
@@ -87,34 +105,31 @@ class AttentionBlock(nn.Module):
         super().__init__()
 
         def norm(wanted: bool) -> nn.Module:
-            return nn.LayerNorm(sizes.d_model, eps=sizes.eps) if wanted else nn.Identity()
+            return sizes.norm_layer() if wanted else nn.Identity()
 
         self.residual = sizes.residual
         self.norm_after = sizes.norm_after
-        self.attention: AttentionLayer = IMPLEMENTATIONS[sizes.implementation](sizes.d_model, sizes.n_heads)
+        self.attention: AttentionLayer = sizes.attention_layer()
         self.attention_norm = norm(sizes.norm)
         self.feed_forward: nn.Sequential | None = None
         if sizes.d_feed_forward:
-            self.feed_forward = nn.Sequential(
-                norm(sizes.norm and not sizes.norm_after),
-                nn.Linear(sizes.d_model, sizes.d_feed_forward),
-                nn.GELU(),
-                nn.Linear(sizes.d_feed_forward, sizes.d_model),
-            )
+            self.feed_forward = nn.Sequential(norm(sizes.norm and not sizes.norm_after), *sizes.network())
             self.output_norm = norm(sizes.norm and sizes.norm_after)
 
     def forward(
-        self, x: Tensor, *, attention: AttentionLayer | None = None, **switches: Any
+        self, x: Tensor, *, attention: AttentionLayer | None = None, rows: int | None = None, **switches: Any
     ) -> tuple[Tensor, Tensor | None]:
         """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
 
         Args:
             attention: takes the place of the block's own layer.
+            rows: i in the result: the first so many tokens alone ask, all of them are looked at; None = all.
             switches: keyword arguments of `AttentionLayer.forward`.
         """
         attend = self.attention if attention is None else attention
-        attended, weights = attend(x if self.norm_after else self.attention_norm(x), **switches)
-        x = x + attended if self.residual else attended
+        key = x if self.norm_after else self.attention_norm(x)
+        attended, weights = attend(key if rows is None else key[:, :rows], key, **switches)
+        x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
             x = self.output_norm(x + self.feed_forward(x))

@@ -20,10 +20,17 @@ PADDING = 0  # the id of [PAD]
 
 @dataclass(frozen=True)
 class ClassifierSizes(BlockSizes):
-    """`classes`: how many. `pooling`: reads the row of "[CLS]", or the "mean" over the tokens, as the whole text."""
+    """Sizes of a classifier.
+
+    Attributes:
+        classes: how many.
+        pooling: what is read as the whole text, the row of "[CLS]", or the "mean" over the tokens.
+        all_rows: the last layer computes every row, though "[CLS]" is the only one read: slower, for the same answer.
+    """
 
     classes: int = 2
     pooling: str = "[CLS]"
+    all_rows: bool = False
 
 
 class Classifier(Stack):
@@ -48,11 +55,13 @@ class Classifier(Stack):
         mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
         """
         length = ids.shape[1]
-        allow = masks.allow(masks.full, length, length, keep) if mask_padding else None
-        return self.answer(self.without_maps(ids, allow), keep)
+        # every row is the same one: shown as often as needed, it is written down once
+        allow = masks.allow(masks.full, 1, length, keep).expand(-1, -1, length, -1) if mask_padding else None
+        rows = 1 if self.sizes.pooling == "[CLS]" and not self.sizes.all_rows else None
+        return self.answer(self.without_maps(ids, allow, rows), keep)
 
     def answer(self, x: Tensor, keep: Tensor) -> Tensor:
-        """The last hidden state (b, i, c) -> one number a class, (b, classes)."""
+        """The last hidden state (b, i, c), of which "[CLS]" needs the first row alone -> one number a class."""
         if self.sizes.pooling == "mean":
             counted = keep[..., None].to(x.dtype)
             pooled = (x * counted).sum(dim=1) / counted.sum(dim=1)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from .. import masks, positions
-from ..errors import MaskError, PositionError, SizeError
-from ..positions import Learned, Position
+from ..errors import HeadlightError, MaskError, PositionError, SizeError
+from ..positions import Learned, Position, Rotary
 from .block import BlockSizes
 from .stack import Stack
 
-__all__ = ["Mask", "allowed", "heads_on", "padded", "position_for"]
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["Mask", "allowed", "heads_on", "padded", "position_for", "spelled"]
 
 Mask = str | masks.Rule | Tensor
 
@@ -30,6 +34,20 @@ def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
     lengths = torch.tensor([len(row) for row in rows])
     return ids, torch.arange(ids.shape[1]) < lengths[:, None]
+
+
+def spelled(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[list[str], list[int]]:
+    """Tokens and ids of a text that is given by its ids.
+
+    Raises:
+        HeadlightError: something in it is no number of the vocabulary.
+    """
+    wrong = [one for one in ids if not isinstance(one, int) or not 0 <= one < vocabulary]
+    if wrong:
+        raise HeadlightError(
+            f"id {wrong[0]!r:.40} is not in the vocabulary; choose whole numbers, 0 to {vocabulary - 1}"
+        )
+    return [tokenizer.id_to_token(one) or "" for one in ids], list(ids)
 
 
 def allowed(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:
@@ -78,8 +96,8 @@ def position_for(stack: Stack, position: str | Position) -> Position:
     trained, sizes = stack.position, stack.sizes
     if isinstance(position, Position):
         return position
-    if position == "trained":
-        return trained
+    if position == "trained" or (position == "rotary" and isinstance(trained, Rotary)):
+        return trained  # of rotations, those with the model's own base
     if isinstance(position, str) and positions.is_altered(position):
         if not isinstance(trained, Learned):
             raise PositionError(f"position={position!r} needs a learned table, which this model does not have")

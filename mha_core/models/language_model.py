@@ -38,6 +38,9 @@ class LanguageModel(Stack):
         allow = masks.allow(masks.causal, length, length, device=ids.device)
         return self.answer(self.without_maps(ids, allow))
 
+    def next_token(self, x: Tensor) -> Tensor:
+        return self.answer(x)
+
     def answer(self, x: Tensor) -> Tensor:
         """The last hidden state (b, i, c) -> (b, i, v)."""
         logits: Tensor = self.out(self.norm(x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,8 +15,8 @@ from ..errors import HeadlightError, SizeError, TooLong
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
-from .inputs import Mask, allowed, heads_on, padded, position_for
-from .run import Run
+from .inputs import Mask, allowed, heads_on, padded, position_for, spelled
+from .run import Run, last_rows, stacked
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mask", "Model", "Run"]
 
+T = TypeVar("T")
 Switches = Callable[[Stack], dict[str, Any]]  # the arguments of a pass, on the device of the stack that computes it
 
 
@@ -80,24 +81,29 @@ class Model:
         """The weights' number format."""
         return self.encoder.words.weight.dtype
 
-    def tokenize(self, text: str) -> tuple[list[str], list[int]]:
+    def tokenize(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
         """Tokens and ids of a text, special tokens included.
 
         Raises:
             TooLong: more tokens than the model has positions.
+            SizeError: no token at all, where the model adds none of its own.
             HeadlightError: as in `coded`.
         """
         tokens, ids = self.coded(text)
+        if not ids:
+            raise SizeError("the text has no token, and this model adds none of its own; type at least one word")
         if len(ids) > self.sizes.max_len:
             raise TooLong(limit=self.sizes.max_len, got=len(ids))
         return tokens, ids
 
-    def coded(self, text: str) -> tuple[list[str], list[int]]:
+    def coded(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
         """As `tokenize`, for a text of any length.
 
         Raises:
-            HeadlightError: not a str, or half a surrogate pair in it, which is no character.
+            HeadlightError: not a str, or half a surrogate pair in it, which is no character; or ids that it has not.
         """
+        if isinstance(text, (list, tuple)):
+            return spelled(text, self.tokenizer, self.sizes.vocabulary)
         try:
             coded = self.tokenizer.encode(text)
         except TypeError as error:  # the tokenizer's word for half a surrogate pair too
@@ -106,7 +112,7 @@ class Model:
 
     def run(
         self,
-        text: str,
+        text: str | Sequence[int],
         *,
         mask: Mask = "none",
         position: str | Position = "trained",
@@ -114,11 +120,12 @@ class Model:
         temperature: float = 1.0,
         trace_layer: int | None = None,
         implementation: str | None = None,
+        all_logits: bool = False,
     ) -> Run:
         """Computes every map and hidden state of one text.
 
         Args:
-            text: anything; "" is [CLS] [SEP]. Nothing is ever cut.
+            text: anything; "" is [CLS] [SEP]. Nothing is ever cut. Or a list of ids, to which nothing is added.
             mask: beside the model's own, for all layers: written form ("causal & window:3"), rule, or bool (i, j) |
                 (h, i, j), True = may look.
             position: "trained", a name of `positions.NAMES`, or a Position on the model's device. "sinusoidal" by name
@@ -129,6 +136,7 @@ class Model:
             temperature: divides the scores of every layer.
             trace_layer: the layer whose steps are recorded.
             implementation: a name of `IMPLEMENTATIONS`, with this layer's weights, takes the traced layer's place.
+            all_logits: `run.logits` of every position, not of the last alone.
 
         Raises:
             TooLong, MaskError, PositionError, SizeError: with the numbers.
@@ -139,8 +147,9 @@ class Model:
         if implementation is not None and trace_layer is None:
             raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
         tokens, ids = self.tokenize(text)
-        switches = self._switches(len(ids), None, mask, position, heads_off, temperature)
-        return self._pass([(tokens, ids)], padded([ids], self.pad_id)[0], switches, trace_layer, implementation)[0]
+        switches = self.switches(len(ids), None, mask, position, heads_off, temperature)
+        whole = padded([ids], self.pad_id)[0]
+        return self._pass([(tokens, ids)], whole, switches, trace_layer, implementation, all_logits)[0]
 
     def run_batch(
         self,
@@ -161,7 +170,7 @@ class Model:
             return []
         coded = [self.tokenize(text) for text in texts]
         ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
-        switches = self._switches(ids.shape[1], keep if mask_padding else None, mask, position, heads_off, temperature)
+        switches = self.switches(ids.shape[1], keep if mask_padding else None, mask, position, heads_off, temperature)
         return self._pass(coded, ids, switches)
 
     def without_each_head(
@@ -180,13 +189,17 @@ class Model:
         the work. Other arguments and errors as in `run`.
         """
         _, ids = self.tokenize(text)
-        switches = self._switches(len(ids), None, mask, position, heads_off, temperature)
+        switches = self.switches(len(ids), None, mask, position, heads_off, temperature)
 
         def compute(stack: Stack) -> Tensor:
             return stack.without_each_head(torch.tensor([ids], device=stack.device), told=told, **switches(stack))
 
-        means, _ = self._fall_back.compute(compute, self.device)
+        means, _ = self.compute(compute)
         return torch.nn.functional.normalize(means, dim=-1)
+
+    def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
+        """The result of `call` on the stack, without gradients, and what must be said of it (see `FallBack`)."""
+        return self._fall_back.compute(call, self.device)
 
     def respelled(self, name: str) -> Model:
         """The same weights with every attention layer in that implementation; this model, if they are in it already.
@@ -202,7 +215,7 @@ class Model:
         twin._fall_back = FallBack(twin.encoder, self._fall_back.allowed)
         return twin
 
-    def _switches(
+    def switches(
         self,
         length: int,
         keep: Tensor | None,
@@ -211,7 +224,12 @@ class Model:
         heads_off: Iterable[tuple[int, int]],
         temperature: float,
     ) -> Switches:
-        """Checks mask and heads, and gives them, position and temperature to whichever stack will compute."""
+        """Checks mask and heads, and gives them, position and temperature to whichever stack will compute.
+
+        Args:
+            length: tokens of the text, or of the longest.
+            keep: bool (b, i), True = a real token; None = there is no padding.
+        """
         allow = allowed(mask, self.own_mask, self.sizes.n_heads, length, keep)
         heads = heads_on(heads_off, self.sizes)
 
@@ -235,10 +253,11 @@ class Model:
         switches: Switches,
         trace_layer: int | None = None,
         implementation: str | None = None,
+        all_logits: bool = False,
     ) -> list[Run]:
         """One forward pass over ids (b, i), and a run for each row; the padding is cut off."""
 
-        def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace]:
+        def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace, Tensor | None]:
             trace, attention = Trace(), None
             if trace_layer is not None and implementation is not None:
                 attention = respelled(stack.block(trace_layer).attention, implementation)
@@ -249,9 +268,10 @@ class Model:
                 attention=attention,
                 **switches(stack),
             )
-            return torch.stack(hidden, dim=1), _stacked(weights), trace
+            last = hidden[-1] if all_logits else last_rows(hidden[-1], [len(own_ids) for _, own_ids in coded])
+            return torch.stack(hidden, dim=1), stacked(weights), trace, stack.next_token(last)
 
-        (hidden, weights, trace), notices = self._fall_back.compute(compute, self.device)
+        (hidden, weights, trace, logits), notices = self.compute(compute)
         return [
             Run(
                 tokens=tokens,
@@ -262,14 +282,8 @@ class Model:
                 steps=tuple(trace.steps),
                 device=hidden.device,
                 notices=self.notices + notices,
+                logits=None if logits is None else logits[row, : len(own_ids)],
+                kv_heads=self.encoder.block(0).attention.n_kv_heads,
             )
             for row, (tokens, own_ids) in enumerate(coded)
         ]
-
-
-def _stacked(parts: list[Tensor]) -> Tensor:
-    """(b, …) of every layer -> (b, layers, …). It empties the list, so that each is free as soon as it is copied."""
-    whole = parts[0].new_empty(len(parts[0]), len(parts), *parts[0].shape[1:])
-    for layer in range(len(parts)):
-        whole[:, layer] = parts.pop(0)
-    return whole

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..trace import Step
 
-__all__ = ["Run"]
+__all__ = ["Run", "last_rows", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Run:
         steps: the steps of the traced layer, otherwise empty.
         device: where it was computed.
         notices: what happened that was not asked for, in whole sentences.
+        logits: (1, v), the last position's number for each word that may come next, or (i, v) when those of all
+            positions were asked for; None from a model that does not predict one.
+        kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
     """
 
     tokens: list[str]
@@ -35,3 +38,18 @@ class Run:
     steps: tuple[Step, ...]
     device: torch.device
     notices: tuple[str, ...]
+    logits: Tensor | None = None
+    kv_heads: int = 0
+
+
+def last_rows(x: Tensor, lengths: list[int]) -> Tensor:
+    """(b, i, c) -> (b, 1, c): each text's last token, which padding may follow."""
+    return torch.stack([x[row, length - 1 : length] for row, length in enumerate(lengths)])
+
+
+def stacked(parts: list[Tensor]) -> Tensor:
+    """(b, …) of every layer -> (b, layers, …). It empties the list, so that each is free as soon as it is copied."""
+    whole = parts[0].new_empty(len(parts[0]), len(parts), *parts[0].shape[1:])
+    for layer in range(len(parts)):
+        whole[:, layer] = parts.pop(0)
+    return whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ..attention import AttentionLayer, respelled
-from ..positions import InLayers, Position
+from ..attention.key_value import Past
+from ..positions import Continued, InLayers, Position
 from ..trace import Tracer, no_trace
 from .block import AttentionBlock, BlockSizes
 
@@ -58,10 +59,14 @@ class Stack(nn.Module, ABC):
     def respelled(self, name: str) -> Self:
         """A copy whose attention layers, with the same weights, are that implementation, in eval mode.
 
+        It shares what has no gradients with this stack, but for the attention layers.
+
         Raises:
             Unsupported: no implementation has that name.
         """
-        twin = copy.deepcopy(self)
+        # weights that nobody will change need not lie in memory twice
+        shared = {id(one): one for one in self.parameters() if not one.requires_grad}
+        twin = copy.deepcopy(self, shared)
         twin.sizes = replace(self.sizes, implementation=name)
         for layer in range(len(twin.layers)):
             block = twin.block(layer)
@@ -71,6 +76,13 @@ class Stack(nn.Module, ABC):
     @abstractmethod
     def embed(self, ids: Tensor, position: Position) -> Tensor:
         """ids int64 (b, i) -> the first hidden state (b, i, c), `position.add` in it."""
+
+    def next_token(self, x: Tensor) -> Tensor | None:
+        """The last hidden state (b, i, c) -> a number for each word that may come next (b, i, v).
+
+        None from a stack that was not made to predict one.
+        """
+        return None
 
     def forward(
         self,
@@ -83,6 +95,7 @@ class Stack(nn.Module, ABC):
         trace_layer: int | None = None,
         trace: Tracer = no_trace,
         attention: AttentionLayer | None = None,
+        past: Sequence[Past] | None = None,
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Runs token ids through all layers.
 
@@ -94,30 +107,41 @@ class Stack(nn.Module, ABC):
             temperature: of every softmax.
             trace_layer, trace: the layer whose steps are recorded.
             attention: takes the place of that layer's own.
+            past: one a layer, of the tokens before `ids`; each takes up this pass's.
 
         Returns:
             hidden: layers + 1 tensors (b, i, c), the first the embeddings.
             weights: one (b, h, i, j) a layer.
         """
         position = self.position if position is None else position
-        x = self.embed(ids, position)
+        before = past[0].length if past else 0
+        x = self.embed(ids, Continued(position, before) if before else position)
         hidden, weights = [x], []
         switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
         for number, layer in enumerate(self.layers):
             # with all heads on, a layer may take its faster way
             on = None if heads is None or bool(heads[number].all()) else heads[number]
-            recorded = {"trace": trace, "attention": attention} if number == trace_layer else {}
-            x, maps = layer(x, heads=on, **switches, **recorded)
+            special: dict[str, Any] = {"trace": trace, "attention": attention} if number == trace_layer else {}
+            if past:
+                special["past"] = past[number]
+            x, maps = layer(x, heads=on, **switches, **special)
             hidden.append(x)
             weights.append(maps)
         return hidden, weights
 
-    def without_maps(self, ids: Tensor, allow: Tensor | None) -> Tensor:
-        """ids (b, i) -> the last hidden state (b, i, c), as training needs it: no map is kept."""
+    def without_maps(self, ids: Tensor, allow: Tensor | None, rows: int | None = None) -> Tensor:
+        """ids (b, i) -> the last hidden state (b, i, c), as training needs it: no map is kept.
+
+        With `rows` its first so many rows alone, (b, rows, c): no other layer reads the rest of the last one.
+        """
         x = self.embed(ids, self.position)
         position = InLayers(self.position)
-        for layer in self.layers:
-            x, _ = layer(x, allow=allow, position=position, need_weights=False)
+        for number, layer in enumerate(self.layers, 1):
+            if rows is not None and number == len(self.layers):
+                allow = None if allow is None else allow[..., :rows, :]
+                x, _ = layer(x, rows=rows, allow=allow, position=position, need_weights=False)
+            else:
+                x, _ = layer(x, allow=allow, position=position, need_weights=False)
         return x
 
     def without_each_head(

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ..errors import PositionError
 
-__all__ = ["InLayers", "Nothing", "Position", "Together", "random_table"]
+__all__ = ["Continued", "InLayers", "Nothing", "Position", "Together", "random_table"]
 
 PLACES = ("add", "rotate", "bias")
 
@@ -58,6 +58,36 @@ class InLayers(Position):
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
         return self.inner.bias(q, len_k)
+
+
+class Continued(Position):
+    """An encoding for tokens that come after `past` others: it acts as on a whole text, of which the end is kept.
+
+    Works for any encoding, as each treats a token by its place alone: the tokens before are stood in for by zeros.
+    """
+
+    def __init__(self, inner: Position, past: int) -> None:
+        super().__init__()
+        self.inner = inner
+        self.past = past
+        self.acts = inner.acts
+
+    def add(self, x: Tensor) -> Tensor:
+        return self.inner.add(self._whole(x))[:, self.past :] if "add" in self.acts else x
+
+    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        if "rotate" not in self.acts:
+            return q, k
+        q, k = self.inner.rotate(self._whole(q), self._whole(k))
+        return q[:, :, self.past :], k[:, :, self.past :]
+
+    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
+        bias = self.inner.bias(self._whole(q), len_k) if "bias" in self.acts else None
+        return None if bias is None else bias[:, :, self.past :]
+
+    def _whole(self, x: Tensor) -> Tensor:
+        """(…, n, d) -> (…, past + n, d)."""
+        return torch.nn.functional.pad(x, (0, 0, self.past, 0))
 
 
 class Together(Position):

@@ -1,11 +1,11 @@
-"""Models by name: MiniLM, a folder in BERT's form, or a saved run."""
+"""Models by name: MiniLM, SmolLM2, a folder in BERT's form, or a saved run."""
 
 from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -15,7 +15,7 @@ from ..models.model import Model
 from ..models.stack import Stack
 from ..training import saved
 from ..training.events import History
-from . import bert, minilm
+from . import bert, minilm, smollm2
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -25,9 +25,9 @@ __all__ = ["load_model"]
 
 @dataclass(frozen=True)
 class Files:
-    """The content of a model's folder; `history` is None when it is not a saved run."""
+    """The content of a model's folder, if it has one; `history` is None when it is not a saved run."""
 
-    folder: Path
+    folder: Path | None
     stack: Stack
     tokenizer: Tokenizer
     sha256: str
@@ -38,20 +38,20 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     """Loads a model by name. No network, no code of the package is run, transformers is not imported; safe in threads.
 
     Args:
-        name: "minilm", or the path of a local folder: of a saved run (see `saved`), or with config.json (BERT),
-            tokenizer.json and model.safetensors.
+        name: "minilm", "smollm2", or the path of a local folder: of a saved run (see `saved`), or with config.json
+            (BERT), tokenizer.json and model.safetensors.
         device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
 
     Raises:
         WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
-        DeviceError, DtypeError: the device is not there, or cannot compute in that dtype.
+        DeviceError, DtypeError: the device is not there, has too little memory, or cannot compute in that dtype.
         Unsupported: the folder holds another kind of model.
     """
     chosen = pick(device)
     require_dtype(dtype, chosen)
-    files = _minilm() if name == "minilm" else _local(Path(name))
+    files = _smollm2(dtype) if name == "smollm2" else _minilm() if name == "minilm" else _local(Path(name))
     stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
     history = files.history
     return Model(
@@ -83,9 +83,14 @@ def _minilm() -> Files:
         raise WeightsFileError(f"{error}; {minilm.REINSTALL}") from error
 
 
+def _smollm2(dtype: torch.dtype) -> Files:
+    decoder, tokenizer, digest = smollm2.read(dtype)
+    return Files(None, decoder, cast("Tokenizer", tokenizer), digest)
+
+
 def _local(folder: Path) -> Files:
     if not folder.is_dir():
-        raise WeightsFileError(f"no model {str(folder)!r}: give 'minilm' or the path of a local folder")
+        raise WeightsFileError(f"no model {str(folder)!r}: give 'minilm', 'smollm2' or the path of a local folder")
     if (folder / saved.RUN).exists():
         history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
         stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())

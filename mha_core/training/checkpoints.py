@@ -26,6 +26,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "brackets": {name: {"position": name} for name in ("none", "sinusoidal", "learned", "rotary")},
     "words": {"1layer": {"n_layers": 1}, "2layers": {"n_layers": 2}},
     "names": {"none": {"position": "none"}, "rotary": {"position": "rotary"}},
+    "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
 }
 
 

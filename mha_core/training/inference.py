@@ -13,9 +13,10 @@ from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
 
-__all__ = ["classes", "continuation", "logits", "probabilities"]
+__all__ = ["classes", "continuation", "continuation_with_chances", "logits", "probabilities", "probabilities_of_each"]
 
 MOST_TOKENS = 500  # that are made at once
+MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
 
 
 def classes(model: Model) -> tuple[str, ...]:
@@ -51,6 +52,29 @@ def probabilities(model: Model, texts: Sequence[str], *, mask_padding: bool | No
 
 
 @torch.no_grad()
+def probabilities_of_each(model: Model, texts: Sequence[str]) -> Tensor:
+    """As `probabilities`, (n, classes), but every text is asked alone: no padding is beside it. n may be 0.
+
+    Of a text of more tokens than the model takes the first ones are read, as in its training. Texts of the same number
+    of tokens go through the model together.
+
+    Raises:
+        Unsupported: the model is no classifier.
+    """
+    stack = model.encoder
+    if not isinstance(stack, Classifier):
+        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+    sizes = model.sizes
+    coded = [model.coded(text)[1][: sizes.max_len] for text in texts]
+    found = torch.empty(len(coded), stack.out.out_features)
+    for length in sorted(set(map(len, coded))):
+        rows = [row for row, ids in enumerate(coded) if len(ids) == length]
+        for some in torch.split(torch.tensor(rows), max(1, MOST_SCORES // (sizes.n_heads * length**2))):
+            ids = torch.tensor([coded[row] for row in some.tolist()], device=model.device)
+            found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
+    return found
+
+
 def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
     """Continues the text by so many tokens, each drawn after the one before.
 
@@ -63,6 +87,14 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
     Raises:
         Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
     """
+    return [token for token, _ in continuation_with_chances(model, text, tokens, temperature=temperature, seed=seed)]
+
+
+@torch.no_grad()
+def continuation_with_chances(
+    model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0
+) -> list[tuple[str, float]]:
+    """As `continuation`, each token with the probability that the model gave it, at any temperature of the draw."""
     stack = model.encoder
     if not isinstance(stack, LanguageModel):
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
@@ -72,7 +104,7 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
     if not ids:
         raise HeadlightError("the text is empty; give the model something to go on with")
     generator = torch.Generator().manual_seed(seed)
-    drawn: list[str] = []
+    drawn: list[tuple[str, float]] = []
     for _ in range(tokens):
         seen = torch.tensor([ids[-model.sizes.max_len :]], device=model.device)
         last = stack.logits(seen)[0, -1].cpu().double()
@@ -82,5 +114,5 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
             powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
             chosen = int(torch.multinomial(powers, 1, generator=generator))
         ids.append(chosen)
-        drawn.append(model.tokenizer.id_to_token(chosen) or "[UNK]")
+        drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
     return drawn

@@ -22,7 +22,12 @@ __all__ = ["classifier_sizes", "draw", "language_sizes"]
 def classifier_sizes(recipe: Recipe, vocabulary: int, classes: int) -> ClassifierSizes:
     """The sizes of a recipe's classifier."""
     return ClassifierSizes(
-        vocabulary=vocabulary, max_len=recipe.max_len, classes=classes, pooling=recipe.pooling, **_common(recipe)
+        vocabulary=vocabulary,
+        max_len=recipe.max_len,
+        classes=classes,
+        pooling=recipe.pooling,
+        all_rows=recipe.all_rows,
+        **_common(recipe),
     )
 
 
@@ -51,7 +56,9 @@ def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> 
     stack.position = sizes.encoding(2**32 - 1 - seed)  # torch's generator uses no more than 32 bits
     for module in _parts(stack):
         if isinstance(module, AttentionLayer):
-            module.load(_attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch"))
+            drawn = _attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch")
+            # drawn all the same: a model without biases begins with the weights of the one that has them
+            module.load(drawn if sizes.bias else Weights(drawn.q, drawn.k, drawn.v, drawn.o))
         elif isinstance(module, nn.Embedding):
             module.weight.normal_(generator=generator)
             if module.padding_idx is not None:

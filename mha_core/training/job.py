@@ -47,7 +47,7 @@ class Job:
         self.say = say
         self.stop = stop
         self.enough = enough
-        self._tasks: dict[tuple[str, int], Labelled | Language] = {}
+        self._tasks: dict[tuple[str, int, int], Labelled | Language] = {}
         self._clock = clock
         self._ends = clock() + order.seconds
         self._cut = False
@@ -74,9 +74,9 @@ class Job:
 
     def _task(self, recipe: Recipe) -> Labelled | Language:
         """The recipe's data, built once for all runs on it."""
-        key, data = (recipe.task, recipe.data_seed), self.order.data
+        key, data = (recipe.task, recipe.data_seed, recipe.max_len), self.order.data
         if key not in self._tasks:
-            self._tasks[key] = tasks.build(*key) if data is None else _from_outside(data, recipe.data_seed)
+            self._tasks[key] = tasks.build(*key[:2]) if data is None else _from_outside(data, recipe)
         return self._tasks[key]
 
     def _turns(self, number: int) -> Iterator[str]:
@@ -156,15 +156,16 @@ def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[st
     return {"names": ratios, "seconds": epochs, "steps_per_epoch": steps}
 
 
-def _from_outside(data: Data, seed: int) -> Labelled | Language:
-    """The task that comes from a file or from the hub."""
+def _from_outside(data: Data, recipe: Recipe) -> Labelled | Language:
+    """The recipe's task, which comes from a file or from the hub."""
+    seed = recipe.data_seed
     if data.kind not in KINDS:
         raise HeadlightError(f"data of the kind {data.kind!r:.40}: choose one of {', '.join(KINDS)}")
     if data.kind == "hub":
         return tasks.from_hub(seed=seed)
     content = Path(data.path).read_bytes()
     if data.kind == "text":
-        return tasks.from_text(content, seed=seed)
+        return tasks.from_text(content, seed=seed, length=recipe.max_len)
     return tasks.from_csv(
         content, text=data.text, label=data.label, seed=seed, keep_duplicates=data.keep_duplicates, name=data.kind
     )

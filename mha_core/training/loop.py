@@ -68,7 +68,7 @@ class Training:
         self.recipe = recipe
         self.task = task
         self.device = pick(recipe.device)
-        self.tokenizer = tokens.of(task, recipe.vocabulary)
+        self.tokenizer = tokens.of(task, recipe.vocabulary, all_texts=recipe.vocabulary_of == "all texts")
         self.history = History(recipe)
         self.objective = objective(recipe, task, self.tokenizer, self.device)
         self.stack = self.objective.stack
@@ -83,6 +83,7 @@ class Training:
             else None
         )
         self._batches = torch.Generator().manual_seed(recipe.seed)
+        self._dropped = torch.Generator().manual_seed(recipe.seed)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -96,7 +97,7 @@ class Training:
 
     def step(self) -> Sums:
         """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
-        with on_threads(self.recipe.threads):
+        with on_threads(self.recipe.threads), self._own_draws():
             self._optimizer.zero_grad()
             loss, sums = self.objective.next_loss(self._batches)
             if math.isfinite(sums.loss):
@@ -105,6 +106,16 @@ class Training:
                 if self._schedule is not None:
                     self._schedule.step()
             return sums
+
+    @contextmanager
+    def _own_draws(self) -> Iterator[None]:
+        """Sets the one generator that dropout can draw from for this step: runs that take turns share it."""
+        if not self.recipe.dropout:
+            yield
+            return
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            torch.manual_seed(int(torch.randint(2**62, (), generator=self._dropped)))
+            yield
 
     def events(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Trains, and tells: the start, an evaluation with its snapshots, steps, …, the end. Also kept in `history`.

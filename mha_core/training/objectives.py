@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -86,25 +89,31 @@ class Classes(Objective):
         logits, labels = self._logits(self._train, rows), self._labels_train[rows].to(self._device)
         return F.cross_entropy(logits, labels), _sums(logits, labels)
 
-    @torch.no_grad()
     def judge(self) -> Judged:
-        batches = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
+        with _answering(self.stack):
+            batches = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
         predicted = [label for _, labels in batches for label in labels]
         return Judged(sum((sums for sums, _ in batches), Sums()), predicted, {"pair_accuracy": self._pairs(predicted)})
 
-    @torch.no_grad()
+    def probabilities(self) -> Tensor:
+        """The probability of each class for every test row, (rows_test, classes), in the batches of `judge`."""
+        with _answering(self.stack):
+            logits = [self._logits(self._test, rows) for rows in self._in_order(self.rows_test)]
+        return torch.cat(logits).softmax(dim=-1)
+
     def first_look(self) -> Sums:
         some = self._in_order(min(self.rows_train, self.rows_test))
-        return sum((self._look(self._train, self._labels_train, rows)[0] for rows in some), Sums())
+        with _answering(self.stack):
+            return sum((self._look(self._train, self._labels_train, rows)[0] for rows in some), Sums())
 
-    @torch.no_grad()
     def maps(self, ids: Tensor) -> list[Tensor]:
-        _, weights = self.stack(ids)
+        with _answering(self.stack):
+            _, weights = self.stack(ids)
         return list(weights)
 
     def _coded(self, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[list[int]], int]:
         """Ids of the texts, and how many had to be cut."""
-        every = [coded.ids for coded in tokenizer.encode_batch(texts)]
+        every = _ids(tokenizer, tuple(texts))
         longest = self._recipe.max_len
         return [ids[:longest] for ids in every], sum(len(ids) > longest for ids in every)
 
@@ -144,11 +153,11 @@ class NextTokens(Objective):
     def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
         return self._loss(self._task.batch(self._recipe.batch, generator))
 
-    @torch.no_grad()
     def judge(self) -> Judged:
         sums = Sums()
-        for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
-            sums += self._loss(_rows(self._test, rows))[1]
+        with _answering(self.stack):
+            for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
+                sums += self._loss(_rows(self._test, rows))[1]
         some = _rows(self._test, torch.arange(min(ROWS_LOOKED_AT, self.rows_test)))
         maps = self.maps(some.ids[:, :-1].to(self._device))
         scores = [head_scores(weights.cpu(), some.source) for weights in maps]
@@ -159,15 +168,15 @@ class NextTokens(Objective):
         }
         return Judged(sums, [], more)
 
-    @torch.no_grad()
     def first_look(self) -> Sums:
         generator = torch.Generator().manual_seed(self._recipe.seed)
-        return self._loss(self._task.batch(self.rows_test, generator))[1]
+        with _answering(self.stack):
+            return self._loss(self._task.batch(self.rows_test, generator))[1]
 
-    @torch.no_grad()
     def maps(self, ids: Tensor) -> list[Tensor]:
         length = ids.shape[1]
-        _, weights = self.stack(ids, allow=masks.allow(masks.causal, length, length, device=ids.device))
+        with _answering(self.stack):
+            _, weights = self.stack(ids, allow=masks.allow(masks.causal, length, length, device=ids.device))
         return list(weights)
 
     def _loss(self, batch: Batch) -> tuple[Tensor, Sums]:
@@ -192,6 +201,24 @@ def objective(
     language_model = LanguageModel(language_sizes(recipe, vocabulary, task.length))
     draw(language_model, recipe.seed, own=recipe.start == "own")
     return NextTokens(language_model.to(device), recipe, task, tokenizer)
+
+
+@lru_cache(maxsize=4)  # training and test rows, as they are and with their duplicates
+def _ids(tokenizer: Tokenizer, texts: tuple[str, ...]) -> list[list[int]]:
+    """Ids of the texts; not to be changed, as the runs on one task share them."""
+    return [coded.ids for coded in tokenizer.encode_batch(texts)]
+
+
+@contextmanager
+def _answering(stack: Classifier | LanguageModel) -> Iterator[None]:
+    """A while in which the model answers, rather than learns: no dropout, no gradients."""
+    learns = stack.training
+    stack.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        stack.train(learns)
 
 
 def _sums(logits: Tensor, labels: Tensor) -> Sums:

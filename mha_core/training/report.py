@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["OfClass", "confusion", "interval", "mean_and_sd", "per_class"]
+__all__ = ["OfClass", "accuracy", "averages", "confusion", "interval", "mean_and_sd", "per_class"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,21 @@ def per_class(counts: Sequence[Sequence[int]]) -> list[OfClass]:
     return report
 
 
+def accuracy(counts: Sequence[Sequence[int]]) -> float | None:
+    """The share of rows of a confusion matrix that were answered rightly; None without rows."""
+    return _share(sum(row[number] for number, row in enumerate(counts)), sum(map(sum, counts)))
+
+
+def averages(classes: Sequence[OfClass]) -> tuple[OfClass, OfClass]:
+    """The means of a report over its classes: each counts once, and each as often as it has rows.
+
+    These are the rows "macro avg" and "weighted avg" of scikit-learn's `classification_report`, which counts a share of
+    nothing as 0 too.
+    """
+    rows = [one.support for one in classes]
+    return _average(classes, [1] * len(classes)), _average(classes, rows)
+
+
 def interval(share: float, rows: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share that was counted on so many rows. It stays within 0 and 1."""
     if rows < 1:
@@ -52,6 +67,17 @@ def interval(share: float, rows: int) -> tuple[float, float]:
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation; the latter is 0 for a single value."""
     return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _average(classes: Sequence[OfClass], counts: Sequence[int]) -> OfClass:
+    """The mean of classes that count so many times."""
+    total, columns = sum(counts), zip(*((one.precision, one.recall, one.f1) for one in classes), strict=True)
+
+    def mean(values: Sequence[float | None]) -> float:
+        return sum((value or 0.0) * count for value, count in zip(values, counts, strict=True)) / total
+
+    precision, recall, f1 = map(mean, columns) if total else (None, None, None)
+    return OfClass(precision, recall, f1, sum(one.support for one in classes))
 
 
 def _share(part: int, whole: int) -> float | None:

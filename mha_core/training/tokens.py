@@ -1,9 +1,10 @@
-"""A tokenizer for each task, made of its training rows alone."""
+"""A tokenizer for each task, made of its training rows alone, or of all its texts where that is asked for."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError
@@ -18,13 +19,14 @@ __all__ = ["SPECIAL", "of", "of_file"]
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
-def of(task: Labelled | Language, vocabulary: int = 1000) -> Tokenizer:
-    """The task's tokenizer, without padding and truncation; the same in every process.
+def of(task: Labelled | Language, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
+    """The task's tokenizer, without padding and truncation; the same in every process. Runs on one task share it.
 
     Args:
         task: labelled texts get a WordPiece as MiniLM's, trained on the training rows, with "[CLS]" and "[SEP]" round a
             text; a language task gets its own vocabulary, with nothing round a text.
         vocabulary: a WordPiece has at most so many tokens, special ones included.
+        all_texts: it is trained on the test rows too, so that the model knows words that only they have.
 
     Raises:
         SizeError: that is no room for anything but special tokens.
@@ -33,7 +35,8 @@ def of(task: Labelled | Language, vocabulary: int = 1000) -> Tokenizer:
         return _word_level(task.vocabulary, words=bool(task.joined_by))
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
-    return _word_piece([row.text for row in task.train], vocabulary, cased=task.cased)
+    rows = (*task.train, *task.test) if all_texts else task.train
+    return _word_piece(tuple(row.text for row in rows), vocabulary, cased=task.cased)
 
 
 def of_file(text: str) -> Tokenizer:
@@ -82,7 +85,8 @@ def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
     return tokenizer
 
 
-def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
+@lru_cache(maxsize=2)  # of a thousand long texts it takes seconds, and a comparison has a run for each seed and model
+def _word_piece(texts: tuple[str, ...], vocabulary: int, *, cased: bool) -> Tokenizer:
     from tokenizers.trainers import WordPieceTrainer
 
     trained: Any = _empty({}, cased=cased)

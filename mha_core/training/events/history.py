@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -64,6 +65,13 @@ class History:
     def seconds(self) -> float:
         """Seconds of training so far."""
         return self.end.seconds if self.end else self.steps[-1].seconds if self.steps else 0.0
+
+    @property
+    def epochs(self) -> float:
+        """How often every training row was seen; 0 where every batch is made anew."""
+        if self.start is None or not self.start.rows_train:
+            return 0.0
+        return self.step / math.ceil(self.start.rows_train / self.recipe.batch)
 
 
 def _belongs(event: Event, start: Start) -> bool:

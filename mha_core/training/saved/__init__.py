@@ -6,7 +6,7 @@ A run that is read may come from a stranger: `bounds` limits its files and what 
 from __future__ import annotations
 
 from .archive import pack, unpack
-from .bounds import FILES, LARGEST, LARGEST_HEADER, LARGEST_PACKED, MOST_STEPS, MOST_VALUES, RUN
+from .bounds import FILES, LARGEST, LARGEST_HEADER, LARGEST_PACKED, MOST_STEPS, MOST_VALUES, RUN, TOKENIZER, shapes
 from .folder import read, read_stack, read_tokenizer, save
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "MOST_STEPS",
     "MOST_VALUES",
     "RUN",
+    "TOKENIZER",
     "pack",
     "read",
     "read_stack",
     "read_tokenizer",
     "save",
+    "shapes",
     "unpack",
 ]

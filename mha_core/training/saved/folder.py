@@ -32,12 +32,17 @@ FORMAT = "headlight run 1"
 
 
 def save(
-    folder: Path, history: History, tokenizer: Tokenizer | None = None, stack: torch.nn.Module | None = None
+    folder: Path,
+    history: History,
+    tokenizer: Tokenizer | None = None,
+    stack: torch.nn.Module | None = None,
+    *,
+    maps: bool | None = None,
 ) -> None:
-    """Writes a run; without tokenizer and stack its history alone, without the maps. The folder is whole or not there.
+    """Writes a run; without tokenizer and stack its history alone. The folder is whole or not there.
 
-    Maps that would be too much to be read again are left out, and of more than `MOST_STEPS` steps all but every second,
-    third, … one.
+    The maps are written with the stack, if `maps` does not say otherwise. Those that would be too much to be read again
+    are left out, and of more than `MOST_STEPS` steps all but every second, third, … one.
 
     Raises:
         HeadlightError: the run has not ended, has come to weights or a loss that are no numbers, or its weights are
@@ -58,7 +63,8 @@ def save(
                 raise HeadlightError(f"the weights of a run that is saved have at most {LARGEST[WEIGHTS]:,} bytes")
             tokenizer.save(str(part / TOKENIZER), pretty=False)
         record = _record(history, history.start, history.end)
-        if stack is None or len(_json(record)) > LARGEST[RUN]:
+        with_maps = stack is not None if maps is None else maps
+        if not with_maps or len(_json(record)) > LARGEST[RUN]:
             record["snapshots"] = []
         (part / RUN).write_text(_json(record), "utf-8")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...errors import HeadlightError
-from . import order
+from . import made_up_news, order
 from .base import Batch, Labelled, Language, Row
 from .characters import Characters
-from .hub import from_hub
+from .hub import can_ask_hub, from_hub
 from .table import from_csv
 from .words import Names, Words
 
-__all__ = ["NAMES", "Batch", "Labelled", "Language", "Row", "build", "from_csv", "from_hub", "from_text"]
+__all__ = ["NAMES", "Batch", "Labelled", "Language", "Row", "build", "can_ask_hub", "from_csv", "from_hub", "from_text"]
 
 # The tasks that need nothing from outside.
 NAMES = {
@@ -21,6 +21,7 @@ NAMES = {
     "brackets": "Brackets",
     "words": "Repeated random words",
     "names": "Full names",
+    "made_up": "Made-up news",
 }
 
 _MAKERS: dict[str, Callable[[int], Labelled | Language]] = {
@@ -29,6 +30,7 @@ _MAKERS: dict[str, Callable[[int], Labelled | Language]] = {
     "brackets": order.brackets,
     "words": Words,
     "names": Names,
+    "made_up": made_up_news.made_up,
 }
 
 
@@ -43,6 +45,6 @@ def build(name: str, seed: int = 0) -> Labelled | Language:
     return _MAKERS[name](seed)
 
 
-def from_text(data: bytes | str, seed: int = 0) -> Language:
-    """Any text, character by character; see `Characters`."""
-    return Characters(data, seed)
+def from_text(data: bytes | str, seed: int = 0, length: int = 64) -> Language:
+    """Any text, character by character, so many of them at once; see `Characters`."""
+    return Characters(data, seed, length)

@@ -11,14 +11,16 @@ import torch
 from ...errors import HeadlightError
 from .base import Batch, Language
 
-__all__ = ["FEWEST_CHARACTERS", "MOST_CHARACTERS", "MOST_DIFFERENT", "Characters"]
+__all__ = ["CONTEXTS", "FEWEST_CHARACTERS", "MOST_CHARACTERS", "MOST_DIFFERENT", "Characters"]
 
 FEWEST_CHARACTERS = 200
 MOST_CHARACTERS = 1_000_000
 MOST_DIFFERENT = 512
+CONTEXTS = (16, 256)  # characters that a model sees at once, least and most
 OTHER = "\ufffd"  # stands for every character that is not in the vocabulary
 
 _LENGTH = 64
+_FEWEST_PARTS = 3  # a window is no longer than this part of the text
 _TEST_SHARE = 0.1
 _TEST_ROWS = 256
 
@@ -29,34 +31,38 @@ class Characters(Language):
     Args:
         data: 200 to 1,000,000 characters, as text or as UTF-8.
         seed: decides which windows of the end are the test rows.
+        length: of a window, the context, 16 to 256 characters; of a short text at most a third, which is noted.
 
     Raises:
-        HeadlightError: it is too short, too long or not UTF-8.
+        HeadlightError: it is too short, too long or not UTF-8; there is no such context.
     """
 
     name = "text"
-    title = "Your text, character by character"
-    version = 1
-    length = _LENGTH
+    title = "A text, character by character"
+    version = 2
     joined_by = ""
 
-    def __init__(self, data: bytes | str, seed: int = 0) -> None:
+    def __init__(self, data: bytes | str, seed: int = 0, length: int = _LENGTH) -> None:
+        if not CONTEXTS[0] <= length <= CONTEXTS[1]:
+            raise HeadlightError(f"a context of {length:,} characters; choose {CONTEXTS[0]} to {CONTEXTS[1]}")
         text = _read(data)
-        cut = len(text) - max(round(_TEST_SHARE * len(text)), _LENGTH + 1)
+        self.length = min(length, len(text) // _FEWEST_PARTS)
+        cut = len(text) - max(round(_TEST_SHARE * len(text)), max(self.length, _LENGTH) + 1)
         known = [symbol for symbol, _ in Counter(text[:cut]).most_common() if symbol != OTHER]
         self.vocabulary = (*sorted(known[: MOST_DIFFERENT - 1]), OTHER)
         number = {symbol: place for place, symbol in enumerate(self.vocabulary)}
         ids = torch.tensor([number.get(symbol, number[OTHER]) for symbol in text])
         self._train, self._test = ids[:cut], ids[cut:]
         self._seed = seed
-        self.rows_train = len(self._train) - _LENGTH
-        self.notes = self._told(int((ids == number[OTHER]).sum()))
+        self.rows_train = len(self._train) - self.length
+        self.notes = self._told(int((ids == number[OTHER]).sum()), length)
         end = text[cut:]
+        end = end[end.find("\n", 0, len(end) - _LENGTH) + 1 :]  # the beginning of a line, where there is one
         self.questions = tuple(end[start : start + 24] for start in range(0, _LENGTH, 16))
         self.probes = (end[:24], end[24:48])
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
-        return _windows(self._train, torch.randint(self.rows_train, (rows,), generator=generator))
+        return self._windows(self._train, torch.randint(self.rows_train, (rows,), generator=generator))
 
     def test(self) -> Batch:
         return self._test_rows
@@ -64,31 +70,34 @@ class Characters(Language):
     @cached_property
     def _test_rows(self) -> Batch:
         generator = torch.Generator().manual_seed(self._seed)
-        starts = torch.randperm(len(self._test) - _LENGTH, generator=generator)[:_TEST_ROWS]
-        return _windows(self._test, starts.sort().values)
+        starts = torch.randperm(len(self._test) - self.length, generator=generator)[:_TEST_ROWS]
+        return self._windows(self._test, starts.sort().values)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """A short name for exactly this text, and for these test rows."""
-        digest = hashlib.blake2b(super().fingerprint.encode(), digest_size=8)
-        digest.update(self._train.numpy().tobytes())
+        """A short name for exactly this text in these parts, whatever the context."""
+        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
+        for part in (self._train, self._test, torch.tensor([len(self._train), self._seed])):
+            digest.update(part.numpy().tobytes())
         return digest.hexdigest()
 
-    def _told(self, others: int) -> tuple[str, ...]:
+    def _windows(self, ids: torch.Tensor, starts: torch.Tensor) -> Batch:
+        rows = ids[starts[:, None] + torch.arange(self.length + 1)]
+        shape = (len(rows), self.length)
+        return Batch(rows, torch.ones(shape, dtype=torch.bool), torch.full(shape, -1))
+
+    def _told(self, others: int, wanted: int) -> tuple[str, ...]:
         notes = [
             f"The first {len(self._train):,} characters are for training, the last {len(self._test):,} for testing."
         ]
+        if self.length < wanted:
+            notes.append(f"The context is {self.length} characters instead of {wanted}: a third of this short text.")
         if others:
             notes.append(
                 f"{others:,} characters became {OTHER}: "
                 f"only the {len(self.vocabulary) - 1} most frequent ones of the training part are told apart."
             )
         return tuple(notes)
-
-
-def _windows(ids: torch.Tensor, starts: torch.Tensor) -> Batch:
-    rows = ids[starts[:, None] + torch.arange(_LENGTH + 1)]
-    return Batch(rows, torch.ones(len(rows), _LENGTH, dtype=torch.bool), torch.full((len(rows), _LENGTH), -1))
 
 
 def _read(data: bytes | str) -> str:

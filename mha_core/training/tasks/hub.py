@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from ...errors import HeadlightError
 from .base import Labelled
 from .table import of_rows
 
-__all__ = ["HUB_NAME", "from_hub"]
+__all__ = ["HUB_NAME", "can_ask_hub", "from_hub"]
 
 HUB_NAME = "SetFit/bbc-news"
+
+
+def can_ask_hub() -> bool:
+    """Tells whether `datasets` is installed, without importing it."""
+    return find_spec("datasets") is not None
 
 
 def from_hub(seed: int = 0, *, keep_duplicates: bool = False) -> Labelled:

@@ -8,9 +8,12 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 
 from ...errors import HeadlightError
+from . import columns
 from .base import Labelled, Row
 
 __all__ = ["LIMITS", "from_csv", "of_rows"]
@@ -19,7 +22,7 @@ __all__ = ["LIMITS", "from_csv", "of_rows"]
 LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}
 
 _TEST_SHARE = 0.25
-_BEGINNING = 12  # words of a test row to ask about
+_BEGINNING, _MOST_LETTERS = 12, 120  # words of a test row to ask about; not every language has spaces between words
 _QUESTIONS = ("how are you", "you how are", "can you can that")
 
 _Cells = tuple[str, str]  # text and label
@@ -34,10 +37,11 @@ def from_csv(
     keep_duplicates: bool = False,
     name: str = "csv",
 ) -> Labelled:
-    """The task of a CSV file: its first line names the columns, separated by comma, semicolon or tab.
+    """The task of a CSV file of any language: its first line names the columns, between comma, semicolon or tab.
 
     Args:
-        text, label: names of the two columns; upper and lower case are the same here.
+        text, label: names of the two columns, upper and lower case being the same. Where a column of the usual name is
+            missing it is guessed from what stands in the others, and a note says so.
         seed: of the split.
         keep_duplicates: keep rows whose text was there before; how many fall on both sides of the split is noted.
         name: of the task.
@@ -55,14 +59,13 @@ def from_csv(
         raise HeadlightError(
             f"the file is not UTF-8 (byte {error.start:,}); save the table as CSV with UTF-8"
         ) from error
-    lines = _lines(content)
-    columns = next(lines, [])
-    places = [_place(columns, wanted) for wanted in (text, label)]
-    if len(set(places)) == 1:
-        raise HeadlightError(f"texts and labels cannot both be in column {text!r:.60}; choose two columns")
+    head = next(_lines(content), [])
+    found = columns.find(head, islice(_lines(content), 1, None), text, label, LIMITS["classes"])
     title = "News in classes" if name == "news" else "Your own table"
-    rows = (_cells(line, places, len(columns)) for line in lines)
-    return of_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
+    lines = islice(_lines(content), 1 if found.headed else 0, None)
+    rows = (_cells(line, (found.text, found.label), len(head)) for line in lines)
+    task = of_rows(rows, seed=seed, keep_duplicates=keep_duplicates, name=name, title=title)
+    return replace(task, notes=(*found.notes, *task.notes))
 
 
 def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, name: str, title: str) -> Labelled:
@@ -73,9 +76,10 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
         seed, keep_duplicates, name: as in `from_csv`.  title: of the task.
 
     Raises:
-        HeadlightError: too many rows, fewer than two classes or too many, or a class with a single row.
+        HeadlightError: too many rows, too many classes, or fewer than two with two rows.
     """
     cleaned, notes = _clean(rows, keep_duplicates)
+    cleaned = _without_single_rows(cleaned, notes)
     classes = _classes([label for _, label in cleaned])
     numbered = [Row(text, classes.index(label)) for text, label in cleaned]
     random.Random(seed).shuffle(numbered)
@@ -84,7 +88,7 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
         known = {row.text for row in train}
         both = sum(row.text in known for row in test)
         notes.append(f"Test rows whose text is also in the training rows: {both:,} of {len(test):,}.")
-    beginnings = [" ".join(row.text.split()[:_BEGINNING]) for row in test[:2]]
+    questions, probes = _asked(train, test, name)
     return Labelled(
         name=name,
         title=title,
@@ -92,10 +96,21 @@ def of_rows(rows: Iterable[_Cells | None], *, seed: int, keep_duplicates: bool, 
         classes=classes,
         train=tuple(train),
         test=tuple(test),
-        questions=_QUESTIONS if name == "news" else (*_QUESTIONS, *beginnings),
-        probes=(_QUESTIONS[2], _QUESTIONS[0]),
+        questions=questions,
+        probes=probes,
         notes=tuple(notes),
     )
+
+
+def _asked(train: list[Row], test: list[Row], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Questions and probes: the long post's where the training rows have its words, and beginnings of test rows."""
+    if name == "news":
+        return _QUESTIONS, (_QUESTIONS[2], _QUESTIONS[0])
+    beginnings = tuple(" ".join(row.text.split()[:_BEGINNING])[:_MOST_LETTERS] for row in test[:2])
+    known = {word for row in train for word in row.text.casefold().split()}
+    if known.issuperset(" ".join(_QUESTIONS).split()):
+        return (*_QUESTIONS, *beginnings), (_QUESTIONS[2], _QUESTIONS[0])
+    return beginnings, beginnings
 
 
 def _lines(content: str) -> Iterator[list[str]]:
@@ -116,25 +131,12 @@ def _lines(content: str) -> Iterator[list[str]]:
         ) from error
 
 
-def _cells(line: list[str], places: list[int], columns: int) -> _Cells | None:
+def _cells(line: list[str], places: tuple[int, int], columns: int) -> _Cells | None:
     """Text and label of a line, which may end early; None for one that goes on after the last column."""
     if any(line[columns:]):
         return None
     text, label = (line[place] if place < len(line) else "" for place in places)
     return text, label
-
-
-def _place(columns: Sequence[str], wanted: str) -> int:
-    """The place of a column; upper and lower case differ only where that is needed."""
-    names = [column.strip() for column in columns]
-    for candidates, name in ((names, wanted), ([name.casefold() for name in names], wanted.casefold())):
-        if candidates.count(name) == 1:
-            return candidates.index(name)
-    if not any(names):
-        raise HeadlightError("the file is empty; its first line must name the columns")
-    there = ", ".join(repr(name[:30]) for name in names)
-    problem = "twice a" if wanted in names else "no"
-    raise HeadlightError(f"the table has {problem} column {wanted!r:.60}; its columns are {there:.600}")
 
 
 def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_Cells], list[str]]:
@@ -162,20 +164,31 @@ def _clean(rows: Iterable[_Cells | None], keep_duplicates: bool) -> tuple[list[_
         labels[text].add(label)
     count["doubtful"] = sum(len(known) > 1 for known in labels.values())
     kept = "they were kept" if keep_duplicates else "they were left out"
+    labelled = "each label was kept" if keep_duplicates else "the first label was kept"
     told = {
         "empty": "Rows without a text or a label: {:,}; they were left out.",
         "ragged": "Rows with more cells than there are columns: {:,}; they were left out.",
         "cut": f"Texts of more than {LIMITS['characters']:,} characters: {{:,}}; they were cut there.",
         "repeated": f"Rows whose text was there before: {{:,}}; {kept}.",
-        "doubtful": "Texts that occur with more than one label: {:,}.",
+        "doubtful": f"Texts that occur with more than one label: {{:,}}; {labelled}.",
     }
     return found, [sentence.format(count[kind]) for kind, sentence in told.items() if count[kind]]
+
+
+def _without_single_rows(cleaned: list[_Cells], notes: list[str]) -> list[_Cells]:
+    """The rows of the classes that have two or more, one for training and one for testing."""
+    rows = Counter(label for _, label in cleaned)
+    single = sorted(label for label, count in rows.items() if count == 1)
+    if not single or len(rows) > LIMITS["classes"]:
+        return cleaned
+    notes.append(f"Classes with a single row: {len(single):,}; they were left out, for a class needs two rows.")
+    return [cells for cells in cleaned if rows[cells[1]] > 1]
 
 
 def _classes(labels: list[str]) -> tuple[str, ...]:
     rows = Counter(labels)
     if not rows:
-        raise HeadlightError("the table has no row with a text and a label")
+        raise HeadlightError("the table has no two rows with a text and the same label")
     if len(rows) == 1:
         raise HeadlightError(f"every row has the label {labels[0]!r:.60}; there must be at least two classes")
     if len(rows) > LIMITS["classes"]:
@@ -183,11 +196,6 @@ def _classes(labels: list[str]) -> tuple[str, ...]:
             f"the table has {len(rows):,} different labels; at most {LIMITS['classes']} are allowed; "
             "perhaps the labels are in another column"
         )
-    for label, count in rows.items():
-        if count < 2:
-            raise HeadlightError(
-                f"the class {label!r:.60} has a single row; each needs two, one for training and one for testing"
-            )
     return tuple(sorted(rows))
 
 

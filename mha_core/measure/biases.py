@@ -1,0 +1,77 @@
+"""What each bias of multi-head attention changes: one taken away at a time, everything else the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ..attention import Weights
+from .agreement import loaded
+from .measures import largest_difference, relative_difference
+
+__all__ = ["Effect", "bias_effects"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one bias does.
+
+    Attributes:
+        name: of its projection, "q", "k", "v" or "o".
+        numbers: how many parameters it is.
+        out, maps: the relative difference of the output and of the maps without it, ‖without − with‖ / ‖with‖.
+        shift: ‖mean over the tokens of with − without‖ / ‖with‖, both per token: what every token gets alike.
+        spread: the largest distance of one token's change from that mean; 0 = the same shift for every token.
+    """
+
+    name: str
+    numbers: int
+    out: float
+    maps: float
+    shift: float
+    spread: float
+
+
+def bias_effects(
+    weights: Weights, n_heads: int, x: Tensor, *, allow: Tensor | None = None, dtype: torch.dtype = torch.float64
+) -> list[Effect]:
+    """The effect of each bias that the weights have, on x (b, i, d_model); by "efficient" in `dtype` on the CPU.
+
+    That of k adds one number to a whole row of scores, which the softmax takes out again. That of v passes the weights,
+    whose rows sum to 1, unchanged: with that of o it is one constant row, Wᵒ b_v + b_o, of every token that may look at
+    some key.
+
+    Raises:
+        SizeError, MaskError: weights, heads, input and mask do not fit together.
+    """
+    x = x.detach().cpu().to(dtype)
+
+    def run(of: Weights) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            out, maps = loaded("efficient", of, n_heads, dtype)(x, allow=allow)
+        return out, maps
+
+    out, maps = run(weights)
+    effects = []
+    for name in "qkvo":
+        bias: Tensor | None = getattr(weights, f"{name}_bias")
+        if bias is None:
+            continue
+        # set to 0 instead of taken away: the same sums in the same order, so that only the bias makes a difference
+        without, without_maps = run(replace(weights, **{f"{name}_bias": torch.zeros_like(bias)}))
+        change = (out - without).flatten(0, 1)
+        shift = change.mean(dim=0)
+        size = out.square().sum(dim=-1).mean().sqrt()
+        effects.append(
+            Effect(
+                name,
+                bias.numel(),
+                relative_difference(without, out),
+                relative_difference(without_maps, maps),
+                float(shift.norm() / size) if size else 0.0,
+                largest_difference(change, shift.expand_as(change)),
+            )
+        )
+    return effects

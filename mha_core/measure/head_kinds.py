@@ -1,0 +1,106 @@
+"""Which heads look where: for every head at once, the weight that it gives to the cells that a known kind looks at.
+
+A kind is a set of cells of the map, and a head's score is the mean, over the rows that have such a cell, of the weight
+in them: 1 = it looks nowhere else. The kinds are those of Elhage et al. 2021, "A Mathematical Framework for Transformer
+Circuits", and Olsson et al. 2022, "In-context Learning and Induction Heads".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from ..errors import HeadlightError, SizeError
+
+__all__ = ["KINDS", "cells", "head_scores", "repeated_ids", "score"]
+
+
+def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The token just before."""
+    return j == i - 1
+
+
+def _itself(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The token itself, but in the first row: a causal map has nothing else there."""
+    return (j == i) & (i > 0)
+
+
+def _first(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The first token, from all others: where a head looks that has nothing to say."""
+    return (j == 0) & (i > 0)
+
+
+def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The token after an earlier same token: what came next the last times. The token itself does not count."""
+    before = torch.cat((ids.new_full((1,), -1), ids[:-1]))  # before[j], the token in front of j
+    return (before[None, :] == ids[:, None]) & (j < i)
+
+
+KINDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "previous": _previous,
+    "itself": _itself,
+    "first": _first,
+    "induction": _induction,
+}
+"""By name, from ids (i,) and the index tensors i (i, 1) and j (1, j) to the cells; see `cells`."""
+
+
+def cells(kind: str, ids: Sequence[int]) -> Tensor:
+    """The cells that heads of this kind look at: bool (i, j), on the CPU. An induction head has none without a repeat.
+
+    Raises:
+        HeadlightError: no kind has that name.
+    """
+    if kind not in KINDS:
+        raise HeadlightError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")
+    place = torch.arange(len(ids))
+    return KINDS[kind](torch.tensor(list(ids), dtype=torch.int64), place[:, None], place[None, :])
+
+
+def score(weights: Tensor, chosen: Tensor) -> Tensor:
+    """The mean weight in the chosen cells, over the rows that have one: (layers, h), float32, on the CPU; nan if none.
+
+    Args:
+        weights: (layers, h, i, j).
+        chosen: bool (i, j).
+
+    Raises:
+        SizeError: the cells are not those of the maps.
+    """
+    if weights.dim() != 4 or weights.shape[2:] != chosen.shape:
+        raise SizeError(
+            f"weights {tuple(weights.shape)} and cells {tuple(chosen.shape)}: need (layers, h, i, j), (i, j)"
+        )
+    rows = int(chosen.any(dim=1).sum())
+    if rows == 0:
+        return torch.full(weights.shape[:2], torch.nan)
+    picked = chosen.to(weights.device, torch.float32).flatten()
+    # layer by layer, each as one product: nothing of the size of all maps is written
+    return torch.stack([layer.detach().flatten(1).float() @ picked / rows for layer in weights]).cpu()
+
+
+def head_scores(weights: Tensor, ids: Sequence[int]) -> dict[str, Tensor]:
+    """The score of all heads for each of `KINDS`: {kind: (layers, h)}, as in `score`.
+
+    Args:
+        weights: (layers, h, i, j), as `Run.weights`.
+        ids: the i tokens.
+
+    Raises:
+        SizeError: the maps are of another number of tokens.
+    """
+    return {kind: score(weights, cells(kind, ids)) for kind in KINDS}
+
+
+def repeated_ids(vocabulary: int, period: int, seed: int = 0, times: int = 2) -> list[int]:
+    """Random tokens, no two equal, said `times` times over: what follows in a repeat can only be known by looking back.
+
+    Raises:
+        SizeError: a period of fewer than one token or more than the vocabulary has, or fewer than one time.
+    """
+    if not (1 <= period <= vocabulary and times >= 1):
+        raise SizeError(f"period={period}, times={times}: choose 1 to {vocabulary} tokens, at least once")
+    generator = torch.Generator().manual_seed(seed)  # torch's own is shared by all threads
+    return torch.randperm(vocabulary, generator=generator)[:period].tolist() * times

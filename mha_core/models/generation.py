@@ -1,0 +1,163 @@
+"""A text that a model goes on with, one token at a time: each step adds a row to every map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..attention.key_value import Past
+from ..errors import HeadlightError, MaskError, TooLong, Unsupported
+from ..positions import Position
+from .model import Mask, Model
+from .stack import Stack
+
+__all__ = ["Generation", "NewToken", "choose"]
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """One generated token, and what its pass through the model gave. Tensors are detached, on the model's device.
+
+    Attributes:
+        token, id: as the tokenizer writes it, and its number in the vocabulary.
+        weights: (layers, h, j), its row of every map; j counts all tokens, itself the last.
+        hidden: (layers + 1, d_model), as a row of `Run.hidden`.
+        logits: (v,), a number for each word that may come after it.
+    """
+
+    token: str
+    id: int
+    weights: Tensor
+    hidden: Tensor
+    logits: Tensor
+
+
+class Generation:
+    """A growing text. The keys and values of its tokens are kept, so that a step computes one token only.
+
+    The rows are those of one pass over the whole text, as no token looks at a later one. Not to be shared by threads.
+
+    Args:
+        model: one that predicts the next token: its own mask is causal.
+        text: what it goes on with, at least one token; or its ids.
+        mask: a written form or a rule, which says for any length who may look where; the model's own is added.
+        position, heads_off, temperature: the switches of every step, as in `Model.run`. This temperature divides the
+            scores of attention; the one that words are drawn with is an argument of `step`.
+
+    Attributes:
+        tokens, ids: of the whole text so far.
+        logits: (v,), of the word that comes next.
+
+    Raises:
+        Unsupported: the model predicts no next token. MaskError: a mask of a fixed size.
+        TooLong, PositionError, SizeError: as in `Model.run`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        text: str | Sequence[int],
+        *,
+        mask: Mask = "none",
+        position: str | Position = "trained",
+        heads_off: Iterable[tuple[int, int]] = (),
+        temperature: float = 1.0,
+    ) -> None:
+        if model.own_mask != "causal":
+            raise Unsupported(f"model {model.name!r} predicts no next token; choose a decoder or a language model")
+        if isinstance(mask, Tensor):
+            raise MaskError("a mask tensor has one size, and the text grows; give a written form or a rule")
+        self.model = model
+        tokens, ids = model.tokenize(text)
+        self.tokens, self.ids = list(tokens), list(ids)
+        self._switches = mask, position, tuple(heads_off), temperature
+        self._past: tuple[Stack, list[Past]] | None = None
+        self.logits = self._pass()[2]
+
+    def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
+        """Chooses the next token, takes it into the text, and computes its row; see `choose` for the arguments.
+
+        Raises:
+            TooLong: the model has no position for one token more. HeadlightError: as in `choose`.
+        """
+        return self.append(choose(self.logits, sampling_temperature, seed, len(self.ids)))
+
+    def append(self, token: int) -> NewToken:
+        """As `step`, with a token of the caller's choice, a number of the vocabulary.
+
+        Raises:
+            TooLong: as in `step`. HeadlightError: there is no such token.
+        """
+        most, vocabulary = self.model.sizes.max_len, self.model.sizes.vocabulary
+        if len(self.ids) >= most:
+            raise TooLong(limit=most, got=len(self.ids) + 1)
+        if token not in range(vocabulary):
+            raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
+        self.ids.append(token)
+        self.tokens.append(self.model.tokenizer.id_to_token(token) or "")
+        try:
+            weights, hidden, self.logits = self._pass()
+        except BaseException:  # a pass that ended half-way has left half a past
+            del self.ids[-1], self.tokens[-1]
+            self._past = None
+            raise
+        return NewToken(self.tokens[-1], token, weights, hidden, self.logits)
+
+    def cut(self, length: int) -> None:
+        """Takes back all tokens but the first `length`, at least one; nothing happens to a text that is no longer."""
+        if not length >= 1:
+            raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
+        if length < len(self.ids):
+            del self.ids[length:], self.tokens[length:]
+            for past in self._past[1] if self._past else []:
+                past.cut(length - 1)
+            self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
+
+    def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Computes the tokens that are not in the past yet: the last one's weights, hidden states and logits."""
+        switches = self.model.switches(len(self.ids), None, *self._switches)
+
+        def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
+            if self._past is None or self._past[0] is not stack:  # the CPU took over: it knows nothing of the past
+                self._past = stack, [Past() for _ in range(stack.sizes.n_layers)]
+            past, on = self._past[1], switches(stack)
+            new = torch.tensor([self.ids[past[0].length :]], device=stack.device)
+            rows_allow = None if on["allow"] is None else on["allow"][:, :, past[0].length :]
+            hidden, weights = stack(new, **(on | {"allow": rows_allow}), past=past)
+            rows = torch.stack([one[0, :, -1] for one in weights])
+            states = torch.stack([one[0, -1] for one in hidden])
+            return rows, states, stack.next_token(states[None, -1:])
+
+        (rows, states, logits), _ = self.model.compute(compute)
+        if logits is None:
+            raise Unsupported(f"model {self.model.name!r} predicts no next token; choose a decoder or a language model")
+        return rows, states, logits[0, 0]
+
+
+def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0) -> int:
+    """The next token: the likeliest, or one drawn from softmax(logits / temperature).
+
+    Args:
+        logits: (v,).
+        temperature: of the drawing, nothing to do with that of attention's softmax; 0 = always the likeliest.
+        seed, place: the draw is number `place` of the seed, so that it does not depend on what was drawn before.
+
+    Raises:
+        HeadlightError: no temperature from 0, or a seed that is no whole number from 0.
+    """
+    if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
+        raise HeadlightError(f"sampling temperature={temperature!r}; choose 0 (the likeliest) or a number above it")
+    if not (isinstance(seed, int) and 0 <= seed < 2**32):
+        raise HeadlightError(f"seed={seed!r}; choose a whole number from 0 to {2**32 - 1}")
+    scores = logits.detach().to("cpu", torch.float32)
+    if temperature == 0:
+        return int(scores.argmax())
+    generator = torch.Generator().manual_seed(seed)  # its own: torch's is shared by all threads
+    drawn = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
+    # the largest is taken off first, so that a temperature near 0 overflows nothing
+    chances = torch.softmax((scores - scores.max()) / temperature, dim=0, dtype=torch.float64).cumsum(dim=0)
+    return int(torch.searchsorted(chances, drawn * chances[-1], right=True))

@@ -1,0 +1,146 @@
+"""Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): it cuts any text into whole or part characters.
+
+The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels: "␣Paris".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..errors import HeadlightError, WeightsFileError
+from .gguf import GGUF
+
+__all__ = ["ByteLevel", "Coded", "label", "of_file"]
+
+KIND = ("gpt2", "smollm")  # llama.cpp's names of byte-level BPE, and of SmolLM2's way to cut a text before it
+SPECIAL = 3  # its number for the type of a token that is written by no letters, as <|endoftext|>
+_SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"}
+
+
+def _alphabet() -> dict[str, int]:
+    """GPT-2's spelling: the character of each byte -> the byte. A byte without a picture has one from 256 on."""
+    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    unseen = [byte for byte in range(256) if byte not in seen]
+    return {chr(byte): byte for byte in seen} | {chr(256 + place): byte for place, byte in enumerate(unseen)}
+
+
+_BYTES = _alphabet()
+
+
+def label(token: str) -> str:
+    """A token of the vocabulary as a person reads it: "ĠParis" -> "␣Paris", part of a character -> "<0xF0><0x9F>"."""
+    if not _BYTES.keys() >= set(token):
+        return token
+    text = bytes(_BYTES[letter] for letter in token).decode("utf-8", "surrogateescape")
+    return "".join(map(_seen, text))
+
+
+def _seen(letter: str) -> str:
+    if "\udc80" <= letter <= "\udcff":  # a byte that is no whole character
+        return f"<0x{ord(letter) - 0xDC00:02X}>"
+    return _SIGNS.get(letter) or (letter if letter.isprintable() else f"<U+{ord(letter):04X}>")
+
+
+class Coded(NamedTuple):
+    """A text cut up: labels, numbers in the vocabulary, and from which to which character each token reaches."""
+
+    tokens: list[str]
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+
+
+class ByteLevel:
+    """A tokenizer with labels as tokens. No token is added in front or behind.
+
+    Args:
+        tokens: the vocabulary; its order gives the numbers.
+        merges: pairs of tokens, those to be joined first in front, as "Ġ t".
+        special: tokens that are kept whole wherever a text has them.
+
+    Raises:
+        WeightsFileError: the merges do not fit the vocabulary.
+    """
+
+    def __init__(self, tokens: Sequence[str], merges: Iterable[str], special: Iterable[str]) -> None:
+        from tokenizers import AddedToken, Tokenizer, pre_tokenizers
+        from tokenizers.models import BPE
+
+        numbers = {token: number for number, token in enumerate(tokens)}
+        if len(numbers) < len(tokens):
+            raise WeightsFileError("the vocabulary has a token twice")
+        self._lacking = frozenset(byte for letter, byte in _BYTES.items() if letter not in numbers)
+        pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
+        try:
+            self._whole = Tokenizer(BPE(numbers, pairs))
+        except Exception as error:  # the library raises bare Exception
+            raise WeightsFileError(f"the merges do not fit the vocabulary: {error}") from error
+        self._whole.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        )
+        self._whole.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+
+    def encode(self, text: str) -> Coded:
+        """The tokens of a text. A byte for which the vocabulary has no token is passed over: see `unknown`.
+
+        Raises:
+            HeadlightError: the text is empty, or nothing of it is in the vocabulary.
+            TypeError: it is no str, or has half a surrogate pair.
+        """
+        coded = self._whole.encode(text)
+        if not coded.ids:
+            what = "holds only characters that the vocabulary lacks" if text else "is empty"
+            raise HeadlightError(f"the text {what}, and this model adds no token of its own; type at least one letter")
+        return Coded([label(token) for token in coded.tokens], coded.ids, coded.offsets)
+
+    def unknown(self, text: str) -> list[str]:
+        """The characters of a text that are not coded whole, each once: SmolLM2 lacks tokens for a few control
+        characters, and for bytes that occur in unassigned characters alone.
+        """
+        found = dict.fromkeys(letter for letter in text if not self._lacking.isdisjoint(letter.encode()))
+        return list(found)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these tokens, special ones too; bytes that are no whole character become "�"."""
+        spelled = "".join(self._whole.id_to_token(number) or "" for number in ids)
+        return bytes(_BYTES[letter] for letter in spelled if letter in _BYTES).decode("utf-8", "replace")
+
+    def id_to_token(self, number: int) -> str | None:
+        """The label of a number of the vocabulary, None when it has no such number."""
+        token = self._whole.id_to_token(number)
+        return None if token is None else label(token)
+
+    def token_to_id(self, token: str) -> int | None:
+        """The number of a token as the vocabulary spells it, "ĠParis", not of a label: two tokens may share one."""
+        return self._whole.token_to_id(token)
+
+    def get_vocab_size(self) -> int:
+        """How many tokens there are."""
+        return self._whole.get_vocab_size()
+
+
+def of_file(file: GGUF) -> ByteLevel:
+    """The tokenizer of a GGUF file.
+
+    Raises:
+        WeightsFileError: the file has none, or one of another kind.
+    """
+    kind = tuple(file.fields.get(f"tokenizer.ggml.{name}") for name in ("model", "pre"))
+    if (
+        kind != KIND
+        or file.fields.get("tokenizer.ggml.add_bos_token")
+        or file.fields.get("tokenizer.ggml.add_space_prefix")
+    ):
+        raise WeightsFileError(f"{file.name} has a tokenizer of the kind {kind}, only {KIND} is read")
+    tokens, merges = (_texts(file, name) for name in ("tokens", "merges"))
+    types = file.fields.get("tokenizer.ggml.token_type")
+    if not isinstance(types, list) or len(types) != len(tokens):
+        raise WeightsFileError(f"{file.name} does not say the type of each token")
+    return ByteLevel(tokens, merges, [token for token, kind in zip(tokens, types, strict=True) if kind == SPECIAL])
+
+
+def _texts(file: GGUF, name: str) -> list[str]:
+    value = file.fields.get(f"tokenizer.ggml.{name}")
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise WeightsFileError(f"{file.name} has no list of {name}")
+    return [str(one) for one in value]

@@ -1,0 +1,79 @@
+"""How much memory this process may still take, asked before much of it is taken."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import DeviceError
+
+__all__ = ["available", "require"]
+
+MEMINFO, OWN_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+
+
+def require(needed: int, what: str, remedy: str) -> None:
+    """Refuses what would not fit.
+
+    Args:
+        needed: bytes.
+        what: needs them, "SmolLM2 in float32".
+        remedy: what to do about it.
+
+    Raises:
+        DeviceError: with both numbers.
+    """
+    free = available()
+    if free is not None and needed > free:
+        raise DeviceError(
+            f"{what} needs {needed / 1e6:,.0f} MB of memory, this machine has {free / 1e6:,.0f} MB left; {remedy}"
+        )
+
+
+def available() -> int | None:
+    """Bytes that are free or could be freed at once, the container's limit regarded; None where it cannot be known.
+
+    On systems other than Linux it is the whole memory of the machine: no more than that can be right.
+    """
+    known = [bytes_left for bytes_left in (_machine(), *_groups()) if bytes_left is not None]
+    return min(known, default=None)
+
+
+def _machine() -> int | None:
+    try:
+        for line in MEMINFO.read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _groups() -> Iterator[int | None]:
+    """What the limit of each control group (version 2) that holds this process leaves."""
+    try:
+        own = next(line for line in OWN_GROUP.read_text("utf-8").splitlines() if line.startswith("0::"))
+    except (OSError, ValueError, StopIteration):
+        return
+    folder = GROUPS / own.removeprefix("0::").lstrip("/")
+    for group in (folder, *folder.parents):
+        if group.is_relative_to(GROUPS):
+            yield _left(group)
+
+
+def _left(group: Path) -> int | None:
+    try:
+        most = (group / "memory.max").read_text("ascii").strip()
+        if most == "max":
+            return None
+        used = int((group / "memory.current").read_text("ascii"))
+        # pages of files that nobody has used lately go when room is needed
+        lines = (line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+        idle = next((int(value) for name, value in lines if name == "inactive_file"), 0)
+        return max(0, int(most) - used + idle)
+    except (OSError, ValueError):
+        return None

