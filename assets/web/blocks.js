@@ -1,7 +1,11 @@
 // The blocks of a sheet that hold no matrix. Each kind makes its element once and updates it in place.
 
 import { curves } from "./curves.js";
+import { diagram } from "./diagram.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { equation } from "./equation.js";
+import { hull } from "./hull.js";
+import { terms } from "./terms.js";
 import { fillNotices, notices } from "./view_base.js";
 
 const heading = () => h("div", { class: "heading" }, h("h2"), h("span", { class: "label" }));
@@ -13,7 +17,18 @@ function fillHeading(element, text, note) {
 
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
-function updateTable(element, block) {
+/** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by. */
+function fillColumn(cell, text, at, order, sheet) {
+  setAttribute(cell, "aria-sort", order && at === order[0] ? (order[1] ? "descending" : "ascending") : null);
+  if (!order || !text) return setText(cell, text);
+  const arrow = at === order[0] ? (order[1] ? " ↓" : " ↑") : "";
+  if (!cell.firstElementChild) cell.replaceChildren(button("", () => {}));
+  const head = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
+  setText(head, text + arrow);
+  head.onclick = () => sheet.tell({ sort: at });
+}
+
+function updateTable(element, block, sheet) {
   setAttribute(element, "aria-label", block.caption || block.head.join(", "));
   element.classList.toggle("prose", block.prose);
   const [caption, head, body] = element.firstElementChild.children;
@@ -22,7 +37,8 @@ function updateTable(element, block) {
   const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
   const side = (at) => block.right[at] && "right";
   const fillHead = (cell, text, at) => {
-    setText(cell, text);
+    fillColumn(cell, text, at, block.order, sheet);
+    setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
     setAttribute(cell, "class", classes(side(at)));
   };
   const fillRow = (line, texts, i) => {
@@ -40,7 +56,7 @@ function updateTable(element, block) {
 
 function makeTable() {
   const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
-  return h("div", { class: "scroll listing", tabindex: "0", role: "region" }, table);
+  return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
 }
 
 function makeBar() {
@@ -55,7 +71,7 @@ function updateBars(element, block) {
   setText(note, block.note);
   note.hidden = !block.note;
   setAttribute(list, "aria-label", block.name);
-  list.style.setProperty("--label", `${Math.min(12, Math.max(2, ...block.labels.map((label) => label.length)))}ch`);
+  list.style.setProperty("--label", `${Math.min(14, Math.max(2, ...block.labels.map((label) => label.length)))}ch`);
   const signed = block.sizes.some((size) => size < 0);
   setAttribute(list, "class", classes("bar-list", signed && "signed"));
   fill(list, block.labels, makeBar, (item, label, at) => {
@@ -80,7 +96,7 @@ function makeButtons() {
 function updateButtons(element, block, sheet) {
   const [name, group] = element.children;
   setText(name, block.name);
-  setAttribute(group, "aria-label", block.name);
+  setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   fill(
     group,
@@ -98,7 +114,42 @@ function updateButtons(element, block, sheet) {
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
+/** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
+function updateContinuation(element, block) {
+  const [text, readout] = element.children;
+  const [given, drawn] = text.children;
+  setText(given, block.given);
+  const said = ([, token, chance]) => `“${token}”: probability ${chance}`;
+  const make = () => h("span", {}, h("span"), h("mark"));
+  fill(drawn, block.tokens, make, (one, token) => {
+    setText(one.children[0], token[0]);
+    setText(one.children[1], token[1]);
+    setAttribute(one.children[1], "title", said(token));
+    setAttribute(one, "style", `--share: ${token[3]}%`);
+    one.onpointerenter = one.onclick = () => setText(readout, said(token));
+  });
+  setText(readout, block.tokens.length ? "The stronger the colour, the likelier the model found the token." : "");
+}
+
+const makeContinuation = () =>
+  h(
+    "div",
+    { class: "continuation" },
+    h("p", { class: "words" }, h("span", { class: "given" }), h("span")),
+    h("p", { class: "label" }),
+  );
+
 const table = { make: makeTable, update: updateTable };
+
+/** What was found: the element stands there empty, and what comes into it is read aloud. */
+const verdict = {
+  make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
+  update: (element, block) => {
+    setAttribute(element, "data-result", block.result || null);
+    setText(element.children[0], block.heading);
+    setText(element.children[1], block.said);
+  },
+};
 
 export const PLAIN = {
   title: { make: heading, update: (element, block) => fillHeading(element, block.text, block.note) },
@@ -107,14 +158,21 @@ export const PLAIN = {
     update: (element, block) => {
       setText(element, block.text);
       setAttribute(element, "class", classes("words", block.muted && "label"));
+      setAttribute(element, "aria-live", block.live ? "polite" : null);
     },
   },
+  continuation: { make: makeContinuation, update: updateContinuation },
   sign: { make: () => h("span", { class: "sign" }), update: (element, block) => setText(element, block.text) },
+  verdict,
   notices: { make: notices, update: (element, block) => fillNotices(element, block.sentences) },
   row: {
     make: () => h("div", { class: "side-by-side" }),
     update: (element, block, sheet) => {
       element.classList.toggle("even", block.even);
+      element.classList.toggle("chain", Boolean(block.chain));
+      element.classList.toggle("columns", Boolean(block.columns));
+      element.classList.toggle("pictures", Boolean(block.pictures));
+      element.classList.toggle("beside-list", Boolean(block.listed));
       sheet.place(element, block.blocks);
     },
   },
@@ -127,7 +185,11 @@ export const PLAIN = {
     },
   },
   table,
+  terms,
   curves: curves(table),
+  diagram,
+  equation,
+  hull,
   bars: { make: () => h("div", { class: "bars" }, h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
 };

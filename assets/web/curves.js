@@ -9,7 +9,7 @@ const DASHES = [null, "7 5", "2 4"]; // told apart without colour
 const INKS = ["var(--accent)", "var(--query)", "var(--key)"];
 
 /** An element of a picture. @param {string} tag @param {Record<string, unknown>} attributes @param {string} [text] */
-function s(tag, attributes, text) {
+export function s(tag, attributes, text) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
   if (text !== undefined) element.textContent = text;
@@ -49,7 +49,7 @@ export const curves = (table) => ({
       h("div", { class: "legend" }),
       h(
         "div",
-        { class: "scroll", tabindex: "0", role: "region" },
+        { class: "scroll", tabindex: "0", role: "group" },
         s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }),
       ),
       table.make(),

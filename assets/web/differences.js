@@ -30,6 +30,9 @@ export function signedGradient(inks) {
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
+/** How a table says them. @type {import("./table.js").Writing} */
+export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
+
 /** @typedef {import("./map.js").Shown & {sides: Float32Array[], distances: number[]}} ShownDifference */
 
 /** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, and a distance a row. */

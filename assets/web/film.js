@@ -1,12 +1,13 @@
 // The film: the maps of models while they learn, side by side, from the first step to the last.
-// `film` is mounted where it is seen; `frames` has no picture of its own and hands its maps to the view.
 
 import { gradient, inks } from "./colour.js";
 import { button, fill, h, setAttribute, setText, styles } from "./dom.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
-import { View, choice, fillChoice, group, mountWithCarrier, named, numbers, panel } from "./view_base.js";
+import { mount } from "./mount.js";
+import { choice, fillChoice, group, named, numbers, panel } from "./view_base.js";
+import { WireView } from "./wire_view.js";
 
 const LENGTH = 6000; // ms that the whole film plays
 const SLOWEST = 600; // ms a step
@@ -19,14 +20,16 @@ const LEGEND = "rows are queries, columns keys; layers and heads are counted fro
 
 const STYLES = await styles("./view.css", "./film.css");
 
-/** @extends {View<import("./messages.js").FilmState>} */
-class FilmView extends View {
+/** @extends {WireView<import("./messages.js").FilmState>} */
+class FilmView extends WireView {
   constructor(root) {
     super(root, STYLES, "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
     this.choice = parseChoice("");
     this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
+    this.sought = 0; // how often a step was asked for in the curves
+    this.goal = /** @type {number | null} */ (null); // such a step, until the film is there
     this.playing = 0;
     this.panels = /** @type {ReturnType<FilmView["makePanel"]>[]} */ ([]);
     this.pointed = { n: -1, at: /** @type {number[] | null} */ (null) };
@@ -64,10 +67,33 @@ class FilmView extends View {
 
   // ---- what comes in
 
-  take(state) {
-    const answers = super.take(state);
-    if (answers) this.choice = parseChoice(state.choice);
-    return answers;
+  adopt(state) {
+    this.choice = parseChoice(state.choice);
+    if (state.sought > this.sought) this.goal = state.step;
+    this.sought = state.sought;
+    this.reach();
+  }
+
+  /** Goes to the step that was pressed in the curves, once its map is here. */
+  reach() {
+    if (this.goal === null || !this.steps.length) return;
+    const place = this.steps.findLastIndex((step) => step <= /** @type {number} */ (this.goal));
+    this.goal = null;
+    this.seek(Math.max(0, place));
+  }
+
+  /** The films alone: nothing in the link changes them. */
+  query() {
+    return new URLSearchParams(this.state.query);
+  }
+
+  route() {
+    return this.picture?.digest === this.state.wanted ? "" : "film";
+  }
+
+  receive([packed], query) {
+    this.picture = { digest: query.get("name"), notices: [] };
+    this.takeFilms(unpackFilms(packed));
   }
 
   /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
@@ -78,6 +104,7 @@ class FilmView extends View {
       const later = this.steps.findIndex((own) => own >= step);
       this.at = later < 0 ? Infinity : later;
     }
+    this.reach();
     this.redraw();
   }
 
@@ -94,7 +121,7 @@ class FilmView extends View {
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
     if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
     this.redraw();
-    this.tell({ choice: writeChoice(this.choice) });
+    this.chose({ choice: writeChoice(this.choice) });
   }
 
   /** Where the film is. */
@@ -237,7 +264,4 @@ class FilmView extends View {
   }
 }
 
-const take = (view, state) => view.take(state);
-const takeFilms = (view, packed) => view.takeFilms(unpackFilms(packed));
-
-export const { view: film, carrier: frames } = mountWithCarrier(FilmView, take, takeFilms);
+export default mount(FilmView);

@@ -1,15 +1,17 @@
 // @ts-check
-// The head in focus, enlarged: its map or table, what the row in focus looks at, and what that means; and the pinned map.
+// The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
 
+import { changed } from "./changes.js";
 import { gradient, mostOf } from "./colour.js";
+import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
-import { parseAt } from "./look.js";
-import { BigMap, wholeMap } from "./map.js";
+import { Lines, MOST_WORDS } from "./lines.js";
+import { BigMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
 import { trimmed } from "./packets.js";
 import { forbids } from "./painted.js";
-import { contentWidth, panel } from "./view_base.js";
-import { number, quoted, ranked, story, total } from "./words.js";
+import { choice, contentWidth, panel } from "./view_base.js";
+import { number, percent, quoted, ranked, story, total } from "./words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -20,53 +22,91 @@ const LAWS = {
   linear: "colour: the weight",
   own: "colour: the weight, each map up to its own largest",
 };
-const MOST_LOOKS = 5; // keys that a row is said to look at
+const OFF = "off: its output is 0";
+const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
+const MOST_LOOKS = 4; // keys that a row is said to look at
 const toggle = { class: "toggle" };
 
-const roomFor = (element) => ({
+const MODES = /** @type {[string, string][]} */ ([
+  ["lines", "lines"],
+  ["map", "map"],
+  ["table", "table"],
+]);
+
+/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
+export const roomFor = (element, projected) => ({
   width: contentWidth(element),
-  height: Math.max(260, Math.min(640, window.innerHeight - 250)),
+  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
 });
 
 export class FocusPanel {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    const hover = (/** @type {string | null} */ text) => this.read(text);
-    this.map = new MapPanel(new BigMap({ pick: (row, key) => view.go({ row, key }), hover }), "Weights as a table");
+    /** @type {import("./map.js").Actions} */
+    const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
+    this.plain = Object.assign(new BigMap(actions), { isSteady: true });
+    this.map = new MapPanel(this.plain, "Weights as a table");
+    this.difference = new DifferenceOverlay(view, actions);
+    this.asLines = new Lines((row) => view.go({ row, key: null }));
+    this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = h("span", { class: "label" });
-    this.queries = h("span", { class: "badge query" });
-    this.keys = h("span", { class: "badge key" });
-    this.solo = button("solo", () => view.toggleSolo(view.at.layer, view.at.head), toggle);
-    this.hide = button("hide", () => view.toggleHidden(view.at.layer, view.at.head), toggle);
+    // where the projector takes the rest of the page out of sight: the sentence, and what is changed
+    this.typed = h("span", { class: "typed" });
+    this.changed = h("span", { class: "in-title" });
+    this.modes = choice("Lines, map or table", MODES, (mode) =>
+      view.change({ table: mode === "table", lines: mode === "lines" }),
+    );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
     this.readout = h("div", { class: "readout" });
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
     this.who = h("span", { class: "who" });
-    this.list = h("span", { class: "list" });
     this.looks = h("div", { class: "looks" }, this.who, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
-    const under = h(
-      "div",
-      { class: "under-title" },
-      this.label,
-      h("span", { class: "sizes" }, this.queries, this.keys),
-    );
+    this.from = h("a", { class: "page-link from" });
+    this.from.onclick = () => view.flush();
     this.element = panel(
       "large",
       "Head in focus",
       [
-        h("div", { class: "titles" }, this.title, under),
-        h("div", { class: "actions" }, this.solo, this.hide, this.lamp),
+        h(
+          "div",
+          { class: "titles" },
+          this.title,
+          this.typed,
+          h("div", { class: "under-title" }, this.label, this.changed),
+        ),
+        h(
+          "div",
+          { class: "actions", role: "group", "aria-label": "How it is drawn" },
+          this.modes.element,
+          view.bar.menu.element,
+        ),
       ],
-      this.map.element,
-      h("div", { class: "under" }, h("div", { class: "legend" }, ...this.legend), this.readout),
-      this.looks,
-      this.sum,
-      h("dl", { class: "story" }, ...lines),
+      h(
+        "div",
+        { class: "large-body" },
+        h(
+          "div",
+          { class: "large-map" },
+          this.map.element,
+          h("div", { class: "under" }, h("div", { class: "legend" }, ...this.legend), this.readout),
+        ),
+        h(
+          "div",
+          { class: "large-words" },
+          this.looks,
+          this.sum,
+          h("dl", { class: "story" }, ...lines),
+          this.from,
+          h("span", { class: "push" }),
+          this.lamp,
+        ),
+      ),
     );
   }
 
@@ -75,19 +115,40 @@ export class FocusPanel {
     setText(this.readout, text ?? "");
   }
 
+  /** The head is switched off in the model. */
+  get isOff() {
+    const { at, off } = this.view;
+    return off.has(`${at.layer}.${at.head}`);
+  }
+
+  /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
+  get best() {
+    const { weights, maps, at } = this.view;
+    if (!weights || this.difference.isOn || at.row >= maps.n) return null;
+    const [[key, weight]] = ranked(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n));
+    return weight > 0 ? key : null;
+  }
+
   /** @param {Inks} inks */
   draw(inks) {
-    const { maps, state, at, look, off, weights, theme, matching } = this.view;
+    const { maps, picture, at, look, weights, theme, matching } = this.view;
     const [first, last] = this.view.cut;
-    const id = `${at.layer}.${at.head}`;
-    setText(this.title, `Layer ${at.layer} · Head ${at.head}`);
-    setText(this.label, `${state.label}, ${state.origin} weights`);
-    setText(this.queries, `${maps.n} queries`);
-    setText(this.keys, `${maps.n} keys`);
-    setAttribute(this.solo, "aria-pressed", String(look.solo === id));
-    setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
-    setText(this.lamp, off.has(id) ? "off in the model" : "on in the model");
-    setAttribute(this.lamp, "aria-pressed", String(!off.has(id)));
+    setText(this.label, `layer ${at.layer}, head ${at.head} · ${picture.label}, ${picture.origin} weights`);
+    setText(this.typed, picture.typed);
+    fill(
+      this.changed,
+      changed(this.view.model.controls, this.view.off),
+      () => h("span"),
+      (chip, { text }) => setText(chip, text),
+    );
+    const { isOff } = this;
+    this.element.classList.toggle("is-off", isOff);
+    setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
+    setAttribute(this.lamp, "aria-pressed", String(isOff));
+    setAttribute(this.lamp, "title", isOff ? "its map is still computed, its output is not used" : null);
+    const mode = look.table ? "table" : look.lines && maps.n <= MOST_WORDS ? "lines" : "map";
+    this.modes.press(mode);
+    this.modes.buttons[0].disabled = maps.n > MOST_WORDS;
     const shown = {
       tokens: maps.tokens,
       name: `Layer ${at.layer} head ${at.head}`,
@@ -96,25 +157,64 @@ export class FocusPanel {
       weights,
       row: at.row,
       key: at.key,
+      best: this.best,
       scale: look.scale,
       theme,
       first,
       last,
-      forbids: forbids(matching ? state.forbidden : [""], at.head, maps.n),
+      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n),
     };
-    this.map.draw(shown, look.table, inks, roomFor(this.map.element));
-    this.drawLegend(shown);
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
+    this.drawLegend(shown, mode, inks);
     if (weights) this.drawWords(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n), first, last);
   }
 
-  /** @param {import("./map.js").Shown} shown */
-  drawLegend({ map, whole, scale, theme, first, last }) {
+  /** @param {import("./map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  drawMap(shown, mode, inks) {
+    const { difference, plain, map, asLines, view } = this;
+    const smallest = view.projector ? 12.2 : 10; // 16 px in the type of the projector
+    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
+    this.element.classList.toggle("of-difference", difference.isOn);
+    this.element.classList.toggle("as-table", mode === "table");
+    const room = roomFor(map.element, view.projector);
+    asLines.element.hidden = mode !== "lines";
+    if (mode === "lines") {
+      map.map.element.hidden = map.table.hidden = true;
+      asLines.draw(shown, inks, room);
+    } else map.draw(shown, mode === "table", inks, room, difference.writing);
+  }
+
+  /** @param {import("./map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
+    for (const part of this.legend) part.hidden = mode === "table"; // in which nothing is told by colour
+    if (this.difference.isOn) return this.difference.drawLegend(this.legend, inks);
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most === 1 ? "1" : most.toFixed(2));
     setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
+  }
+
+  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best */
+  drawTitle(own, best) {
+    const { view } = this;
+    const [key, weight] = best ?? [0, 0];
+    const chosen = view.at.key !== null && view.weights ? view.at.key : null;
+    const [to, share] =
+      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.n + chosen] ?? 0];
+    const [who, whom] = [
+      h("span", { class: "query" }, quoted(own)),
+      h("span", { class: "key" }, quoted(view.maps.tokens[to])),
+    ];
+    const change = this.difference.ofRow();
+    if (change) this.title.replaceChildren(...change);
+    else if (best) this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom);
+    else this.title.replaceChildren(who, " may look at nobody");
+    if (this.isOff) this.title.append(" ", h("span", { class: "off-note" }, OFF));
+    this.from.hidden = !best;
+    setText(this.from, `Where does ${number(share)} come from? →`);
+    this.from.href = view.model.byHand();
   }
 
   /** @param {Float32Array} row @param {number} first @param {number} last */
@@ -125,58 +225,36 @@ export class FocusPanel {
       .slice(0, MOST_LOOKS)
       .filter(([, weight]) => weight > 0);
     const looks = best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`);
+    this.drawTitle(own, best[0]);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fill(this.list, looks, () => h("span", { class: "badge key" }), setText);
+    fill(this.list, best, makeBar, (bar, [key, weight]) => {
+      const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
+      setText(name, maps.tokens[key]);
+      /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
+      setText(value, number(weight));
+    });
     const isHidden = at.row < first || at.row >= maps.n - last;
     const part = isHidden
       ? `row ${quoted(own)} itself is not shown.`
       : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
     setText(this.sum, first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "");
     story(maps.tokens, at.row, row).forEach((line, index) => setText(this.lines[index], line));
-    this.view.say(`Layer ${at.layer}, head ${at.head}. ${own} looks at ${looks.join(", ") || "nothing"}.`);
-  }
-}
-
-/** The map that was pinned, with its own numbers. */
-export class PinnedPanel {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    const hover = (/** @type {string | null} */ text) => view.read(text && `pinned: ${text}`);
-    this.map = new MapPanel(new BigMap({ pick: () => {}, hover }), "Pinned weights as a table");
-    this.title = h("h2");
-    this.label = h("span", { class: "label" });
-    const unpin = button("unpin", () => view.changed({ pin: "" }), toggle);
-    this.element = panel(
-      "pinned",
-      "Pinned picture",
-      [h("div", { class: "titles" }, this.title, this.label), h("div", { class: "actions" }, unpin)],
-      this.map.element,
+    if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
+    const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
+    const off = this.isOff ? `, ${OFF}` : "";
+    this.view.say(
+      `Layer ${at.layer}, head ${at.head}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
     );
   }
-
-  /** @param {Inks} inks */
-  draw(inks) {
-    const { state, look, theme } = this.view;
-    const { pin, pinWeights } = state;
-    if (!pin) return;
-    const { layer, head, row, key } = parseAt(pin.at);
-    setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
-    const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
-    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
-    const cut = look.nospecials ? 1 : 0;
-    const shown = wholeMap(pin.tokens, pinWeights, {
-      map: { size: pin.tokens.length, bytes: state.pinBytes },
-      name: `Pinned: layer ${layer} head ${head}`,
-      row: row ?? -1,
-      key,
-      scale: look.scale,
-      theme,
-      first: cut,
-      last: cut,
-      forbids: forbids(pin.forbidden, head, pin.tokens.length),
-    });
-    this.map.draw(shown, look.table, inks, roomFor(this.map.element));
-  }
 }
+
+/** One word that a row looks at, its weight as a bar and as a number. */
+const makeBar = () =>
+  h(
+    "div",
+    { class: "bar-of-look", role: "listitem" },
+    h("span", { class: "badge key" }),
+    h("span", { class: "track" }, h("span")),
+    h("span", { class: "value" }),
+  );

@@ -1,24 +1,35 @@
 // @ts-check
-// Brand, theme switch, style sheet and type size: what every page of the house shares.
+// What every page of the house shares: its question, the bar, the address, and the projector.
 
+import { drawBar, makeTitle, PAGES, pageNow } from "./bar.js";
 import { themeOf } from "./colour.js";
-import { button, h, setText } from "./dom.js";
-
-const PAGE_LINK = '[data-testid="stPageLink-NavLink"]';
-const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose, page by page
+import { openSheet } from "./control_sheet.js";
+import { h, PAGE_LINK } from "./dom.js";
+import { AWAY } from "./leaving.js";
+import { isPressedAgain, sayLarge } from "./projector.js";
 
 // Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
 // page belong to the first. What a control says adds no entry of its own. Just before a switch it may take what only
 // the page that is left knows out of the address; Back must find it there again.
 const push = history.pushState.bind(history);
+const replace = history.replaceState.bind(history);
+const tell = () => dispatchEvent(new Event("headlight-address")); // views follow what the controls beside them say
 let left = ""; // the address before keys were taken out of it, since the visitor's last act
 let leaving = false; // that act was on a page link: a second one, while the switch lasts, belongs to it
-const newAct = ({ target }) => {
-  const onLink = target instanceof Element && target.closest(PAGE_LINK) !== null;
+let byBar = false; // on one of the bar, which takes along all that the address says
+const newAct = ({ target, isTrusted }) => {
+  const onLink = target instanceof Element && target.closest(AWAY) !== null;
+  const onBar = target instanceof Element && target.closest("#headlight-bar") !== null;
+  if (isTrusted) byBar = onBar;
+  if (onBar && !onLink) return; // opens the way to a link
   if (!(onLink && leaving)) left = "";
   leaving = onLink;
 };
 for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, newAct, true);
+history.replaceState = (state, title, url) => {
+  replace(state, title, url);
+  tell();
+};
 history.pushState = (state, title, url) => {
   const next = new URL(url ?? "", location.href);
   if (next.pathname === location.pathname) {
@@ -30,7 +41,11 @@ history.pushState = (state, title, url) => {
   if (left) history.replaceState(history.state, "", left);
   left = "";
   leaving = false;
-  push(state, title, url);
+  // a page that was left before all its controls were there has not told Streamlit of all of them
+  const now = new URL(location.href).searchParams;
+  for (const key of byBar ? new Set(now.keys()) : [])
+    if (!next.searchParams.has(key)) for (const value of now.getAll(key)) next.searchParams.append(key, value);
+  push(state, title, byBar ? next.href : url);
   document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0); // another page begins at its top
 };
 
@@ -60,36 +75,43 @@ function forget(keys) {
   history.replaceState(history.state, "", url);
 }
 
-/** The brand and the theme switch. @param {HTMLElement} parent */
-function makeBrand(parent) {
-  const jump = () => document.querySelector(".st-key-rail")?.scrollIntoView({ block: "start" });
-  const switchTheme = () => {
-    const chosen = JSON.stringify(themeOf(parent) === "light" ? "Dark" : "Light");
-    const pages = [...document.querySelectorAll(PAGE_LINK)].map((link) => link.getAttribute("href") || "./");
-    for (const page of [location.href, ...pages])
-      localStorage.setItem(storeOf(new URL(page, location.href).pathname), chosen);
-    location.reload(); // the whole state is in the link
-  };
-  const lens = h("span", { class: "lens", "aria-hidden": "true" });
-  const buttons = [button("controls", jump, { class: "jump" }), button("", switchTheme, { class: "theme" })];
-  parent.append(h("div", { class: "brand" }, lens, h("h1", {}, "Headlight"), ...buttons));
+/** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
+ * @param {HTMLElement} here
+ */
+function forgetOthers(here) {
+  for (const question of document.querySelectorAll(".st-key-stage .question")) {
+    const place = /** @type {HTMLElement} */ (question.parentElement);
+    if (place === here) continue;
+    delete place.dataset.path;
+    question.remove();
+  }
 }
 
-/** @param {{data: {css: string}, parentElement: HTMLElement}} component */
+/** @param {{data: {css: string, path: string}, parentElement: HTMLElement}} component */
 export default function frame({ data, parentElement }) {
-  if (!document.querySelector(`link[href="${data.css}"]`))
-    document.head.append(h("link", { rel: "stylesheet", href: data.css }));
+  // behind Streamlit's own styles; the page has it too, before them
+  if (!document.querySelector("link.house"))
+    document.head.append(h("link", { rel: "stylesheet", class: "house", href: data.css }));
   document.querySelector("link[rel~='icon']")?.setAttribute("href", new URL("./icon.svg", import.meta.url).href);
   document.documentElement.lang = "en";
-  if (!parentElement.querySelector(".brand")) makeBrand(parentElement);
-  const theme = parentElement.querySelector(".brand .theme");
-  if (theme) setText(theme, themeOf(parentElement) === "light" ? "dark theme" : "light theme");
+  const page = PAGES.find(({ path }) => path === data.path) ?? PAGES[0];
+  if (parentElement.dataset.path !== data.path) {
+    openSheet(false);
+    parentElement.replaceChildren(makeTitle(page));
+  }
+  parentElement.dataset.path = data.path;
+  if (page === pageNow()) forgetOthers(parentElement);
+  drawBar(themeOf(parentElement), page);
 }
 
-/** What is known only when a page has been made: the type size, and what must leave the address.
+/** What is known only when a page has been made: the projector, and what must leave the address.
  * @param {{data: {large: boolean, unusable: string}}} component
  */
 export function manners({ data }) {
-  document.documentElement.style.fontSize = data.large ? "21px" : "";
+  if (!isPressedAgain(data.large)) {
+    document.documentElement.classList.toggle("projector", data.large);
+    dispatchEvent(new Event("headlight-projector"));
+    sayLarge(data.large); // after a hurried Back, Streamlit no longer writes what its control says
+  }
   forget(data.unusable.split(" ").filter(Boolean));
 }

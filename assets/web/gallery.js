@@ -9,6 +9,7 @@ const SIDE = 84; // pixels of a picture
 export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [join, join]);
 
 /** @typedef {import("./messages.js").Card} Card */
+/** @typedef {import("./messages.js").Masks} Masks */
 
 /** The mask of a card: allowed cells glow, forbidden ones are hatched where there is room for it.
  * @param {Uint8Array} cells @param {{line: string}} inks
@@ -40,18 +41,25 @@ function drawMask(canvas, cells, n, inks, accent) {
 /** Which cells, size and colours a canvas shows. @type {WeakMap<Element, string>} */
 const drawn = new WeakMap();
 
-/** Puts the cards into `parent`.
- * @param {Card[]} cards @param {object} how @param {number} how.n tokens @param {{line: string}} how.inks
- * @param {string} how.join what a click does @param {(card: Card) => boolean} how.used whether it is the mask in use
- * @param {(at: number) => void} how.choose
+/** True for the card of the mask in use. @param {Masks} picture @param {Card} card */
+export const isUsed = (picture, { rule, painted, why_not }) =>
+  picture.painted ? painted === picture.painted : !painted && !why_not && rule === picture.rule;
+
+/** Puts the picture's cards into `parent`.
+ * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
+ * @param {string} how.join what a click does @param {(at: number) => void} how.choose
+ * @param {(at: number | null) => void} how.meet the pointer or the focus is on a card, or has left it
  */
-export function drawGallery(parent, cards, { n, inks, accent, join, used, choose }) {
+export function drawGallery(parent, picture, { inks, accent, join, choose, meet }) {
+  const n = picture.tokens.length;
   const parts = () => [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), h("span", { class: "counted" })];
   fill(
     parent,
-    cards,
+    picture.cards,
     (at) => {
-      const card = button("", () => choose(at), { class: "card" });
+      const [onMeet, onLeave] = [() => meet(at), () => meet(null)];
+      const met = { onpointerenter: onMeet, onpointerleave: onLeave, onfocus: onMeet, onblur: onLeave };
+      const card = button("", () => choose(at), { class: "card", ...met });
       card.append(...parts());
       return card;
     },
@@ -64,9 +72,9 @@ export function drawGallery(parent, cards, { n, inks, accent, join, used, choose
       setText(name, own.name);
       setText(line, own.why_not || own.line);
       setText(counted, own.counted);
-      setAttribute(card, "aria-pressed", String(used(own)));
-      const joins = join === "use" || !(own.painted || own.event.kind); // only rules can be joined
-      setAttribute(card, "disabled", Boolean(own.why_not) || !joins);
+      setAttribute(card, "title", own.meaning);
+      setAttribute(card, "aria-pressed", String(isUsed(picture, own)));
+      setAttribute(card, "disabled", !(join in own.clicks));
     },
   );
 }

@@ -11,6 +11,12 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 /** True for keys that belong to the browser or the page. @param {KeyboardEvent} event */
 export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
+/** A key that somebody types into a field. @param {Event} event */
+export function isTyped(event) {
+  const [target] = event.composedPath();
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+}
+
 /** Where an arrow, Home or End leads; null for any other key.
  * @param {KeyboardEvent} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
  * @returns {Place | null}

@@ -5,6 +5,7 @@ import { picture } from "./colour.js";
 import { button, contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
 import { pooled, trimmed } from "./packets.js";
+import { number } from "./words.js";
 
 /** @typedef {[number, number]} Head layer and head */
 /** @typedef {(layer: number, head: number) => void} Act */
@@ -12,14 +13,28 @@ import { pooled, trimmed } from "./packets.js";
 /**
  * @typedef {import("./look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
- *   sortKey: number | null, theme: import("./colour.js").Theme,
+ *   sortKey: number | null, theme: import("./colour.js").Theme, kinds: [string, number][][], kv: number,
  * }} ShownHeads
  */
 
+const TINY = 16; // tiles side by side, above which their names stand at the edges alone
 const POOLED = 128; // cells of a tile's picture
 
 /** @param {Head} pair @param {boolean} all */
-const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : `head ${head}`);
+const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head));
+
+/** Why a head is called so (pages/explore/kinds.py). @param {string} name @param {number} value */
+function ruleOf(name, value) {
+  if (name === "word → word")
+    return `one weight between two words that are no neighbours is at least 0.5: ${number(value)}`;
+  if (name === "copies")
+    return `rows whose word stood before give at least half to what followed it there, on average ${number(value)}`;
+  if (name === "spread") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
+  if (name === "near words")
+    return `the words at most two steps away get at least 0.6 of a row, on average ${number(value)}`;
+  if (name.includes(" and ")) return `both get at least 0.6 of a row together, on average ${number(value)}`;
+  return `gets at least half of a row, on average ${number(value)}`;
+}
 
 export class HeadsGrid {
   /** @param {Actions} act */
@@ -34,7 +49,7 @@ export class HeadsGrid {
     this.shown = /** @type {Head[]} */ ([]);
     this.columns = this.count = 0;
     this.width = this.height = 0; // pixels
-    this.rects = /** @type {{x: number, y: number, side: number}[]} */ ([]); // of the tiles' maps, once measured
+    this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
     this.grid = h("div", { class: "heads", role: "grid" });
     this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
     this.element = h("div", { class: "heads-holder" }, this.grid, this.canvas);
@@ -62,7 +77,7 @@ export class HeadsGrid {
     Object.assign(this, { state, maps, shown, columns, count: shown.length });
     setAttribute(this.grid, "style", `--columns:${columns}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
-    setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}`);
+    setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}${columns > TINY ? " tiny" : ""}`);
     const rows = Array.from({ length: Math.ceil(shown.length / columns) }, (_, r) =>
       shown.slice(r * columns, (r + 1) * columns),
     );
@@ -88,8 +103,8 @@ export class HeadsGrid {
     const tile = h(
       "div",
       { class: "tile", role: "gridcell" },
-      h("div", { class: "tile-head" }, h("span", { class: "name" }), lamp),
       h("div", { class: "square" }, h("span", { class: "note" })),
+      h("div", { class: "tile-head" }, h("span", { class: "name" }), h("span", { class: "kind" }), lamp),
     );
     tile.onclick = () => this.act.focus(...pair());
     return tile;
@@ -107,14 +122,37 @@ export class HeadsGrid {
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
     setAttribute(tile, "aria-label", `${name}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
-    const [shortName, lamp] = tile.children[0].children;
+    const [shortName, kind, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
-    setText(tile.children[1].children[0], away ? "hidden" : "");
+    this.updateKind(kind, state.kinds[pair[0]]?.[pair[1]]);
+    setText(tile.children[0].children[0], away ? "hidden" : "");
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
     setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
     tile.style.setProperty("--index", String(index));
+    this.updateEdges(tile, pair, index);
+  }
+
+  /** What stands at the edges: of small tiles the names, and which query heads share a key and value head.
+   * @param {HTMLElement} tile @param {Head} pair @param {number} index
+   */
+  updateEdges(tile, [layer, head], index) {
+    const { columns, maps, state } = this;
+    const isTiny = columns > TINY;
+    setAttribute(tile, "data-column", isTiny && index < columns ? String(layer) : null);
+    setAttribute(tile, "data-row", isTiny && index % columns === 0 ? String(head) : null);
+    const each = state.kv && state.kv < maps.heads ? maps.heads / state.kv : 0;
+    const group = each ? Math.floor(head / each) : null;
+    setAttribute(tile, "data-group", group === null ? null : String(group % 3));
+    const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
+    setAttribute(tile, "title", group === null ? null : `layer ${layer} head ${head}: ${shared}`);
+  }
+
+  /** What the head does on this sentence, and the rule that says so. @param {Element} place @param {[string, number] | undefined} kind */
+  updateKind(place, kind) {
+    setText(place, kind?.[0] ?? "");
+    setAttribute(place, "title", kind ? ruleOf(...kind) : null);
   }
 
   /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */
@@ -126,10 +164,10 @@ export class HeadsGrid {
   measure() {
     const origin = this.element.getBoundingClientRect();
     this.width = origin.width;
-    this.height = this.grid.getBoundingClientRect().height;
+    this.height = origin.height;
     this.rects = [...this.grid.querySelectorAll(".square")].map((square) => {
       const box = square.getBoundingClientRect();
-      return { x: box.left - origin.left, y: box.top - origin.top, side: box.width };
+      return { x: box.left - origin.left, y: box.top - origin.top, width: box.width, height: box.height };
     });
   }
 
@@ -142,12 +180,12 @@ export class HeadsGrid {
     context.imageSmoothingEnabled = false;
     this.shown.forEach((pair, index) => {
       if (this.isAway(pair)) return;
-      const { x, y, side } = this.rects[index];
+      const { x, y, width, height } = this.rects[index];
       context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
-      context.drawImage(this.image(pair), x, y, side, side);
+      context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
-        frame(context, x, y + ((row - first) * side) / size, side, side / size, inks.query);
+        frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });
   }
 
@@ -170,15 +208,17 @@ export class HeadsGrid {
   hover(event) {
     const origin = this.element.getBoundingClientRect();
     const [px, py] = [event.clientX - origin.left, event.clientY - origin.top];
-    const index = this.rects.findIndex(({ x, y, side }) => px >= x && px < x + side && py >= y && py < y + side);
+    const index = this.rects.findIndex(
+      ({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height,
+    );
     const pair = this.shown[index];
     if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
-    const { x, y, side } = this.rects[index];
+    const { x, y, width, height } = this.rects[index];
     const { first, last } = this.state;
     const { tokens, n } = this.maps;
     const size = n - first - last;
-    const at = (/** @type {number} */ pixels) => first + Math.min(size - 1, Math.floor((pixels / side) * size));
-    const [i, j] = [at(py - y), at(px - x)];
+    const at = (/** @type {number} */ share) => first + Math.min(size - 1, Math.floor(share * size));
+    const [i, j] = [at((py - y) / height), at((px - x) / width)];
     const weight = this.maps.map(...pair).bytes[i * n + j] / 255;
     return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}`);
   }

@@ -1,12 +1,12 @@
 // @ts-check
 // What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
-/** @typedef {"nospecials" | "all" | "table" | "sort"} Switch */
+/** @typedef {"nospecials" | "all" | "table" | "lines" | "sort" | "difference" | "surprise" | "random"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
 /** @typedef {Record<Switch, boolean> & {scale: import("./colour.js").Scale, hidden: Set<string>, solo: string | null}} Look */
 
 /** @type {Switch[]} */
-const SWITCHES = ["nospecials", "all", "table", "sort"];
+const SWITCHES = ["nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random"];
 
 /** @param {string} text @returns {At} */
 export function parseAt(text) {
@@ -32,7 +32,11 @@ export function parseLook(text) {
     nospecials: false,
     all: false,
     table: false,
+    lines: false,
     sort: false,
+    difference: false,
+    surprise: false,
+    random: false,
   };
   for (const name of SWITCHES) look[name] = words.includes(name);
   for (const word of words) {

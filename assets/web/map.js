@@ -2,8 +2,10 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, mostOf, picture } from "./colour.js";
-import { contextOf, frame, h } from "./dom.js";
+import { contextOf, frame, h, setAttribute } from "./dom.js";
 import { GridCell, isShortcut, nearest, walked } from "./grid_keys.js";
+import { Bubble } from "./bubble.js";
+import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { pooled, toBytes, trimmed } from "./packets.js";
 import { number, ranked, short } from "./words.js";
 
@@ -21,6 +23,7 @@ import { number, ranked, short } from "./words.js";
  * @property {Float32Array | null} weights null until they have come
  * @property {number} row the query in focus; −1 = none
  * @property {number | null} key
+ * @property {number | null} [best] what the row looks at most, marked at its column while no key is chosen
  * @property {import("./colour.js").Scale} scale
  * @property {import("./colour.js").Theme} theme
  * @property {number} first tokens left out at the start
@@ -28,11 +31,8 @@ import { number, ranked, short } from "./words.js";
  * @property {(i: number, j: number) => boolean} forbids
  */
 
-const LEAN = Math.PI / 3; // of the column labels
-const LONGEST_LABEL = 12;
+const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
-
-const clip = (token) => (token.length > LONGEST_LABEL ? `${token.slice(0, LONGEST_LABEL - 1)}…` : token);
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
  * @param {string[]} tokens @param {Float32Array} weights
@@ -50,14 +50,21 @@ export class BigMap {
     this.base = h("canvas", { "aria-hidden": "true" });
     this.over = h("canvas", { class: "over", "aria-hidden": "true" });
     this.cell = new GridCell();
-    this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row);
+    this.bubble = new Bubble();
+    this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
     this.shown = /** @type {Shown | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]);
     this.active = /** @type {Place | null} */ (null);
     this.left = this.top = this.right = this.side = this.step = 0; // pixels
     this.roomy = 22; // pixels of a cell that a number fits into
+    this.smallest = 10; // pixels of a number
+    this.font = 11.5; // pixels of a label
+    this.every = 1; // of how many tokens one is written at the sides
+    this.share = 0.4; // of a cell that its number is high
     this.beside = 0; // pixels to keep free on the right, besides what the labels take
+    this.isSteady = false; // what is drawn is drawn again only where something of it has changed
+    this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
@@ -66,6 +73,7 @@ export class BigMap {
       this.active = at;
       this.actions.pick(...at);
       this.point(at); // a finger has left by now, and its cell is not read out any more
+      if (/** @type {PointerEvent} */ (event).pointerType === "touch") this.bubble.put(at, this);
     };
     this.cell.element.onkeydown = (event) => this.key(event);
     this.cell.element.onfocus = () => this.point(this.active);
@@ -79,27 +87,52 @@ export class BigMap {
     this.visible = tokens.slice(first, tokens.length - last);
     const n = this.visible.length;
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    const font = 11.5 * unit;
-    const context = this.layOut(room, unit, font);
+    if (!this.isDrawn(unit, room)) this.paint(unit, room);
     this.cell.element.hidden = !n;
     if (!n) {
       this.active = null;
       return;
     }
+    this.active = nearest(this.active ?? [row, key ?? first], this.ends, this.ends);
+    this.describe();
+    this.bubble.draw(this);
+  }
+
+  /** True where all that it is made from is as it was; notes it otherwise. @param {number} unit @param {Room} room */
+  isDrawn(unit, room) {
+    const { map, tokens, ...shown } = /** @type {Shown} */ (this.shown);
+    const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
+    const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, devicePixelRatio, this.smallest];
+    const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
+    const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
+    this.drawn = from;
+    return is;
+  }
+
+  /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
+  paint(unit, room) {
+    const { inks, visible } = this;
+    const shown = /** @type {Shown} */ (this.shown);
+    const { first, last, row, key } = shown;
+    const font = 11.5 * unit;
+    const context = this.layOut(room, unit, font);
+    const n = visible.length;
+    if (!n) return;
     const { left, top, side, step } = this;
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image(cut, side * (window.devicePixelRatio || 1)), left, top, side, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    if (shown.weights && shown.whole && step >= this.roomy * unit) this.drawNumbers(context, shown.weights, cut, unit);
-    this.drawLabels(context, font);
+    const size = Math.max(this.smallest * unit, Math.min(13 * unit, step * this.share));
+    const numbered = shown.weights && shown.whole && step >= this.roomy * unit;
+    setAttribute(this.element, "data-number", numbered ? size : null); // pixels
+    if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
+    this.font = font;
+    this.every = drawLabels(context, this);
     if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, side, step, inks.query);
     if (key !== null && key >= first && key - first < n)
       frame(context, left + (key - first) * step, top, step, side, inks.key);
-    const [i, j] = this.active ?? [row, key ?? first];
-    this.active = nearest([i, j], this.ends, this.ends);
-    this.describe();
   }
 
   /** The first and the last token in sight. @returns {Place} */
@@ -110,10 +143,9 @@ export class BigMap {
 
   /** Finds the largest cells that fit and sizes the canvases. @param {Room} room @param {number} unit @param {number} font */
   layOut(room, unit, font) {
-    const measure = contextOf(this.over, 1, 1);
-    measure.font = `${font}px ${this.inks.mono}`;
+    MEASURE.font = `${font}px ${this.inks.mono}`;
     const n = this.visible.length;
-    const widths = this.visible.map((token) => measure.measureText(clip(token)).width);
+    const widths = this.visible.map((token) => MEASURE.measureText(clip(token)).width);
     const widest = Math.max(20, ...widths);
     this.left = widest + 12;
     this.top = widest * Math.sin(LEAN) + 16;
@@ -165,15 +197,13 @@ export class BigMap {
     context.stroke();
   }
 
-  /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut */
-  drawNumbers(context, weights, cut, unit) {
+  /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
+  drawNumbers(context, weights, cut, size) {
     const { step, left, top, visible } = this;
     const { first, tokens, scale } = /** @type {Shown} */ (this.shown);
     const n = visible.length;
     const most = mostOf(cut.bytes, scale);
-    context.font = `${Math.min(13 * unit, Math.max(10 * unit, step * 0.4))}px ${this.inks.mono}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
+    Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
         const text = this.written(weights[(i + first) * tokens.length + j + first]);
@@ -193,35 +223,6 @@ export class BigMap {
   inkOn(byte, most) {
     const { theme, scale } = /** @type {Shown} */ (this.shown);
     return inkOn(byte, theme, scale, most);
-  }
-
-  drawLabels(context, font) {
-    const { step, left, top, inks } = this;
-    const { first, row, key } = /** @type {Shown} */ (this.shown);
-    const every = Math.max(1, Math.ceil((font * 1.05) / step));
-    context.font = `${font}px ${inks.mono}`;
-    context.textBaseline = "middle";
-    this.visible.forEach((token, at) => {
-      const own = at + first;
-      const seen = (/** @type {number | null} */ other) => {
-        const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
-        return (at % every === 0 || own === other) && !crowded;
-      };
-      if (seen(row)) {
-        context.textAlign = "right";
-        context.fillStyle = own === row ? inks.query : inks.muted;
-        context.fillText(clip(token), left - 7, top + (at + 0.5) * step);
-      }
-      if (!seen(key)) return;
-      context.save();
-      context.translate(left + (at + 0.5) * step, top - 7);
-      context.rotate(-LEAN);
-      context.textAlign = "left";
-      context.fillStyle = inks.key;
-      context.globalAlpha = key === null || own === key ? 1 : 0.8;
-      context.fillText(clip(token), 0, 0);
-      context.restore();
-    });
   }
 
   /** Row and column under a pointer, from 0 among those in sight; negative on the labels; null elsewhere.
@@ -256,6 +257,7 @@ export class BigMap {
 
   /** Marks a cell and says its number. @param {Place | null} at */
   point(at) {
+    this.bubble.put(null, this);
     this.mark(at);
     if (at && this.shown) this.actions.hover(this.say(at), at);
     else this.actions.hover(null, null);
@@ -271,6 +273,7 @@ export class BigMap {
     context.lineWidth = 2;
     context.strokeStyle = this.inks.text;
     context.strokeRect(left, top, Math.max(2, step), Math.max(2, step));
+    if (this.every > 1) drawPointedLabels(context, this, at);
   }
 
   /** @param {Place} at */

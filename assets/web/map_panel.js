@@ -14,6 +14,14 @@ export class MapPanel {
     this.element = h("div", { class: "room" }, map.element, this.table);
   }
 
+  /** From now on another kind of map stands here. @param {Kind} map */
+  use(map) {
+    if (map === this.map) return;
+    this.map.element.replaceWith(map.element);
+    this.map = map;
+    map.bubble.put(null, map); // what was tapped on it is long ago
+  }
+
   /** @param {Parameters<Kind["draw"]>[0]} shown @param {import("./colour.js").Inks} inks
    * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] of the table
    */

@@ -19,17 +19,19 @@ export class MaskPaint {
     this.head = 0;
     this.on = ""; // the rule that is painted on
     this.base = new Uint8Array(); // the cells that the rule forbids
+    this.own = new Uint8Array(); // those that the model itself forbids, whatever is painted
     this.flips = /** @type {Uint8Array[]} */ ([]); // the cells turned round, a list a head
     this.undone = /** @type {{on: string, text: string, base: Uint8Array}[]} */ ([]);
     this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
   }
 
   /** Begins anew with what the server says is painted.
-   * @param {{n: number, heads: number, painted: string, base: string, rule: string}} given
+   * @param {{n: number, heads: number, painted: string, base: string, own: string, rule: string}} given
    */
-  load({ n, heads, painted, base, rule }) {
+  load({ n, heads, painted, base, own, rule }) {
     if (this.n !== n) this.undone = [];
-    Object.assign(this, { n, on: rule, flips: readFlips(painted, n, heads), base: readCells(base, n * n) });
+    const [ruled, locked] = [base, own].map((cells) => readCells(cells, n * n));
+    Object.assign(this, { n, on: rule, flips: readFlips(painted, n, heads), base: ruled, own: locked });
   }
 
   /** As it stands in the link. */
@@ -39,7 +41,7 @@ export class MaskPaint {
 
   /** The mask of a head, cells of 0 and 1. */
   allow(head = this.head) {
-    return this.base.map((forbidden, at) => 1 - (forbidden ^ this.flips[head][at]));
+    return this.base.map((forbidden, at) => 1 - ((forbidden ^ this.flips[head][at]) | this.own[at]));
   }
 
   /** True when all heads have one mask. */
@@ -76,6 +78,7 @@ export class MaskPaint {
 
   set(i, j) {
     const at = i * this.n + j;
+    if (this.own[at]) return;
     const turned = this.value === this.base[at] ? 1 : 0;
     for (const own of this.scope === "all" ? this.flips : [this.flips[this.head]]) own[at] = turned;
   }

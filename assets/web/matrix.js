@@ -140,7 +140,7 @@ function updateHead(element, table, block) {
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
   // a matrix that is only read is reached with Tab to be scrolled; in another one its fields are
   setAttribute(scroll, "tabindex", block.edit ? null : "0");
-  setAttribute(scroll, "role", block.edit ? null : "region");
+  setAttribute(scroll, "role", block.edit ? null : "group");
   setAttribute(scroll, "aria-label", block.edit ? null : block.name);
   const heads = ["", ...block.cols, ...(block.sums ? ["row sum"] : [])];
   const make = (at) => h(at ? "th" : "td", at ? { scope: "col" } : {});

@@ -6,7 +6,20 @@ export interface Turns {
   heard: number;
 }
 
-// ---- Explore: pages/explore/map_view.py, pages/kit/draw/packing.py
+/** What a script tells a view whose picture comes over the wire. */
+export interface Wanted extends Turns {
+  wanted: string; // digest of the picture that is to be shown
+  query: string; // of it
+  notices: string[];
+}
+
+/** The same where a link says what is to be shown: pages/kit/frame/view_link.py */
+export interface Control extends Wanted {
+  session: string; // of what the controls said when the script ran
+  kept: string[]; // keys of which the address says nothing that holds
+}
+
+// ---- Explore: pages/explore/map_view.py, pages/explore/message.py, pages/kit/draw/packing.py
 
 export interface Maps {
   digest: string;
@@ -23,28 +36,64 @@ export interface Figure {
   ask?: string; // what a button says that has the value computed
 }
 
-export interface Focus extends Turns {
+export interface Picture {
   digest: string;
-  at: string;
   layer: number;
   head: number;
   row: number;
   key: number | null;
-  look: string;
-  off: string;
   forbidden: string[]; // cells as text, one for all heads or one a head
   label: string;
   origin: string;
   presets: string[];
-  typed: string;
+  places: Record<string, string>; // preset -> the head that shows it, as `at` of a link
+  typed: string; // the sentence of the picture
   notices: string[];
-  unusable: string[];
   figures: Figure[];
   status: string;
+  pinTail: string; // what the link says of this picture behind the head
   pin: { tokens: string[]; at: string; label: string; forbidden: string[] } | null;
+  kinds: [string, number][][]; // of each head, layer by layer: its name, and the number that made it so
+  effect: { layers: number[]; at: [number, number, number, number] | null; said: string } | null; // of the changes
+  before: { forbidden: string[]; distances: number[] } | null; // the map before them, where it was asked for
+  pieces: string[]; // what must be explained of the tokens
+  kv: number; // key and value heads of a layer; query heads that follow each other share one
+  found: Record<string, [number, number, number][]>; // kind -> layer, head and score of those that do it most
+  surprise: [number | null, number | null][] | null; // of each token, now and before; null where it was not asked for
+  next: NextToken[]; // the likeliest; empty of a model that does not say what comes next
+  drawn: NextToken | null; // where the sampling temperature is above 0
+  sampling: [number, number, string]; // temperature, seed, and the word that is asked about
+  wordSaid: string;
+  randomSaid: string | null; // of random tokens, said twice; `found` is then of these
 }
 
-// ---- Masks: pages/masks/painter.py
+export interface NextToken {
+  label: string;
+  text: string; // what it adds to the sentence, "" where it is no whole character
+  chance: number;
+  before: number | null; // in the picture that it is compared with, null without one
+}
+
+export interface ExploreState extends Control {
+  at: string;
+  look: string;
+  off: string;
+  pinned: string; // as in the link
+  box: string; // what stands in the sentence box
+  typed: string; // the last sentence that can be used
+  unusable: string[];
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  compared: string; // the value of the figure that is asked for, of the sentence `typed`
+}
+
+// ---- Masks: pages/masks/painter.py, pages/masks/message.py
+
+export interface MasksState extends Control {
+  at: string;
+  box: string; // what stands in the sentence box
+  typed: string; // the last sentence that can be used
+  unusable: string[];
+}
 
 export interface Card {
   name: string;
@@ -54,44 +103,60 @@ export interface Card {
   cells: string; // those that it forbids, as text
   counted: string;
   why_not: string;
-  event: { rule?: string; painted?: string; kind?: string };
+  clicks: Record<string, Record<string, string> | null>; // what a click does -> what the link then says of the mask
+  meaning: string; // in a sentence
+  numbers: MaskNumber[];
 }
 
-export interface Masks extends Turns {
+export interface MaskNumber {
+  key: string; // in the link
+  name: string;
+  label: string; // what it does
+  value: number;
+  ends: [number, number];
+}
+
+export interface Masks {
   digest: string;
   tokens: string[];
   layers: number;
   heads: number;
-  layer: number;
+  layer: number; // of the weights
   head: number;
-  drawn: [number, number]; // layer and head that the weights are of
-  row: number;
+  row: number; // where one looks first
   key: number | null;
-  chosen: boolean; // the visitor, not the page, chose the row
   rule: string;
   painted: string;
   base: string; // cells that the rule forbids, as text
+  own: string; // cells that the model itself forbids
   forbidden: string[];
   forbiddenBefore: string[];
+  meaning: string; // of the mask in use, in a sentence
+  begins: string; // the query of the picture with which a bare address begins; empty at any other
   cards: Card[];
+  ruleKeys: string[]; // the keys of a link that say a rule
   most: number; // tokens that can be painted
   longest: number; // characters of a painting
   without: string;
   sums: string;
+  typed: string; // the sentence of the picture
   label: string;
   notices: string[];
 }
 
-// ---- Compare: pages/compare/pair_view.py
+// ---- Compare: pages/compare/pair_view.py, pages/compare/message.py
 
 export interface Side {
   tokens: string[];
+  title: string; // what it has of the differences
+  story: string; // why the rows of equal words are equal, or not; empty without any
+  repeated: number[]; // the places of these words
   label: string;
   fitness: string;
   forbidden: string[];
 }
 
-export interface Pair extends Turns {
+export interface Pair {
   digest: string;
   layers: number;
   heads: number;
@@ -100,21 +165,36 @@ export interface Pair extends Turns {
   row: number;
   key: number | null;
   marked: [number, number]; // the cell that is read without a pointer
-  chosen: boolean; // the visitor, not the page, chose the row
-  look: string;
   sides: [Side, Side];
   tokens: string[]; // of the difference
   fits: boolean; // both maps have one size
   said: string;
   distances: number[];
+  differs: string[]; // keys of the left side's controls
+  contrast: string; // the same as a sentence
+  answers: Figure[]; // that stand first
+  next: NextToken[]; // right, before: left; empty of a model that does not say what comes next
+  word: string; // that is asked about
+  wordSaid: string;
   figures: Figure[];
-  sentences: string[];
-  try: string[];
+  asides: string[];
+  defaults: Record<string, string | string[]>; // what a link says where it says nothing
+  typed: [string, string]; // the sentences of the picture; right, empty: the same as left
+  try: Record<string, Record<string, string | string[]>>; // name -> key of the link -> what it says then; first the defaults
   tried: string;
   notices: string[];
 }
 
+export interface PairState extends Control {
+  at: string;
+  look: string;
+  boxes: [string, string]; // what stands in the sentence boxes, left and right
+  typed: [string, string]; // the last sentences that can be used; right, empty: the same as left
+  positions: [string, string][]; // that the model can take, each with what it does to it
+}
+
 export interface HeadCosines extends Turns {
+  title: string;
   cosines: number[][];
   shown: string[][];
   layer: number;
@@ -123,7 +203,7 @@ export interface HeadCosines extends Turns {
   said: string;
 }
 
-// ---- Shapes: pages/shapes/step_view.py
+// ---- Shapes: pages/shapes/step_view.py, pages/shapes/message.py
 
 export interface Axis {
   text: string; // as it is written: "h", "3 c"
@@ -142,10 +222,11 @@ export interface TraceStep {
   from: number[]; // the steps that it was made from
   source: number; // which of the sources made it
   marked: number[]; // the lines of it
+  recorded: number; // the line that recorded it, among them or not
+  texts: [string, string][]; // a text that writes it this way, and its words for this step
 }
 
 export interface TraceHeader {
-  side: number;
   digest: string;
   implementation: string;
   label: string;
@@ -154,22 +235,31 @@ export interface TraceHeader {
   heads: number;
   dHead: number;
   steps: TraceStep[];
-  sources: { where: string; first: number; lines: string[] }[];
+  sources: { where: string; first: number; lines: string[]; records: number[] }[]; // records: lines that only record
   pieces: number[]; // the lengths of the memory that follows
   places: [number, number][]; // of each step: its piece, and its offset in it
 }
 
-export interface Steps extends Turns {
-  step: string;
+export interface StepsPicture {
+  layers: number; // of the model
   layer: number;
-  head: number;
-  row: number;
+  head: number; // this head and this step were in sight: where not all numbers can be sent, theirs are here
+  step: string;
+  cut: boolean; // of no step but this one: it came with the page
+  typed: string; // the sentence
+  lessons: Record<string, string>; // the question that each answers
+  row: number; // that one looks at first
   key: number | null;
-  chosen: boolean; // the visitor, not the page, chose the row
-  feature: number;
-  notices: string[];
   label: string;
-  count: number; // of traces
+  notices: string[];
+}
+
+export interface Steps extends Control {
+  at: string;
+  step: string;
+  feature: number;
+  box: string; // what stands in the sentence box
+  typed: string; // the last sentence that can be used
 }
 
 // ---- Train: pages/train/film.py
@@ -198,8 +288,30 @@ export interface FilmsHeader {
   notes: string[];
 }
 
-export interface FilmState extends Turns {
+export interface FilmState extends Wanted {
   choice: string;
+  sought: number; // how often a step was asked for in the curves
+  step: number; // the last one
+}
+
+// ---- Positions: pages/positions/map_view.py
+
+export interface EncodingTile {
+  name: string; // in the control of Explore
+  title: string;
+  figure: string; // the mean weight on the word before
+  told: string; // the same as a sentence
+  note: string;
+  learnt: boolean; // the model learnt with it
+}
+
+export interface EncodingsState extends Turns {
+  place: string; // the layer and head
+  tokens: string[];
+  tiles: EncodingTile[];
+  maps: string; // base64 of float32 (i, j), one of each tile
+  chosen: string;
+  asks: boolean; // what stands below waits until the maps are drawn
 }
 
 // ---- sheets: pages/kit/draw/sheet.py

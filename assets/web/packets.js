@@ -12,6 +12,16 @@ export function unpack(bytes) {
   return { header, body: own.subarray(4 + length) };
 }
 
+/** The messages that one holds, one after another. @param {Uint8Array} bytes @returns {Uint8Array[]} */
+export function parts(bytes) {
+  const { header, body } = unpack(bytes);
+  let at = 0;
+  return header.parts.map((/** @type {number} */ length) => {
+    at += length;
+    return body.subarray(at - length, at);
+  });
+}
+
 /** The header and the float32 values of a message. @param {Uint8Array} bytes */
 export function unpackFloats(bytes) {
   const { header, body } = unpack(bytes);
@@ -76,7 +86,8 @@ export function trimmed({ size, bytes }, first, last) {
   return { size: small, bytes: result };
 }
 
-const isSpecial = (token) => token === "[CLS]" || token === "[SEP]";
+/** @param {string} token */
+export const isSpecial = (token) => token === "[CLS]" || token === "[SEP]";
 
 /** How many tokens to leave out at both ends, so that no special one is seen; none where they are wanted.
  * @param {string[]} tokens @returns {[number, number]}

@@ -87,18 +87,22 @@ export function readFlips(text, n, heads) {
 }
 
 const MOST_READ = 30;
-/** @type {Map<string, Uint8Array>} */
+/** @type {Map<string, (i: number, j: number) => boolean>} */
 let read = new Map();
+const nothing = () => false;
 
 /** Which cells a mask forbids.
  * @param {string[]} forbidden one text for all heads, or one a head @returns {(i: number, j: number) => boolean}
  */
 export function forbids(forbidden, head, n) {
   const text = forbidden[head] ?? forbidden[0];
-  if (!text) return () => false;
+  if (!text) return nothing;
   const kind = `${n} ${text}`;
   if (read.size > MOST_READ) read = new Map();
-  const cells = read.get(kind) ?? readCells(text, n * n);
-  read.set(kind, cells);
-  return (i, j) => cells[i * n + j] === 1;
+  const known = read.get(kind);
+  if (known) return known; // the same function, so that who draws sees that nothing has changed
+  const cells = readCells(text, n * n);
+  const made = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * n + j] === 1;
+  read.set(kind, made);
+  return made;
 }

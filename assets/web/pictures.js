@@ -41,7 +41,7 @@ function ramp(head, heads, theme, inks) {
 /** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
 function strength(value, weights, scale) {
   if (value === -Infinity) return 0;
-  if (weights) return (LEVELS * Math.sqrt(value)) | 0;
+  if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout makes them larger than 1
   return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
 }
 
@@ -64,7 +64,8 @@ function image(tensor, plan, tile, every, theme, inks) {
 
 /** How a tensor is laid out: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
 function layout(tensor) {
-  const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(({ letter }) => letter !== "b");
+  const seen = ({ letter, axis }) => letter !== "b" && (letter !== "" || tensor.sizes[axis] > 1);
+  const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(seen);
   const split = axes.length > 2 && axes.at(-1).letter === "d" && axes.at(-2).letter === "h";
   let columns = [axes.pop()];
   if (split) columns = [axes.pop(), ...columns];
@@ -99,10 +100,11 @@ const NAMES = { h: "head", i: "query", j: "key" };
 
 /** Draws a tensor as its matrices: what is seen, in words, and what a click means where.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
- * @param {{theme: string, colours: Inks, width: number, head: number}} state
+ * @param {{theme: string, colours: Inks, width: number, room: number, head: number, scale: number}} state
+ * width, and room: pixels to both sides and, where there is more than that, down; scale: of letters
  * @returns {{seen: string, areas: Area[]}}
  */
-export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
+export function drawTiles(canvas, tensor, { theme, colours, width, room, head, scale }) {
   const plan = layout(tensor);
   if (!tensor.here) {
     contextOf(canvas, width, 1);
@@ -111,20 +113,23 @@ export function drawTiles(canvas, tensor, { theme, colours, width, head }) {
   const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
   const single = plan.count === 1;
   const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
-  const [gap, label] = single ? [0, 0] : [6, 13]; // pixels
+  const [gap, label] = single ? [0, 0] : [6, 13 * scale]; // pixels
   const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
-  const fit = single ? [24, 96, plan.height * 8] : [20, 46, (wide * plan.height) / plan.width];
-  const high = Math.max(fit[0], Math.min(fit[1], fit[2]));
+  const fit = single
+    ? [24, 96 * scale, plan.height * 8 * scale]
+    : [20, 46 * scale * scale, (wide * plan.height) / plan.width];
   const lines = Math.ceil(plan.count / perRow);
+  const most = (room - (lines - 1) * gap) / lines - label;
+  const high = Math.max(fit[0], Math.min(fit[1], fit[2], most));
   const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
-  context.font = `11px ${colours.mono}`;
+  context.font = `${11 * scale}px ${colours.mono}`;
   context.textBaseline = "top";
   const areas = Array.from({ length: plan.count }, (_, tile) => {
     const [x, y] = [(tile % perRow) * (wide + gap), Math.floor(tile / perRow) * (high + label + gap)];
     const letter = plan.tiles?.letter ?? "";
     if (label) {
       context.fillStyle = letter === "h" && tile === head ? colours.text : colours.muted;
-      context.fillText(wide < 54 ? String(tile) : `${NAMES[letter] ?? ""} ${tile}`, x, y);
+      context.fillText(wide < 54 * scale ? String(tile) : `${NAMES[letter] ?? ""} ${tile}`, x, y);
     }
     const drawn = image(tensor, plan, tile, every, theme, colours);
     const box = { x, y: y + label, width: wide, height: high };
@@ -164,12 +169,41 @@ function outline(context, { x, y, width, height }, colour) {
   context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
 }
 
+/** Lights a step along an axis: every place that it comes by, and the jump from one to the next.
+ * @param {CanvasRenderingContext2D} context @param {{places: number[], from: number, to: number}} jump
+ * @param {{line: number, lines: number, width: number, high: number}} size @param {Inks} colours
+ */
+function light(context, { places, from, to }, { line, lines, width, high }, colours) {
+  const [wide, tall] = [width / line, high / lines];
+  const [w, t] = [Math.max(3, wide), Math.max(3, tall)];
+  const middle = (/** @type {number} */ place) =>
+    /** @type {[number, number]} */ ([((place % line) + 0.5) * wide, (Math.floor(place / line) + 0.5) * tall]);
+  const dot = (/** @type {number} */ place, more = 0) => {
+    const [x, y] = middle(place);
+    context.fillRect(x - w / 2 - more, y - t / 2 - more, w + 2 * more, t + 2 * more);
+  };
+  context.fillStyle = colours.panel;
+  context.globalAlpha = 0.6;
+  context.fillRect(0, 0, width, high);
+  context.globalAlpha = 1;
+  context.fillStyle = colours.text;
+  for (const place of places) dot(place);
+  context.fillStyle = context.strokeStyle = colours.more;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(...middle(from));
+  context.lineTo(...middle(to));
+  context.stroke();
+  for (const place of [from, to]) dot(place, 1);
+}
+
 /** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
  * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
  * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
+ * @param {ReturnType<Tensor["jump"]>} [jump] a step along an axis, which is lit
  * @returns {string} what is seen
  */
-export function drawMemory(canvas, tensor, { theme, colours, width, head, row }) {
+export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
   const { memory, heads, strides, sizes, letters } = tensor;
   canvas.hidden = !tensor.here || memory.length > MOST_PIXELS;
   if (canvas.hidden)
@@ -190,9 +224,10 @@ export function drawMemory(canvas, tensor, { theme, colours, width, head, row })
       else pixels[place] = own === null ? grey : shades[own];
     });
   });
-  const high = Math.min(96, Math.max(lines * 2, Math.min(64, lines * 7)));
+  const high = Math.min(96, Math.max(lines * 2, Math.min(72, lines * 8)));
   const context = contextOf(canvas, width, high);
   context.imageSmoothingEnabled = line > width * 1.5;
   context.drawImage(drawn, 0, 0, width, high);
+  if (jump) light(context, jump, { line, lines, width, high }, colours);
   return `its memory, place by place, ${line.toLocaleString("en")} a line`;
 }

@@ -4,7 +4,8 @@
 import { PLAIN } from "./blocks.js";
 import { h, styles } from "./dom.js";
 import { MATRICES } from "./matrix.js";
-import { View, mount } from "./view_base.js";
+import { mount } from "./mount.js";
+import { View } from "./view_base.js";
 
 // the colours, buttons and notices are those of the map view
 const STYLES = await styles("./view.css", "./sheet.css");

@@ -1,26 +1,38 @@
 // @ts-check
 // One implementation at one step: its line of source, sizes, what it was made from, and its values.
 
-import { fill, h, setAttribute, setText } from "./dom.js";
+import { CodeLines } from "./code_lines.js";
+import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { nearest } from "./grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
-import { madeFrom, sourcesOf, titleOf } from "./steps_words.js";
+import { lessonOf, whyOf } from "./steps_why.js";
+import { axisName, madeFrom, sourcesOf, titleOf } from "./steps_words.js";
+import { Strides } from "./strides.js";
 import { panel } from "./view_base.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
 /** @typedef {import("./pictures.js").Area} Area */
+/** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
 
 const PADDING = 34; // pixels of the panel beside its content
-const ROOMY = 520; // pixels; above, a step stands beside what it was made from
-const RECORDS = /^\s*(trace|head|together|of_head|second_pass\(trace\))\(/; // lines that only record
+const MEMORY = 7.6; // rem of what stands below the matrices in a projected picture: their memory, two captions, the edge
+const ROOMY = 400; // pixels; above, a step stands beside what it was made from
 
 export class Side {
-  /** @param {{pick: (row: number, column: number) => void, chooseHead: (head: number) => void}} choices */
-  constructor({ pick, chooseHead }) {
+  /** @param {{pick: (row: number, column: number) => void, chooseHead: (head: number) => void,
+   *   learn: (lesson: string, side: Side) => void}} choices
+   */
+  constructor({ pick, chooseHead, learn }) {
     this.chooseHead = chooseHead;
     this.plane = new Plane(pick);
-    this.code = h("ol", { class: "code", tabindex: "0", role: "region" });
+    this.code = new CodeLines();
+    this.strides = new Strides(() => this.lightMemory());
+    this.lesson = /** @type {string | null} */ (null); // what happens without this step
+    this.gap = h("div", { class: "lesson-gap", hidden: "" }); // where the lesson stands while it is open
+    /** @type {[Tensor, Painting] | null} what the memory was drawn with */
+    this.painted = null;
     /** @type {WeakMap<EventTarget, Area[]>} what a click on a picture means */
     this.areas = new WeakMap();
     this.parts = {
@@ -28,7 +40,9 @@ export class Side {
       name: h("code"),
       label: h("p", { class: "label" }),
       axes: h("span", { class: "axes" }),
-      where: h("p", { class: "label" }),
+      texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
+      why: h("span"),
+      learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
       before: h("div", { class: "pictures" }),
@@ -37,9 +51,21 @@ export class Side {
     const p = this.parts;
     const made = h("div", { class: "made" }, p.before, p.after);
     made.onclick = (event) => this.click(event);
+    this.made = made;
     const header = [h("div", { class: "titles" }, p.title, p.name, p.label), p.axes];
-    const source = h("div", { class: "source" }, p.where, this.code);
-    this.element = panel("side", null, header, source, p.facts, p.said, made, this.plane.element);
+    const why = h("div", { class: "why" }, h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
+    const inside = [
+      p.texts,
+      why,
+      this.gap,
+      this.code.element,
+      p.facts,
+      p.said,
+      made,
+      this.strides.element,
+      this.plane.element,
+    ];
+    this.element = panel("side", null, header, ...inside);
   }
 
   click({ target, offsetX, offsetY }) {
@@ -49,30 +75,57 @@ export class Side {
     if (area && area.head !== null) this.chooseHead(area.head);
   }
 
-  /** @param {Trace} trace @param {number} at the step @param {import("./messages.js").Steps} state
-   * @param {import("./colour.js").Theme} theme @param {import("./colour.js").Inks} colours
+  /** @param {Trace} trace @param {number} at the step
+   * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
+   * @param {{theme: import("./colour.js").Theme, colours: import("./colour.js").Inks, scale: number,
+   *   projected: boolean}} ink scale: of the letters in pictures
+   * @param {Record<string, string>} lessons the question of each
    */
-  draw(trace, at, state, theme, colours) {
+  draw(trace, at, place, ink, lessons) {
     const step = trace.steps[at];
     const p = this.parts;
     setText(p.title, titleOf(step, trace));
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
+    drawTexts(p.texts, step.texts);
     drawAxes(p.axes, step);
-    this.drawSource(trace.sources[step.source], step);
+    setText(p.why, whyOf(step, trace));
+    this.lesson = lessonOf(step.name, trace.implementation);
+    p.learn.hidden = !this.lesson;
+    setText(p.learn, `? ${lessons[this.lesson ?? ""] ?? ""}`);
+    this.code.draw(trace, step);
     this.drawFacts(step);
     setText(p.said, madeFrom(step, trace));
     const width = this.element.clientWidth - PADDING;
     const paired = width > ROOMY && step.from.length > 0;
     setAttribute(this.element, "data-paired", paired ? "" : null);
-    const each = { ...state, theme, colours, width: paired ? (width - 16) / 2 : width };
-    const from = sourcesOf(step, trace, state.head);
+    const { head, row, key, feature } = place;
+    const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
+    const plane = step.plane(head);
+    const index = plane.index(...nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]));
+    this.strides.draw(step, index);
+    const room = ink.projected ? this.roomDown() : Number.POSITIVE_INFINITY;
+    const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
+    const from = sourcesOf(step, trace, place.head);
     const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
     this.drawPictures(p.before, from, "from ", { ...each, width: share });
     this.drawPictures(p.after, [step], step.from.length ? "to " : "", each);
-    const { head, row, key, feature } = state;
-    const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
-    this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, theme, colours, width });
+    this.painted = [step, each];
+    if (this.strides.jump) this.lightMemory();
+    this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, ...ink, width });
+  }
+
+  /** Pixels that the window has for the matrices, so that their memory ends above its edge while nothing is scrolled. */
+  roomDown() {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const top = this.parts.before.getBoundingClientRect().top + scrolled - this.gap.offsetHeight;
+    return window.innerHeight - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  }
+
+  /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
+  lightMemory() {
+    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.after.querySelector(".memory canvas"));
+    if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
   }
 
   /** @param {Tensor} step */
@@ -95,30 +148,7 @@ export class Side {
     );
   }
 
-  /** @param {import("./messages.js").TraceHeader["sources"][0]} source @param {Tensor} step */
-  drawSource({ where, first, lines }, step) {
-    const { marked } = step;
-    const last = first + lines.length - 1;
-    setText(this.parts.where, `${where}, lines ${first}–${last}: what ran; the marked lines made this`);
-    setAttribute(this.code, "aria-label", `source of ${step.name}`);
-    fill(
-      this.code,
-      lines,
-      () => h("li"),
-      (line, text, n) => {
-        setText(line, text || " ");
-        const kinds = [marked.includes(n) && "marked", RECORDS.test(text) && "record"].filter(Boolean);
-        setAttribute(line, "class", kinds.join(" ") || null);
-        setAttribute(line, "aria-current", marked.includes(n) ? "true" : null);
-      },
-    );
-    const shown = /** @type {HTMLElement[]} */ ([...this.code.children]);
-    const [top, end] = [shown[marked[0]], shown[marked[marked.length - 1]]];
-    const middle = (top.offsetTop + end.offsetTop + end.offsetHeight - this.code.clientHeight) / 2;
-    this.code.scrollTop = Math.min(top.offsetTop - 4, Math.max(0, middle));
-  }
-
-  /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Parameters<drawMemory>[2]} state */
+  /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
   drawPictures(parent, tensors, word, state) {
     const picture = (/** @type {string} */ name) =>
       h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
@@ -142,17 +172,34 @@ export class Side {
   }
 }
 
-/** The axes of a step as coloured pills, each with its letter and size.
- * @param {Element} parent @param {import("./messages.js").TraceStep} step @param {{letters?: boolean}} how
+/** What a step is called in the texts that write it this way. @param {HTMLElement} parent @param {[string, string][]} texts */
+function drawTexts(parent, texts) {
+  parent.hidden = !texts.length;
+  fill(
+    parent,
+    texts,
+    () => h("div", {}, h("dt"), h("dd")),
+    (line, [text, words]) => {
+      setText(line.children[0], text);
+      setText(line.children[1], words);
+    },
+  );
+}
+
+/** The axes of a step as coloured pills: "heads 12", in a list of steps the size alone.
+ * @param {Element} parent @param {import("./messages.js").TraceStep} step @param {{words?: boolean}} how
  */
-export function drawAxes(parent, step, { letters = true } = {}) {
+export function drawAxes(parent, step, { words = true } = {}) {
   fill(
     parent,
     step.axes,
     () => h("span"),
-    (pill, { text, letter, size }) => {
+    (pill, axis, at) => {
+      const { letter, size } = axis;
+      const name = `${axisName(axis)} ${size}`;
       setAttribute(pill, "class", `axis ${letter || "v"}`);
-      setText(pill, letters && letter ? `${text.replace(" ", "·")} ${size}` : String(size));
+      setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
+      setText(pill, words ? name : String(size));
     },
   );
 }

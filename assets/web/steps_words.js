@@ -1,5 +1,49 @@
 // What a step is, and how it came from the one before, in words that follow from the tensors themselves.
 
+/** The groups of the list: title, and whether a step of this base and ending belongs to it.
+ * @type {[string, (base: string, ending: string) => boolean][]}
+ */
+const GROUPS = [
+  [
+    "Project",
+    (base, ending) =>
+      base === "x" || (base !== "out" && ending === "project") || /^[qkv]\.head/.test(`${base}.${ending}`),
+  ],
+  ["Split", (base) => /^(q|k|v|qkv)$/.test(base)],
+  ["Score", (base) => /^(scores|masked|weights)$/.test(base)],
+  ["Mix", (base, ending) => base === "mixed" && (!ending || ending.startsWith("head"))],
+  ["Join", () => true],
+];
+export const GROUP_TITLES = GROUPS.map(([title]) => title);
+
+/** The place of a step's group. */
+export function groupOf({ name }) {
+  const [base, ending = ""] = name.split(".");
+  return GROUPS.findIndex(([, holds]) => holds(base, ending));
+}
+
+const AXES = {
+  b: "batch",
+  i: "queries",
+  j: "keys",
+  h: "heads",
+  g: "key/value heads",
+  d: "features",
+  c: "channels",
+  v: "words",
+};
+
+/** An axis as words: "heads", "3 × channels", and of the axis of three "q, k, v". */
+export const axisName = ({ text, letter }) =>
+  letter
+    ? text
+        .split(" ")
+        .map((part) => AXES[part] ?? part)
+        .join(" × ")
+    : text === "1"
+      ? "the same for all heads"
+      : "q, k, v";
+
 const OF = { q: "queries", k: "keys", v: "values", qkv: "queries, keys and values", x: "input", mixed: "mixed values" };
 const TITLES = {
   x: () => "Input",
@@ -9,8 +53,11 @@ const TITLES = {
   v: () => "Values",
   "scores.product": () => "Every query times every key",
   scores: () => "Scores, scaled",
+  "masked.allow": () => "The mask, one for all heads",
   masked: () => "Scores, masked",
+  "weights.exp": () => "Powers of the scores",
   weights: () => "Softmax over the keys",
+  "weights.dropout": () => "Weights after dropout",
   mixed: () => "Values, mixed by the weights",
   "mixed.transpose": () => "Tokens before heads again",
   "mixed.contiguous": () => "Written in reading order",
@@ -23,12 +70,17 @@ const ENDINGS = {
   view: (_of, { heads, dHead }, step) =>
     `Read ${step.sizes.slice(2).reduce((a, b) => a * b)} channels as ${step.sizes.length > 4 ? "3 × " : ""}${heads} × ${dHead}`,
   transpose: () => "Heads before tokens",
+  shared: (of) => `${of[0].toUpperCase()}${of.slice(1)} that several heads share`,
+  repeat: (of) => `The same ${of} for each head of a group`,
 };
 
 export function titleOf(step, trace) {
   if (TITLES[step.name]) return TITLES[step.name]();
   const [base, ending] = step.name.split(".");
-  if (step.onlyHead !== null) return `${TITLES[base]().split(",")[0]} of head ${step.onlyHead}`;
+  if (step.onlyHead !== null) {
+    const own = TITLES[step.name.replace(/\.head\d+$/, "")] ?? TITLES[base];
+    return `${own().split(",")[0]} of head ${step.onlyHead}`;
+  }
   return ENDINGS[ending](OF[base] ?? base, trace, step);
 }
 

@@ -6,7 +6,7 @@ import { unpack } from "./packets.js";
 /** @typedef {import("./messages.js").TraceHeader & {steps: Tensor[]}} Trace */
 
 /**
- * A packed trace (pages/shapes/step_view.py): everything of its header, and its steps as `Tensor`s.
+ * A packed trace (pages/shapes/message.py): everything of its header, and its steps as `Tensor`s.
  * @returns {Trace}
  */
 export function unpackTrace(packed) {
@@ -27,7 +27,7 @@ export function unpackTrace(packed) {
 
 /**
  * The place of the step of that name; where there is none, of the one that it leads to, or the first.
- * The other side is `find` in pages/shapes/step_view.py.
+ * The other side is `find` in pages/shapes/step_names.py.
  */
 export function findStep(steps, name, head) {
   const own = name.replace(/\.head\d+$/, `.head${head}`);
@@ -60,7 +60,7 @@ export class Tensor extends Step {
     this.onlyHead = head ? Number(head[1]) : null;
     // the channels of the input and of the output belong to no head
     this.ofHeads = !/^(x|out)\b/.test(this.name);
-    this.isWeights = this.name.startsWith("weights");
+    this.isWeights = this.name.startsWith("weights") && !this.name.startsWith("weights.exp");
     this.hasKeys = this.axis("i") >= 0 && this.axis("j") >= 0;
     this.sampled = 0;
   }
@@ -72,6 +72,17 @@ export class Tensor extends Step {
 
   place(index) {
     return index.reduce((at, own, axis) => at + own * this.strides[axis], this.offset);
+  }
+
+  /** One step along an axis from an index, or to it where it is the last: the places of both, and of all along the axis.
+   * Null where there is no second one.
+   */
+  jump(index, axis) {
+    const size = this.sizes[axis];
+    if (size < 2) return null;
+    const at = (own) => this.place(index.with(axis, own));
+    const first = Math.min(index[axis], size - 2);
+    return { first, from: at(first), to: at(first + 1), places: Array.from({ length: size }, (_, own) => at(own)) };
   }
 
   value(index) {

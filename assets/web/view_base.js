@@ -31,10 +31,13 @@ export class View {
     this.theme = /** @type {Theme} */ ("dark");
     this.themed = false; // the theme was read
     this.narrow = false;
+    this.projector = false; // one picture is to be as large as the window allows
     this.frame = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
     this.said = "";
     this.saying = 0;
+    this.sending = /** @type {object | null} */ (null); // the last event
+    this.page = location.pathname;
     this.aloud = h("p", { class: "aloud", "aria-live": "polite" });
     this.element = h("div", { class: kind ? `view ${kind}` : "view", hidden: "" });
     /** @type {(event: object) => void} */
@@ -47,7 +50,22 @@ export class View {
     this.root.append(this.element);
     new ResizeObserver(() => this.resized()).observe(this.element);
     document.fonts?.ready.then(() => this.redraw());
+    addEventListener("headlight-projector", this.projected);
+    addEventListener("headlight-sheet", this.showAbove);
   }
+
+  /** The projector was switched on or off. */
+  projected = () => this.resized();
+
+  /** What must stay in sight above a sheet of controls on a phone. @returns {Element | null} */
+  get main() {
+    return null;
+  }
+
+  /** The controls of the page were opened. */
+  showAbove = () => {
+    if (this.narrow && this.main) bringUnderBar(this.main);
+  };
 
   // ---- what comes in
 
@@ -55,7 +73,8 @@ export class View {
    * @param {State} state
    */
   take(state) {
-    if (this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] }); // a new session: what it says holds
+    // a new session: what it says holds, but what was done before the first one is still to be told
+    if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
     this.visit = state.visit;
     this.heard = state.heard;
     this.wishes = this.wishes.filter(({ turn }) => turn > state.heard);
@@ -91,13 +110,33 @@ export class View {
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
   }
 
-  async copyLink() {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.say("link copied");
-    } catch {
-      window.prompt("Copy this link", location.href); // without a secure context the clipboard is closed
-    }
+  /** The link to what is seen. */
+  get address() {
+    return location.href;
+  }
+
+  /** True while its page is not left. */
+  get isHere() {
+    return this.element.isConnected && location.pathname === this.page;
+  }
+
+  /** Its place is gone. */
+  leave() {
+    removeEventListener("headlight-projector", this.projected);
+    removeEventListener("headlight-sheet", this.showAbove);
+  }
+
+  /** Goes to another place, as it is. @param {ShadowRoot} root */
+  move(root) {
+    const own = /** @type {any} */ (this.root);
+    /** @type {any} */ (root).adoptedStyleSheets = own.adoptedStyleSheets;
+    const active = /** @type {any} */ (own.activeElement);
+    const range = active && [active.selectionStart, active.selectionEnd];
+    this.root = root;
+    root.append(this.element);
+    active?.focus();
+    if (range && range[0] !== undefined && range[0] !== null) active.setSelectionRange(...range);
+    this.redraw();
   }
 
   // ---- drawing
@@ -120,6 +159,13 @@ export class View {
     });
   }
 
+  /** Draws at once, in the time that is left until the next frame. */
+  drawNow() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (this.ready) this.paint();
+  }
+
   paint() {
     this.element.hidden = false;
     const width = this.element.clientWidth;
@@ -127,6 +173,7 @@ export class View {
     if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
     this.themed = true;
     this.narrow = width < NARROW;
+    this.projector = document.documentElement.classList.contains("projector");
     setAttribute(this.element, "data-theme", this.theme);
     this.kinds(this.holds);
     this.draw(width);
@@ -136,7 +183,9 @@ export class View {
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
   kinds(kinds) {
     this.holds = kinds;
-    const own = Object.entries({ narrow: this.narrow, ...kinds }).filter(([, holds]) => holds);
+    const own = Object.entries({ narrow: this.narrow, projector: this.projector, ...kinds }).filter(
+      ([, holds]) => holds,
+    );
     setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
   }
 
@@ -149,73 +198,13 @@ export class View {
   draw(_width) {}
 }
 
-// ---- coming and going
-
-/** @typedef {{data: any, parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
-
-/** The component of a view: one view for each place on the page, kept from one run of the server to the next.
- * @template {View} V @param {new (root: ShadowRoot) => V} Kind
- * @param {(view: V, data: any) => void} take hands a message to the view
- */
-export const mount = (Kind, take = (view, data) => void view.take(data)) => mountWithCarrier(Kind, take, () => {}).view;
-
-/**
- * Two components: the view, and a carrier, which has no picture and hands its messages to the view that is on the page.
- * What has not changed is not sent again, so large messages and small ones travel apart. Nothing is kept when its
- * element has left the page.
- * @template {View} V @param {new (root: ShadowRoot) => V} Kind @param {(view: V, data: any) => void} take
- * @param {(view: V, data: any) => void} carry hands a carrier's message to the view
- */
-export function mountWithCarrier(Kind, take, carry) {
-  /** @type {WeakMap<ShadowRoot, V>} */
-  const views = new WeakMap();
-  /** @type {Map<ShadowRoot, unknown>} a carrier's place -> its message */
-  const carried = new Map();
-  /** @type {V | null} */
-  let onPage = null;
-
-  /** Lets a view go; also asked after a call that a later one overtook, while its place stays.
-   * @param {ShadowRoot} place
-   */
-  function leave(place) {
-    if (place.isConnected) return;
-    if (onPage === views.get(place)) onPage = null;
-    views.delete(place);
-    place.replaceChildren(); // the place itself may be remembered for a while
-  }
-
-  /** @param {Component} component */
-  function view({ data, parentElement, setTriggerValue }) {
-    const known = views.get(parentElement);
-    const own = known ?? new Kind(parentElement);
-    views.set(parentElement, own);
-    onPage = own;
-    own.send = (event) => setTriggerValue("act", event);
-    own.themed = false; // a change of the theme comes as a call with the same message
-    if (own.message !== data) {
-      own.message = data;
-      take(own, data);
-    }
-    if (!known) for (const message of carried.values()) carry(own, message);
-    own.redraw();
-    return () => leave(parentElement);
-  }
-
-  /** @param {Component} component */
-  function carrier({ data, parentElement }) {
-    if (carried.get(parentElement) !== data) {
-      carried.set(parentElement, data);
-      if (onPage) carry(onPage, data);
-    }
-    return () => {
-      if (!parentElement.isConnected) carried.delete(parentElement);
-    };
-  }
-
-  return { view, carrier };
-}
-
 // ---- parts that views have in common
+
+/** Scrolls what is to be seen to the top, under the bar of the page. @param {Element} element */
+export function bringUnderBar(element) {
+  /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";
+  element.scrollIntoView({ block: "start" });
+}
 
 /** Buttons in one frame. @param {string} label @param {...(Node | string)} buttons */
 export const group = (label, ...buttons) =>

@@ -1,19 +1,22 @@
 // @ts-check
-// The weights before and after a mask, as maps or tables, and row by row.
+// The weights before and after a mask, as maps or tables; what each row sums to stands at the right edge of "after".
 
 import { gradient } from "./colour.js";
 import { fill, h, setAttribute, setText } from "./dom.js";
 import { BigMap, wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
+import { rem } from "./mask_rooms.js";
 import { forbids } from "./painted.js";
 import { panel } from "./view_base.js";
-import { many, total } from "./words.js";
+import { total } from "./words.js";
 
 /** @typedef {import("./messages.js").Masks} Masks */
 /** @typedef {{weights: Float32Array, bytes: Uint8Array}} Weights */
 
-const LAW = "colour: √ of the weight; hatched: blocked";
-const SUMS = "Σ: what the row of weights sums to, before → after";
+const SIGMA = "at the right edge: what each row sums to";
+const LAW = "colour: √ of the weight";
+const SUMS = 1.7; // rem that the sums take beside the last label
+const LEAST = 0.7; // rem of a cell beside which a sum has room
 
 /** A heading and what stands beside it, in the header of a panel. @param {(Node | string)} title */
 export const heading = (title) => h("div", { class: "titles" }, title instanceof Node ? title : h("h2", {}, title));
@@ -25,58 +28,63 @@ export class WeightsPanels {
       const map = new BigMap({ pick, hover: (text) => hover(text && `${when}: ${text}`) });
       return new MapPanel(map, `weights ${when} as a table`);
     });
-    this.title = h("h2");
+    this.without = h("span", { class: "label" });
     this.sums = h("span", { class: "label" });
-    this.rows = h("ol", { class: "rows", start: "0" });
+    this.rows = h("ol", { class: "sums", "aria-label": "What each row of the weights after sums to", start: "0" });
     this.ramp = h("span", { class: "ramp" });
-    this.label = h("p", { class: "label" });
-    const [before, after] = this.maps.map(({ element }) => element);
-    const rows = h("div", { class: "all-rows", tabindex: "0", role: "region", "aria-label": "Row by row" }, this.rows);
+    this.label = h("p", { class: "foot" });
+    const [before, after] = this.maps;
+    after.element.append(this.rows); // beside the grid, which may hold rows of cells only
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", h("span", {}, LAW));
     this.elements = [
-      panel("before", null, [heading(this.title)], before),
-      panel("after", null, [heading("weights after"), this.sums], after),
-      panel("by-row", null, [heading("row by row")], rows, legend, this.label),
+      panel("before", null, [heading("Weights before"), this.without], before.element, legend),
+      panel("after", null, [heading("Weights after"), this.sums], after.element, h("p", { class: "legend" }, SIGMA)),
+      this.label,
     ];
   }
 
-  /** Draws both maps.
-   * @param {Masks} state @param {Weights[]} weights @param {boolean} asTable @param {import("./colour.js").Theme} theme
-   * @param {import("./colour.js").Inks} colours @param {(element: Element) => import("./map.js").Room} roomFor
-   */
-  draw(state, weights, asTable, theme, colours, roomFor) {
-    const { tokens, row, key, drawn } = state;
-    setText(this.title, `weights before: ${state.without}`);
-    setText(this.sums, state.sums);
-    this.maps.forEach((own, at) => {
-      const map = { size: tokens.length, bytes: weights[at].bytes };
-      const name = `Layer ${drawn[0]} head ${drawn[1]}, weights ${at ? "after" : "before"}`;
-      const forbidden = forbids(at ? state.forbidden : state.forbiddenBefore, drawn[1], tokens.length);
-      const shown = wholeMap(tokens, weights[at].weights, { map, name, row, key, theme, forbids: forbidden });
-      own.draw(shown, asTable, colours, roomFor(own.element));
-    });
-    this.ramp.style.backgroundImage = gradient(theme);
+  /** Pixels that the sums take beside the cells of "after". */
+  get beside() {
+    return SUMS * rem();
   }
 
-  /** Draws each row: how many keys it may look at, and what its weights sum to.
-   * @param {Masks} state @param {Weights[]} weights @param {Uint8Array} allow
+  /** Draws both maps.
+   * @param {Masks} picture @param {{row: number, key: number | null}} at the cell in focus
+   * @param {Weights[]} weights @param {boolean} asTable @param {import("./colour.js").Theme} theme
+   * @param {import("./colour.js").Inks} colours @param {(map: BigMap) => import("./map.js").Room} roomFor
    */
-  drawRows({ tokens, label }, weights, allow) {
-    const n = tokens.length;
+  draw(picture, { row, key }, weights, asTable, theme, colours, roomFor) {
+    const { tokens, layer, head } = picture;
+    setText(this.without, picture.without);
+    setText(this.sums, picture.sums);
+    this.maps.forEach((own, at) => {
+      const map = { size: tokens.length, bytes: weights[at].bytes };
+      const name = `Layer ${layer} head ${head}, weights ${at ? "after" : "before"}`;
+      const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length);
+      const shown = wholeMap(tokens, weights[at].weights, { map, name, row, key, theme, forbids: forbidden });
+      own.draw(shown, asTable, colours, roomFor(own.map));
+    });
+    this.drawSums(weights[1].weights, tokens.length, asTable);
+    this.ramp.style.backgroundImage = gradient(theme);
+    setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
+  }
+
+  /** What each row sums to, beside it, where there is room for a line of text. @param {Float32Array} weights */
+  drawSums(weights, n, asTable) {
+    const { left, top, side, step, right, element } = this.maps[1].map;
+    this.rows.hidden = asTable || step < LEAST * rem();
+    const place = { left: element.offsetLeft + left + side, top, width: right, height: side };
+    for (const [name, pixels] of Object.entries(place)) this.rows.style.setProperty(name, `${pixels}px`);
+    const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => weights.subarray(row * n, row * n + n));
     fill(
       this.rows,
-      tokens,
-      () => h("li", {}, h("span", { class: "badge query" }), h("span", {}), h("span", { class: "sum" })),
-      (line, token, row) => {
-        const [name, keys, sum] = line.children;
-        const allowed = allow.subarray(row * n, (row + 1) * n).reduce((count, cell) => count + cell, 0);
-        const sums = weights.map((own) => total(own.weights.subarray(row * n, (row + 1) * n)));
-        setText(name, token);
-        setText(keys, allowed ? many(allowed, "key") : "empty");
-        setText(sum, `Σ ${sums.join(" → ")}`);
-        setAttribute(line, "class", allowed ? null : "empty");
+      rows,
+      () => h("li"),
+      (line, own) => {
+        const sum = total(own);
+        setText(line, own.some((weight) => weight > 0) ? sum : "empty");
+        setAttribute(line, "class", own.some((weight) => weight > 0) ? null : "empty");
       },
     );
-    setText(this.label, `${label}. ${SUMS}. Layers, heads and tokens are counted from 0.`);
   }
 }

@@ -15,7 +15,7 @@ export function number(value) {
 export function signed(value, write = number) {
   const size = Math.abs(value);
   let text = write(size);
-  if (size > 0 && size < 0.00005) text = size.toExponential(0).replace("-", "−");
+  if (size > 0 && size < 0.00005) text = size.toExponential(1).replace("-", "−");
   else if (size > 0.9999 && size < 1) text = "0.9999";
   return `${value < 0 ? "−" : value > 0 ? "+" : ""}${text}`;
 }
@@ -42,6 +42,13 @@ export const many = (count, word) => `${count.toLocaleString("en")} ${word}${cou
 export function ranked(row) {
   const pairs = Array.from(row, (weight, key) => /** @type {[number, number]} */ ([key, weight]));
   return pairs.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+/** A weight as a share, "64 %". @param {number} weight */
+export function percent(weight) {
+  const whole = Math.round(100 * weight);
+  if (weight > 0 && whole === 0) return "less than 1 %";
+  return weight < 1 && whole === 100 ? "over 99 %" : `${whole} %`;
 }
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */

@@ -1,0 +1,78 @@
+// @ts-check
+// What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
+// link's keys, with what they are called.
+
+/** @typedef {Record<string, string | null>} Controls key of the link -> what it says; null = its default */
+
+/** The masks, each with what it does and the numbers that it takes: key, name, and what is usual.
+ * @type {{name: string, line: string, numbers: [string, string, number][]}[]}
+ */
+export const MASKS = [
+  { name: "none", line: "every word may look at every word", numbers: [] },
+  { name: "causal", line: "no word may look at what comes after it", numbers: [] },
+  { name: "window", line: "only at the words near it", numbers: [["w", "words on either side, and itself", 3]] },
+  { name: "prefix", line: "at the first words and at what came before", numbers: [["first", "first words", 1]] },
+  { name: "sinks", line: "only at the first words", numbers: [["first", "first words", 1]] },
+  {
+    name: "dilated",
+    line: "at every so many words",
+    numbers: [
+      ["w", "words on either side, and itself", 3],
+      ["gap", "steps between them", 2],
+    ],
+  },
+];
+
+/** The encodings of the order, in a few words. @type {Record<string, string>} */
+export const POSITIONS = {
+  "as trained": "what the model learnt with",
+  none: "a bag of words: nothing says who stands where",
+  shuffled: "the learnt table, its rows in another order",
+  halved: "the learnt table, half as strong",
+  doubled: "the learnt table, twice as strong",
+  sinusoidal: "waves of many lengths, added to each word",
+  rotary: "queries and keys are turned by their place",
+  alibi: "scores fall with the distance",
+  t5: "a number for each distance, here random",
+  shaw: "a vector for each distance, here random",
+};
+
+/** The keys of the link that these controls have. */
+export const KEYS = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t"];
+
+/** What a link says of the controls. @param {URLSearchParams} link @returns {Controls} */
+export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
+
+/** May query i look at key j? The written rules of mha_core/masks.py, for the small pictures.
+ * @param {string} mask @param {Record<string, number>} numbers @param {number} i @param {number} j
+ */
+export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
+  const away = Math.abs(i - j);
+  if (mask === "causal") return j <= i;
+  if (mask === "window") return away < w;
+  if (mask === "prefix") return j <= i || j < first;
+  if (mask === "sinks") return j < first;
+  if (mask === "dilated") return away < w * gap && away % gap === 0;
+  return true;
+}
+
+/** What is changed, each with a name and what takes it back. @param {Controls} controls @param {Set<string>} off
+ * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
+ */
+export function changed(controls, off) {
+  const { mask, pos, t } = controls;
+  const found = [];
+  if (mask && mask !== "none") {
+    const known = MASKS.find(({ name }) => name === mask);
+    const numbers = (known?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual));
+    const rule = mask === "combination" ? [controls.rule ?? "causal & window:4"] : [];
+    found.push({ key: "mask", text: [`mask: ${mask}`, ...numbers, ...rule].join(" "), back: { mask: null } });
+  }
+  if (pos && pos !== "as trained")
+    found.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
+  if (t && Number(t) !== 1) found.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
+  const heads = [...off];
+  const names = heads.length === 1 ? `L${heads[0].replace(".", " H")} off` : `${heads.length} heads off`;
+  if (heads.length) found.push({ key: "off", text: names, back: {}, heads });
+  return found;
+}

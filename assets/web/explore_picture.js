@@ -1,0 +1,49 @@
+// @ts-check
+// What the wire says of Explore's picture, with its float32 maps, and what a link says until the script does.
+
+import { asBytes } from "./differences.js";
+import { parseAt, writeAt } from "./look.js";
+import { toBytes, unpackFloats } from "./packets.js";
+
+/** @typedef {{weights: Float32Array, change: Float32Array, bytes: Uint8Array}} Difference bytes: of the change */
+/** @typedef {import("./messages.js").Picture} Said */
+/** @typedef {Omit<Said, "before"> & {before: (NonNullable<Said["before"]> & Difference) | null, weights: Float32Array,
+ *   pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture
+ */
+
+/** The head in focus, the same head before the changes where that was asked for, the pinned one where there is one.
+ * @param {Uint8Array} bytes @returns {ExplorePicture}
+ */
+export function unpackPicture(bytes) {
+  const { header, floats } = unpackFloats(bytes);
+  const said = /** @type {Said} */ (header);
+  const own = floats.length - (said.pin ? said.pin.tokens.length ** 2 : 0);
+  const weights = floats.subarray(0, said.before ? own / 2 : own);
+  const pinWeights = floats.subarray(own);
+  const before = said.before && { ...said.before, ...difference(weights, floats.subarray(own / 2, own)) };
+  return { ...said, before, weights, pinWeights, pinBytes: toBytes(pinWeights) };
+}
+
+/** @param {Float32Array} now @param {Float32Array} weights before @returns {Difference} */
+function difference(now, weights) {
+  const change = now.map((weight, at) => weight - weights[at]);
+  return { weights, change, bytes: asBytes(change) };
+}
+
+/** The script's state as far as picture and link tell. @param {ExplorePicture} picture @param {URLSearchParams} link */
+export function assumedOf({ layer, head, typed }, link) {
+  const { row, key } = parseAt(link.get("at") ?? "");
+  return {
+    at: writeAt({ layer, head, row, key }, true),
+    look: link.get("look") ?? "",
+    off: link
+      .getAll("off")
+      .map((name) => name.slice(1).replace(" H", "."))
+      .join("-"),
+    pinned: link.get("pin") ?? "",
+    box: typed,
+    typed,
+    compared: "",
+    positions: [],
+  };
+}

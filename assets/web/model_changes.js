@@ -1,0 +1,123 @@
+// @ts-check
+// What is changed in the model, as a visitor of Explore changes it, takes it back, and carries it to other pages.
+
+import { goTo } from "./bar.js";
+import { changed, controlsOf } from "./changes.js";
+import { sortKey } from "./heads_order.js";
+import { writeAt } from "./look.js";
+
+/** @typedef {import("./changes.js").Controls} Controls */
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {Explore["at"] & {text: string, rowChosen: boolean}} Sentence and what is looked at in it */
+/** @typedef {{controls: Controls, off: Set<string>, sentence: Sentence | null}} Before sentence: where a press changed it */
+
+const LONGEST_PAST = 20; // changes that can be undone
+
+export class ModelChanges {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.overrides = /** @type {Controls} */ ({}); // what was changed here and the script has not heard
+    this.past = /** @type {Before[]} */ ([]); // what was before each change
+  }
+
+  /** What the controls say: the script, and what was changed here since. @returns {Controls} */
+  get controls() {
+    return { ...controlsOf(new URLSearchParams(this.view.state.session)), ...this.overrides };
+  }
+
+  /** There is no difference to see while nothing is changed. */
+  keepDifference() {
+    const { look, off } = this.view;
+    look.difference &&= changed(this.controls, off).length > 0;
+  }
+
+  /** @param {Controls} change @param {boolean} [sliding] it goes on, and is undone as one */
+  set(change, sliding = false) {
+    if (!sliding || !Object.keys(change).every((key) => key in this.overrides)) this.remember();
+    Object.assign(this.overrides, change);
+    this.view.changed({}, sliding);
+  }
+
+  /** @param {string[]} off the heads that are off from now on */
+  switchHeads(off) {
+    this.remember();
+    this.view.off = new Set(off);
+    this.view.changed();
+  }
+
+  /** Another sentence at one press. @param {string} text */
+  retype(text) {
+    this.remember(true);
+    this.view.type(text, true);
+  }
+
+  /** The sentence, and what is looked at in it. @returns {Sentence} */
+  get sentence() {
+    const { text, at, rowChosen } = this.view;
+    return { ...at, text, rowChosen };
+  }
+
+  set sentence({ text, rowChosen, ...at }) {
+    const { view } = this;
+    view.text = view.asked = view.box.text = text;
+    view.rowChosen = rowChosen;
+    Object.assign(view.at, at);
+  }
+
+  /** Keeps what is, so that it can come back. @param {boolean} [sentence] this too: what was typed key by key stays */
+  remember(sentence = false) {
+    const { controls, view } = this;
+    const now = { controls, off: new Set(view.off), sentence: sentence ? this.sentence : null };
+    this.past = [...this.past.slice(1 - LONGEST_PAST), now];
+  }
+
+  undo() {
+    const before = this.past.pop();
+    if (!before) return;
+    Object.assign(this.overrides, before.controls);
+    this.view.off = before.off;
+    if (before.sentence) this.sentence = before.sentence;
+    this.view.changed();
+  }
+
+  reset() {
+    this.remember();
+    this.view.off = new Set();
+    Object.assign(this.overrides, { mask: null, pos: null, t: null });
+    this.view.changed();
+  }
+
+  // ---- to other pages
+
+  /** A press on a link to a page, which carries everything along. @param {MouseEvent} event @param {string} title */
+  follow(event, title) {
+    const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
+    link.href = `${link.href.split("?")[0]}${new URL(this.view.address).search}`;
+    this.view.flush();
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (goTo(title)) event.preventDefault();
+  }
+
+  /** The link that compares the model as it was trained with what is seen. */
+  comparison() {
+    const { view, controls } = this;
+    const now = new URL(view.address).searchParams;
+    const link = new URLSearchParams();
+    link.set("at", writeAt(view.at, true)); // also where the page chose it: there it would choose another one
+    for (const key of ["s", "model", "dev"]) for (const value of now.getAll(key)) link.append(key, value);
+    for (const [key, value] of Object.entries({ ...controls, pos: controls.pos ?? "as trained" }))
+      if (value !== null) link.append(`${key}2`, value);
+    for (const id of view.off) link.append("off2", `L${id.replace(".", " H")}`);
+    return `./compare?${link}`;
+  }
+
+  /** The link to the arithmetic of the cell in focus. */
+  byHand() {
+    const url = new URL("./by-hand", location.href);
+    url.search = new URL(this.view.address).search;
+    url.searchParams.set("ex", "a real cell");
+    url.searchParams.set("at", writeAt({ ...this.view.at, key: this.view.at.key ?? sortKey(this.view) }, true));
+    return url.href;
+  }
+}
