@@ -11,23 +11,31 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 from streamlit import net_util
 
 from pages.kit.draw import web
 from pages.kit.server import logs, memory
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
+from pages.kit.server.late import Late
+from pages.kit.server.no_delay import NoDelay
+from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.sockets import SocketGate, allow_open_files
+
+if TYPE_CHECKING:
+    from pages.kit.wire.line import Line
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
-GATES = (SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
+GATES = (NoDelay, SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
 memory.keep_little()
@@ -57,14 +65,40 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     yield
     # a server that is told to end leaves by a signal, so that nothing is called at exit
     with suppress(ImportError):
-        from pages.kit.jobs.visitor import end_all
+        from pages.kit.jobs.visit import end_all
 
         end_all()
+
+
+@cache
+def line() -> Line:
+    """Of all who ask for pictures."""
+    from pages.kit.wire.line import Line
+
+    return Line()
+
+
+def wire() -> ASGIApp:
+    """The data routes."""
+    from pages.kit.wire.routes import Wire
+
+    return Wire(line=line())
+
+
+def first_picture(app: ASGIApp) -> ASGIApp:
+    """Pages with their picture in them."""
+
+    def make() -> ASGIApp:
+        from pages.kit.wire.first import FirstPicture
+
+        return FirstPicture(app, line())
+
+    return Late(make)
 
 
 app = st.App(
     str(HERE / "pages" / "kit" / "frame" / "shell.py"),
     lifespan=lifespan,
-    routes=[Mount(web.PREFIX, StaticFiles(directory=web.FOLDER))],
-    middleware=[Middleware(gate) for gate in GATES],
+    routes=[Mount(web.WIRE, Late(wire)), Mount(web.PREFIX, OwnFiles(web.FILES))],
+    middleware=[*(Middleware(gate) for gate in GATES), Middleware(first_picture)],
 )

@@ -199,7 +199,10 @@ def main(command: str, *args: str) -> int:
         modules = (
             ["mha_core.measure.benchmark"]
             if args
-            else ["mha_core.measure.benchmark", "tests.bench.server", "tests.bench.screen"]
+            else [
+                "mha_core.measure.benchmark",
+                *(f"tests.bench.{name}" for name in ("server", "crowd", "first", "screen", "decoder")),
+            ]
         )
         return max(python_m(module, *args) for module in modules)
     if command == "attack":

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import torch
 
 from mha_core.measure.by_hand import softmax_steps
-from pages.kit.draw import sheet
+from pages.kit.draw import paper, sheet
 from pages.kit.draw.numbers import difference
 from pages.kit.draw.sheet import Block
 
-from . import panels, remarks
+from . import as_linear, barycentres, panels, remarks
 from .panels import FOUR, TWO
-from .workbook import SIZES, TOKENS, Workbook, distinct
+from .workbook import SIZES, SPREADS, TOKENS, Workbook, distinct
 
 _EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
 IDS = (10, 3, 5)
@@ -22,27 +22,29 @@ IDS = (10, 3, 5)
 
 def one_head(book: Workbook) -> list[Block]:
     """Three words, two numbers each, one head."""
-    ids = ", ".join(f"{token} {id_}" for token, id_ in zip(TOKENS, IDS, strict=True))
-    x = book.block(
-        "x", "x", TOKENS, TWO, "i c", f"Embeddings. Token ids: {ids}; an embedding table has a row for each id."
-    )
+    ids = ", ".join(map(str, IDS))
+    x = book.block("x", "x", TOKENS, TWO, "i c", f"Rows {ids} of an embedding table.")
     if not book.products:
-        note = "As the post takes them: made up, not computed from x." if book.is_default("s") else ""
+        note = "Chosen by hand, not computed from x." if book.is_default("s") else ""
+        v_is = "x itself"
         scores, v = book["s"], book["x"]
         inputs = [x, book.block("s", "scores", TOKENS, TOKENS, "i j", note)]
         between = []
     else:
         q, k, v = (book["x"] @ book[f"w{name}"] for name in "qkv")
         scores = q @ k.T
-        inputs = [x, *panels.projections(book, "")]
-        between = [
-            sheet.panel("Queries, keys, values", [panels.projected(q, k, v)]),
-            panels.scores(q, k, scores, TOKENS, TOKENS),
-        ]
+        inputs = [sheet.row([x, *panels.projections(book, "")]) | {"chain": True}]
+        v_is = "x Wv"
+        projected = sheet.panel("Queries, keys, values", [panels.projected(q, k, v)])
+        between = [sheet.row([projected, panels.scores(q, k, scores, TOKENS, TOKENS)])]
     done = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
-    said = [*remarks.of_map(done, book.allow("a"), TOKENS, TOKENS), *remarks.as_printed(book, done)]
+    said = remarks.of_map(done, book.allow("a"), TOKENS, TOKENS)
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
-    return [start, *between, *panels.softmax_and_output(book, done, v, TOKENS, TOKENS, said)]
+    output = panels.softmax_and_output(book, done, v, TOKENS, TOKENS, said, v_is)
+    spread = book.presets("x", SPREADS, "Words x")
+    formula = panels.formula(book, [paper.attention(3, 3, 2, 2)])
+    points = barycentres.panel(done, v, TOKENS, TOKENS, [spread])
+    return [start, *between, *output, sheet.row([points, formula], even=True)]
 
 
 def two_sentences(book: Workbook) -> list[Block]:
@@ -63,7 +65,14 @@ def two_sentences(book: Workbook) -> list[Block]:
             ]
         ),
         panels.scores(q, k, q @ k.T, book.queries, book.keys),
-        *panels.softmax_and_output(book, done, k, book.queries, book.keys, said),
+        *panels.softmax_and_output(book, done, k, book.queries, book.keys, said, "x of the keys"),
+        sheet.row(
+            [
+                barycentres.panel(done, k, book.queries, book.keys),
+                panels.formula(book, [paper.attention(len(book.queries), len(book.keys), 2, 2)]),
+            ],
+            even=True,
+        ),
     ]
 
 
@@ -76,8 +85,7 @@ def two_heads(book: Workbook) -> list[Block]:
         heads.append((q, k, v, softmax_steps(q @ k.T, v, allow=allow, divisor=book.divisor(2))))
     joined = torch.cat([done.mixed for *_, done in heads], dim=1)
     out = joined @ book["wo"]
-    slip = "The post prints 4000 in one place where all others follow 3000; 3000 is taken."
-    inputs = book.block("x4", "x", TOKENS, FOUR, "i c", slip if book.is_default("x4") else "")
+    inputs = book.block("x4", "x", TOKENS, FOUR, "i c")
     said = [
         *remarks.empty_rows(allow, TOKENS),
         *remarks.not_itself(allow, TOKENS),
@@ -90,11 +98,12 @@ def two_heads(book: Workbook) -> list[Block]:
                 panels.mask(book, "a4", TOKENS, TOKENS),
             ]
         ),
-        sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)]),
+        panels.division(book, [done for *_, done in heads]),
+        sheet.row([panels.head(book, head, *parts) for head, parts in enumerate(heads)], even=True),
         sheet.panel(
             "Joined and projected",
             [
-                sheet.row(
+                sheet.chain(
                     [
                         panels.computed("joined", joined, TOKENS, FOUR, "i c", "head 0, then head 1"),
                         book.block("wo", "Wo", FOUR, FOUR, "c c"),
@@ -105,6 +114,7 @@ def two_heads(book: Workbook) -> list[Block]:
             ],
         ),
         *map(sheet.text, said),
+        panels.formula(book, [paper.multi_head(3, 2, 4), paper.attention(3, 3, 2, 2, (2,))]),
     ]
 
 
@@ -136,16 +146,18 @@ def stacked(book: Workbook) -> list[Block]:
                 )
             ],
         ),
-        sheet.panel("One product for both", [sheet.row([*factors, product], ["·", "="]), sheet.text(told)]),
+        sheet.panel("One product for both", [sheet.chain([*factors, product], ["·", "="]), sheet.text(told)]),
+        as_linear.panel(book),
     ]
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: its heading, a line under it, the matrices that it uses, and what makes its blocks."""
+    """A worked example: its heading, a line beside it, what to do unless that says it, its matrices, its blocks."""
 
     heading: str
     note: str
+    task: str
     matrices: tuple[str, ...]
     blocks: Callable[[Workbook], list[Block]]
 
@@ -153,23 +165,30 @@ class Example:
 EXAMPLES = {
     "one head": Example(
         "One head by hand",
-        "softmax of the scores row by row, then the weighted sum of the values",
+        "Make one score much larger than its row, and see its word take over the row of weights and the output.",
+        "",
         ("x", "s", "a", "wq", "wk", "wv"),
         one_head,
     ),
     "two sentences": Example(
         "Two sentences",
         "one asks, the other answers: queries from the first, keys and values from the second",
+        "Type other words above: a word that stands in both sentences has the same numbers in both.",
         ("e", "a2"),
         two_sentences,
     ),
     "two heads": Example(
         "Two heads by hand",
         "each projects, looks and mixes by itself; then they are joined and projected once more",
+        "Divide the inputs by 1,000 and see how evenly each row looks then.",
         ("x4", "a4", "wo", *(f"w{name}{head}" for name in "qkv" for head in range(2))),
         two_heads,
     ),
     "stacked weights": Example(
-        "Stacked weights", "why all heads together need only one product", ("x4", "w0", "w1"), stacked
+        "Stacked weights",
+        "why all heads together need only one product",
+        "Change one number of a W, and find what it changes in both products.",
+        ("x4", "w0", "w1"),
+        stacked,
     ),
 }

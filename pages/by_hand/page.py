@@ -11,53 +11,62 @@ import streamlit as st
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, model_picker, widgets
-from pages.kit.frame.about import show_about, show_link
 from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.share import show_about
 from pages.kit.picture import models
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 from pages.kit.picture.place import At
 from pages.kit.picture.recorded import recorded
 from pages.kit.picture.settings import Settings
 
-from . import real_cell
+from . import changes, embeddings, in_print, real_cell
 from .examples import EXAMPLES
 from .state import State
 
-REAL = {"a real cell": real_cell.cell_blocks, "entropy": real_cell.entropy_blocks}
+REAL = {
+    "embedding": embeddings.embedding_blocks,
+    "a real cell": real_cell.cell_blocks,
+    "entropy": real_cell.entropy_blocks,
+}
 Take = Callable[[dict[str, Any]], None]
 
 
 def show() -> None:
     """Controls, one computation, the sheet. Every control is mounted, so that the link keeps all of them."""
-    with picture_page(takes_model=True) as page:
+    with picture_page("by_hand", takes_model=True) as page:
         state = State.of_visit()
-        with page.rail:
-            example = widgets.segments("ex", [*EXAMPLES, *REAL])
-            with widgets.seen("src", example == "one head"):
-                widgets.segments("src")
-            with widgets.seen("sqrt", example in list(EXAMPLES)[:3]):
-                widgets.switch("sqrt")
-            with widgets.seen("real", example in REAL):
-                model_picker.control(page.name)
-                asked = replace(controls.switches(page), device=controls.device())
         with page.stage:
+            example = chosen()
             with widgets.seen("sentence", example in REAL):
-                asked = replace(asked, text=controls.sentence(page.name))
+                sentence = controls.sentence(page.name)
+            place = widgets.seen("real", example in REAL)
             with widgets.seen("words", example == "two sentences"):
                 state.mount_words()
+        with page.bar, widgets.seen("model_of_cell", example in REAL):
+            model_picker.control(page.name)
+        with place, widgets.folded("changes", changes.label(page), lazy=True):
+            asked = replace(controls.switches(page), text=sentence, device=controls.device())
         with page.hidden:
             state.mount()
+            widgets.switch("sqrt")  # its buttons stand at the scores
         if example in REAL:
             blocks, settings, take = real_blocks(page, example, asked)
         else:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-        with page.about:
-            if example in REAL:
+        if example in REAL:
+            with page.about:
                 show_about(settings)
-            else:
-                show_link()
+
+
+def chosen() -> str:
+    """The example, and what only the first of them has: where the scores come from."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="examples"):
+        example = widgets.segments("ex", [*EXAMPLES, *REAL])
+        with widgets.seen("src", example == "one head"):
+            widgets.segments("src")
+    return example
 
 
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
@@ -78,8 +87,10 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
                 f"The {name} have {len(text.split())} words, at most {MOST_WORDS} are used here: the first ones."
             )
     worked = EXAMPLES[example]
-    reset = sheet.buttons("Reset", [("numbers as given", {"reset": list(worked.matrices)}, None)])
-    return [sheet.notices(notices), sheet.row([sheet.title(worked.heading, worked.note), reset]), *worked.blocks(book)]
+    reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked.matrices)}, None)])
+    head = sheet.row([sheet.title(worked.heading, worked.note), reset])
+    task = [sheet.text(worked.task)] if worked.task else []
+    return [sheet.notices(notices), head, *task, *worked.blocks(book), *in_print.panel(example)]
 
 
 def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Settings, Take]:
@@ -100,5 +111,9 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
         st.session_state["at"] = str(at)
 
     notices += [*of_settings, *models.unknown(page.model, settings.text)]
-    choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
-    return [sheet.notices(notices), choose, *REAL[example](record, settings, at)], settings, take
+    if example == "embedding":
+        choose = embeddings.chooser(record, at)
+    else:
+        choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
+    answer, *parts = REAL[example](record, settings, at)
+    return [sheet.notices(notices), answer, choose, *parts], settings, take

@@ -43,7 +43,8 @@ def projections(book: Workbook, head: str) -> list[Block]:
 
 def projected(q: Tensor, k: Tensor, v: Tensor) -> Block:
     parts = (("q", q, "i"), ("k", k, "j"), ("v", v, "j"))
-    return sheet.row([computed(name, value, TOKENS, TWO, f"{axis} d", f"x W{name}") for name, value, axis in parts])
+    made = [computed(name, value, TOKENS, TWO, f"{axis} d", f"x W{name}") for name, value, axis in parts]
+    return sheet.chain(made, [""] * 2)
 
 
 def scores(q: Tensor, k: Tensor, scores: Tensor, rows: Pair, cols: Pair) -> Block:
@@ -52,7 +53,14 @@ def scores(q: Tensor, k: Tensor, scores: Tensor, rows: Pair, cols: Pair) -> Bloc
         computed("kᵀ", k.T, TWO, cols, "d j"),
         computed("scores", scores, rows, cols, "i j", "q kᵀ"),
     ]
-    return sheet.panel("Scores", [sheet.row(parts, ["·", "="])], "how well each query fits each key")
+    return sheet.panel("Scores", [sheet.chain(parts, ["·", "="])], "how well each query fits each key")
+
+
+def division(book: Workbook, stages: Sequence[Stages]) -> Block:
+    """The choice whether scores are divided by √d, with what that does to the weights shown: of one head or several."""
+    chosen = [("scores", {"divide": False}, not book.divide), ("scores ÷ √2", {"divide": True}, book.divide)]
+    told = sheet.text(remarks.division(book, stages), muted=True)
+    return sheet.row([sheet.buttons("Softmax of", chosen), told])
 
 
 def mask(book: Workbook, name: str, rows: Pair, cols: Pair) -> Block:
@@ -77,24 +85,33 @@ def _softmax(book: Workbook, done: Stages, rows: Pair, cols: Pair) -> list[Block
     return steps
 
 
-def softmax_and_output(book: Workbook, done: Stages, v: Tensor, rows: Pair, cols: Pair, said: list[str]) -> list[Block]:
+def softmax_and_output(
+    book: Workbook, done: Stages, v: Tensor, rows: Pair, cols: Pair, said: list[str], v_is: str
+) -> list[Block]:
+    """From the scores to the output; `v_is`: where the values come from."""
     steps = _softmax(book, done, rows, cols)
     output = [
-        computed("weights", done.weights, rows, cols, "i j", colour="weights"),
-        computed("v", v, cols, TWO, "j d"),
+        computed("v", v, cols, TWO, "j d", v_is),
         computed("out", done.mixed, rows, TWO, "i d", "weights · v"),
     ]
-    return [
-        sheet.panel(
-            "Softmax", [sheet.row(steps, ["→"] * len(steps)), *map(sheet.text, said)], "row by row, over the keys"
-        ),
-        sheet.panel("Output", [sheet.row(output, ["·", "="])], "what each query takes in"),
-    ]
+    chain = sheet.chain([*steps, *output], [*["→"] * (len(steps) - 1), "·", "="])
+    note = "row by row over the keys; the output is what each query takes in"
+    blocks = [division(book, [done]), chain, *map(sheet.text, said)]
+    return [sheet.panel("Softmax, then the weighted sum of the values", blocks, note)]
 
 
 def head(book: Workbook, head: int, q: Tensor, k: Tensor, v: Tensor, done: Stages) -> Block:
     scores = computed("scores", q @ k.T, TOKENS, TOKENS, "i j", "q kᵀ")
     mixed = computed("mixed", done.mixed, TOKENS, TWO, "i d", "weights · v")
     steps = [scores, *_softmax(book, done, TOKENS, TOKENS), mixed]
-    inputs = [sheet.row(projections(book, str(head))), projected(q, k, v)]
-    return sheet.panel(f"Head {head}", [*inputs, sheet.row(steps), *map(sheet.text, remarks.sharpness(done, TOKENS))])
+    inputs = [sheet.row(projections(book, str(head))) | {"chain": True}, projected(q, k, v)]
+    chain = sheet.chain(steps, ["→"] * (len(steps) - 1))
+    return sheet.panel(f"Head {head}", [*inputs, chain, *map(sheet.text, remarks.sharpness(done, TOKENS))])
+
+
+def formula(book: Workbook, formulas: Sequence[Block]) -> Block:
+    """What is computed above, as the paper writes it with these sizes."""
+    note = "sizes in the colours of their axes"
+    return sheet.panel(
+        "As the paper writes it", formulas, note if book.divide else f"{note}; above, the scores are not divided"
+    )

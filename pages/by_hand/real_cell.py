@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
 from pages.kit.draw import events, sheet
-from pages.kit.draw.numbers import difference, number
+from pages.kit.draw.numbers import difference, number, weight
 from pages.kit.draw.sheet import Block
 from pages.kit.picture.limits import LONGEST_TEXT
 from pages.kit.picture.place import At
@@ -42,7 +42,10 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
     numbers.append(choices("Head", [str(n) for n in range(heads)], at.head))
     tokens = [f"{place} {token}" for place, token in enumerate(found.tokens)]
     words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)] if cell else []
-    return sheet.panel("Which weight" if cell else "Which head", [sheet.row(numbers), *words], "counted from 0")
+    if not cell:
+        return sheet.panel("Which head", [sheet.row(numbers)], "counted from 0")
+    note = "the word that looks (query) and the word it looks at (key), in one head; counted from 0"
+    return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
 def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
@@ -65,7 +68,10 @@ def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
 
 
 def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
-    """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest."""
+    """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest.
+
+    The first block says it in one line.
+    """
     row = at.row or 0
     key = int(found.weights[at.head, row].argmax()) if at.key is None else at.key
     allow = None if found.allow is None else found.allow[at.head]
@@ -84,6 +90,7 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     steps = sheet.table(["step", "value", "how"], _steps(cell, own, settings), marks={(9, -1): "here"})
     said = _sentences(cell, settings, at, query, wanted, itself=row == key)
     return [
+        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}", _in_one_line(cell)),
         sheet.row(
             [
                 sheet.panel(heading, [steps, *map(sheet.text, said)]),
@@ -95,7 +102,10 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
 
 
 def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
-    """Entropy of the rows of a layer with and without ÷ √d, and the same of random rows for growing d."""
+    """Entropy of the rows of a layer with and without ÷ √d, and the same of random rows for growing d.
+
+    The first block says it of the head in one line.
+    """
     d = found.q.shape[-1]
     scores = found.scores.double()
     kinds = [(f"with ÷ √{d}", scores), (f"without: scores · √{d}", scores * math.sqrt(d))]
@@ -115,7 +125,10 @@ def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     means = sheet.table(
         ["", *(name for name, _ in kinds)], heads, f"Mean over the {n} rows, in bits", {(at.head, -1): "here"}
     )
+    mean, raw = (number(float(part[at.head].mean()), 2) for part in bits)
+    answer = f"A row of layer {at.layer} head {at.head} holds {mean} bits on average, {raw} without ÷ √{d}"
     return [
+        sheet.title(answer, "0 bits: all on one key; the more bits, the more evenly a row looks"),
         sheet.row(
             [
                 sheet.panel(f"Layer {at.layer}: how sharp each head's rows are", [sheet.text(limit), means]),
@@ -158,6 +171,16 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
         ["in the map", f"{own:.9f}", "float32, by the layer; by hand: float64 from its q and k"],
         ["difference", difference(abs(cell.weight - own), 9), ""],
     ]
+
+
+def _in_one_line(cell: Cell) -> str:
+    """The weight from its score, and the score from q · k; nothing where the mask decides."""
+    if not cell.allowed:
+        return "the mask does not allow it"
+    below = cell.score - cell.largest
+    place = f"{number(-below, 2)} below the row's largest" if below else "the row's largest"
+    score = f"its score, {number(cell.score, 2)} from q · k = {number(cell.dot, 2)}, is {place}"
+    return f"= exp({number(below, 2)}) / {number(cell.total, 2)}: {score}"
 
 
 def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, *, itself: bool) -> list[str]:

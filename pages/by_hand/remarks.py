@@ -9,17 +9,14 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS
+from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import LARGEST_EXPONENT, Stages, weights_of
-from pages.kit.draw.numbers import difference, number
+from pages.kit.draw.numbers import difference, number, weight
 
-from .codec import Matrix
-from .workbook import TOKENS, Workbook
+from .workbook import Workbook
 
 Pair = Sequence[str]
 ONE_HOT = 0.999  # a weight above it leaves next to nothing for the others
-# what the post prints
-PRINTED: Matrix = ((0.38, 0.26, 0.35), (0.23, 0.48, 0.29), (0.38, 0.34, 0.28))
-OUTPUT: Matrix = ((2.0630, 2.1630), (2.1523, 2.2523), (2.0020, 2.1020))
 
 
 def of_map(done: Stages, allow: Tensor, rows: Pair, cols: Pair, *, same: bool = True) -> list[str]:
@@ -45,6 +42,16 @@ def not_itself(allow: Tensor, rows: Pair) -> list[str]:
     ]
 
 
+def division(book: Workbook, stages: Sequence[Stages]) -> str:
+    """What dividing the scores by √2 does to the largest of these weights."""
+    plain = [done.masked * book.divisor(2) for done in stages]
+    without, divided = (
+        max(float(softmax_over_keys(scores / by, scores.isfinite()).max()) for scores in plain)
+        for by in (1.0, math.sqrt(2))
+    )
+    return f"A sum of d products grows like √d. Largest weight: {weight(divided)} divided, {weight(without)} not."
+
+
 def sharpness(done: Stages, rows: Pair) -> list[str]:
     """When softmax has become all or nothing, and when exp would overflow."""
     said = []
@@ -65,21 +72,6 @@ def sharpness(done: Stages, rows: Pair) -> list[str]:
     return said
 
 
-def as_printed(book: Workbook, done: Stages) -> list[str]:
-    """How the numbers compare with what the post prints, while they come from its inputs."""
-    if book.products or book.divide or not book.is_default("x", "s", "a"):
-        return []
-    cut = cut_cells(PRINTED, done.weights)
-    cells = ", ".join(f"{TOKENS[i]} → {TOKENS[j]} ({done.weights[i, j]:.4f} as {PRINTED[i][j]})" for i, j in cut)
-    farthest = float((done.weights - torch.tensor(PRINTED, dtype=torch.float64)).abs().max())
-    table = f"The post prints these weights with two digits, at most {farthest:.4f} away"
-    said = [f"{table}: rounded, but in {len(cut)} cells cut: {cells}." if cut else f"{table}."]
-    printed = torch.tensor(OUTPUT, dtype=torch.float64)
-    if bool(((done.mixed - printed).abs() < 0.5e-4).all()):
-        said.append("Its output, printed with four digits, is the same as here.")
-    return said
-
-
 def against_the_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -> str:
     """The difference to the app's own layer with the same weights."""
     layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], book["wo"]))
@@ -88,13 +80,3 @@ def against_the_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) -
         by_layer, _ = layer(book["x4"], allow=book.allow("a4"), temperature=temperature)
     written = difference(float((by_layer - out).abs().max()))
     return f"The app's own layer “efficient”, loaded with these weights: largest difference to this output {written}."
-
-
-def cut_cells(printed: Matrix, weights: Tensor) -> list[tuple[int, int]]:
-    """Where a table printed to two digits is not the rounded weight but the one whose digits were cut off."""
-    return [
-        (i, j)
-        for i, line in enumerate(printed)
-        for j, value in enumerate(line)
-        if value != round(float(weights[i, j]), 2) and value == math.floor(100 * float(weights[i, j])) / 100
-    ]

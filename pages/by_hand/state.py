@@ -76,4 +76,7 @@ class State:
 
     def take(self, event: Mapping[str, Any]) -> None:
         """What the visitor did in the sheet."""
+        if isinstance(divide := event.get("divide"), bool):
+            st.session_state["sqrt"] = divide
+            return
         self.write(workbook.changed(self.book(*self.words())[0], event))

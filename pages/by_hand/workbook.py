@@ -26,10 +26,12 @@ TOKENS = ("how", "are", "you")
 SWITCHES = frozenset({"a", "a2", "a4"})
 MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
 LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
-SIZES = {"as in the post": "post", "÷ 1,000": "small"}
+SIZES = {"large": "large", "÷ 1,000": "small"}
+SPREADS = {"on one line": "line", "apart": "apart"}
 
-# the post's inputs
+# small enough to be followed with a pencil
 _EMBEDDINGS: Matrix = ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2))
+_APART: Matrix = ((1.1, 1.2), (3.1, 1.7), (1.6, 3.2))
 _SCORES: Matrix = ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1))
 _FOUR: Matrix = ((1.0, 10.0, 100.0, 1000.0), (2.0, 20.0, 200.0, 2000.0), (3.0, 30.0, 300.0, 3000.0))
 
@@ -161,7 +163,7 @@ def distinct(queries: Sequence[str], keys: Sequence[str]) -> list[str]:
 
 
 def defaults(queries: Sequence[str] = TOKENS, keys: Sequence[str] = TOKENS) -> dict[str, Matrix]:
-    """Every matrix as given. Words that the post does not have go on in its pattern: 4.1 4.2, 5.1 5.2, …"""
+    """Every matrix as given. Other words go on in their pattern: 4.1 4.2, 5.1 5.2, …"""
     words = distinct(queries, keys)
     order = [*TOKENS, *(word for word in words if word not in TOKENS)]
     place = {word: at for at, word in enumerate(order, 1)}
@@ -193,8 +195,10 @@ def preset(now: Matrix, name: str, key: str) -> Matrix | None:
     if name in SWITCHES and key in rules:
         rule = rules[key]
         return tuple(tuple(float(rule(i, j)) for j in range(len(now[0]))) for i in range(len(now)))
+    if name == "x":
+        return {"line": _EMBEDDINGS, "apart": _APART}.get(key)
     if name == "x4":
-        return {"post": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
+        return {"large": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
     return None
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import streamlit as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.picture import words
-from pages.kit.picture.limits import WITHOUT_ASKING
+from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from . import pair_view, pairs
 
 
-def show(settings: Settings, at: At, tokens: int) -> None:
+def show(settings: Settings, at: At, tokens: int, sizes: tuple[int, int]) -> None:
     """What each head alone is good for. Whatever the visitor does ends it at the next step of the progress."""
     with st.container(key="each_head"):
         cosines = pairs.each_head(settings, ask=False)
         if cosines is None:
-            cosines = _computed(settings, asks=tokens > WITHOUT_ASKING)
+            asks = tokens > WITHOUT_ASKING or math.prod(sizes) > HEADS_WITHOUT_ASKING
+            cosines = _computed(settings, asks=asks)
         if cosines is not None:
             pair_view.show_heads(cosines, at, settings.heads_off)
 

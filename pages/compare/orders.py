@@ -11,7 +11,7 @@ from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from pages.kit.draw.numbers import small
-from pages.kit.picture import pictures
+from pages.kit.picture import models, pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.words import has_positions, is_masked
@@ -65,7 +65,7 @@ def _difference(settings: Settings, order: str) -> float:
     _, ids = picture.model.tokenize(order)
     if sorted(ids) != sorted(picture.run.ids):
         raise HeadlightError("the new order must have the words of the sentence, each as often as there")
-    with turn(len(ids)):
+    with turn(len(ids), models.heads(picture.model)):
         other = settings.run(picture.model, order)
     return compare.difference_in_new_order(picture.run, other)
 

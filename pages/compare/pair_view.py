@@ -1,97 +1,77 @@
-"""The view of two pictures side by side: the state that goes with it, and what comes back."""
+"""The view of two pictures side by side: what the script tells it, and what comes back.
+
+Its picture comes over the wire (`message`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
 from mha_core import Model
-from mha_core.measure import compare
 from pages.kit.draw import events, numbers
-from pages.kit.draw.packing import pack_focus
 from pages.kit.draw.view import Event, View
-from pages.kit.frame.view_events import sizes_of, take_at, take_look
-from pages.kit.picture import models, words
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.mask_codec import forbidden
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.place import At, Look, write_heads
-from pages.kit.picture.presets import PRESETS
+from pages.kit.frame import controls, view_link
+from pages.kit.frame.view_events import sizes_of, take_at, take_controls, take_heads_off, take_look, take_text
+from pages.kit.picture import words
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.place import At, Look, head_name, write_heads
+from pages.kit.picture.settings import Settings
 
-from . import pairs
-from .pairs import Pair
+from . import tries
+from .right_side import SIDE
 
 VIEW = View("pair_view", "pair", "pair.js")
+SWITCHES = [f"{key}{side}" for side in ("", "2") for key in SIDE if key != "off"]
 HEADS = View("head_bars", "heads", "head_bars.js")
-FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
-# Comparisons of MiniLM that are one click away: name -> the controls that differ from this page's defaults.
-TRY: dict[str, dict[str, Any]] = {
-    "with and without positions": {},
-    "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
-    "causal alone": {"pos": "none", "mask2": "causal"},
-    "can you can that": {"s": "can you can that"},
-    "how are you / you how are": {"s": "how are you", "order": "you how are"},
-}
-_CHOSEN_BY_TRY = ("s", "s2", "mask", "mask2", "pos", "pos2", "t", "t2", "off", "off2", "order", "at")
 
 
-def show(pair: Pair, at: At, look: Look, notices: list[str], *, model: Model, chosen: bool) -> None:
-    """Draws both maps and their difference.
+def show(
+    model: Model,
+    left: Settings,
+    right: Settings,
+    at: At,
+    look: Look,
+    *,
+    boxes: tuple[str, str],
+    notices: list[str],
+    unusable: Sequence[str],
+) -> None:
+    """Both maps and their difference, at what is to be shown.
 
     Args:
-        at: layer, head, query and key in focus; `chosen`: the visitor, not the page, chose the query.
+        left, right: with the last sentences that can be used; `boxes`: what stands in the box of each side.
+        at: layer, head and, where the visitor chose them, row and key.
+        notices: what the controls have to say.
+        unusable: keys of the link's texts that could not be used.
     """
-    left, right = pair.maps
-    tries = _tries(pair.left.settings.model, model)
-    sides = [
-        {
-            "tokens": picture.run.tokens,
-            "label": f"{words.label(picture.settings, picture.model)}, {model.origin} weights",
-            "fitness": pairs.fitness(picture),
-            "forbidden": forbidden(
-                picture.settings.mask,
-                picture.settings.painted,
-                len(picture.run.tokens),
-                model.sizes.n_heads,
-                model.own_mask,
-            ),
-        }
-        for picture in (pair.left, pair.right)
-    ]
-    header = {
-        **VIEW.turns(),
-        "digest": f"{pair.left.settings.digest}-{pair.right.settings.digest}",
-        "layers": model.sizes.n_layers,
-        "heads": model.sizes.n_heads,
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row,
-        "key": at.key,
-        "marked": pairs.marked(pair, at),
-        "chosen": chosen,
-        "look": str(look),
-        "sides": sides,
-        "tokens": pair.tokens,
-        "fits": pair.fits,
-        "said": pairs.difference(pair),
-        "distances": compare.row_distances(left, right).tolist() if pair.fits else [],
-        "figures": pairs.figures(pair, at),
-        "sentences": pairs.sentences(pair),
-        "try": list(tries),
-        "tried": next((name for name, values in tries.items() if _is_tried(values)), ""),
-        "notices": notices,
-    }
-    sizes = sizes_of(model)
+    sizes, offered, positions = sizes_of(model), tries.tries(left.model, model), controls.positions_of(model)
+    other = right.text if boxes[1] else ""  # the same sentence on both sides
 
     def take(event: Event) -> None:
-        """What the visitor looks at, or what to try."""
+        """What to try; what the visitor typed and looks at holds on top of it."""
+        for key, value in offered.get(events.text(event, "try") or "", {}).items():
+            st.session_state[key] = value
+        take_text(event)
+        take_text(event, "s2")
+        take_controls(event, *SWITCHES, "word", positions=positions)
+        for key in ("off", "off2"):
+            take_heads_off(event, sizes, key)
         take_at(event, sizes)
         take_look(event, sizes)
-        for key, value in tries.get(events.text(event, "try") or "", {}).items():
-            st.session_state[key] = value
 
-    VIEW.show(pack_focus(header, left, right), take)
+    state = {
+        **VIEW.turns(),
+        **view_link.of({"": left, "2": right}, unusable, at=str(at), s2=other),
+        "at": str(at),
+        "look": str(look),
+        "boxes": boxes,
+        "typed": [left.text, other],
+        "notices": notices,
+        "positions": [[name, words.position_note(POSITIONS[name], model)] for name in positions],
+    }
+    VIEW.show(state, take)
 
 
 def show_heads(cosines: list[list[float]], at: At, off: tuple[tuple[int, int], ...]) -> None:
@@ -107,26 +87,8 @@ def show_heads(cosines: list[list[float]], at: At, off: tuple[tuple[int, int], .
         "layer": at.layer,
         "head": at.head,
         "off": write_heads(off),
+        "title": f"{head_name(layer, head)} is missed most",
         "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
     }
     HEADS.show(state, lambda event: take_at(event, (len(cosines), len(cosines[0]))))
-
-
-def _tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
-    """What the controls must say for each of the comparisons that are offered of a model."""
-    own, offered = {"at": FIRST_AT}, TRY
-    if name != MINILM:
-        own, presets = models.defaults(name), models.presets(name)
-        offered = {"with and without positions": {}}
-        if model.own_mask == "none":
-            offered["causal alone"] = TRY["causal alone"]
-        if len(presets) > 1:
-            offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
-    plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
-    return {title: plain | values for title, values in offered.items()}
-
-
-def _is_tried(values: dict[str, Any]) -> bool:
-    """True when the controls say this. Where it looks does not count."""
-    return all(st.session_state.get(key, DEFAULTS[key]) == value for key, value in values.items() if key != "at")

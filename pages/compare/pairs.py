@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
@@ -13,14 +13,23 @@ from mha_core.measure import compare
 from mha_core.measure.compare import Repeated
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import models, pictures, words
+from pages.kit.picture import models, next_token, pictures, words
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import alone, known, shared, turn
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5
+FINDS_PREVIOUS = 0.5  # mean weight on the previous token from which a head is said to find it
+
+
+@dataclass(frozen=True)
+class Farthest(Repeated):
+    """The same, and the layer and head in which the rows differ most."""
+
+    layer: int
+    head: int
 
 
 @dataclass(frozen=True)
@@ -81,57 +90,96 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
     return row, int(pair.maps[0][row].argmax()) if at.key is None else at.key
 
 
+def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
+    """The figures that stand first: what the change does to this head, and to the whole sentence."""
+    in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
+    before, after = previous = [compare.previous_token_weight(side) for side in pair.maps]
+    if max(before, after) >= FINDS_PREVIOUS or not pair.fits:
+        found = _figure(_arrow(previous, 3), f"what this head puts on the previous token, on average: {in_words}")
+    else:
+        where, ends, _ = _largest(pair)
+        found = _figure(ends, f"{where} changes most in this head: {in_words}")
+    if next_token.chances_of(pair.left) is not None:
+        return [found]  # what the model says next stands beside it, as bars
+    cosine = compare.cosine(pair.left.run.sentence, pair.right.run.sentence)
+    alike = (
+        "how alike the sentence is to the model on both sides: the cosine of its two vectors, 1 where nothing changed"
+    )
+    return [found, _figure(numbers.precise(cosine), alike)]
+
+
 def figures(pair: Pair, at: At) -> list[dict[str, str]]:
-    """The strip under the maps: value and what it is."""
-    left, right = pair.maps
-    before = " → ".join(weight(compare.previous_token_weight(side), 3) for side in (left, right))
+    """More numbers: value and what it is."""
+    before = _arrow([compare.previous_token_weight(side) for side in pair.maps], 3)
     strip = [_figure(before, "weight on the previous token, mean over queries")]
     if pair.fits:
-        change = compare.largest_change(left, right)
-        where = f"{pair.tokens[change.row]} → {pair.tokens[change.key]}"
-        ends = " → ".join(weight(float(side[change.row, change.key])) for side in (left, right))
-        strip.append(_figure(numbers.signed(change.value), f"the largest change: {where}, {ends}"))
+        where, ends, change = _largest(pair)
+        strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
         other = replace(pair, layer=first.layer, head=first.head)
         if (pair.layer, pair.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
-            strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, the first of Explore"))
-    cosine = compare.cosine(pair.left.run.sentence, pair.right.run.sentence)
-    strip.append(_figure(numbers.precise(cosine), "cosine of the two sentence vectors"))
+            strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
     sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right)]
     repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
     if repeats:
         word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"
         values = " → ".join("—" if rows is None else small(rows.difference) for _, rows in sides)
-        strip.append(_figure(values, f"largest difference between the rows of {word}, over all layers and heads"))
+        farthest = [
+            f"{side} in {head_name(rows.layer, rows.head)}"
+            for side, (_, rows) in zip(("left", "right"), sides, strict=True)
+            if rows and rows.difference > SAME
+        ]
+        where = f": {', '.join(farthest)}" if farthest else ""
+        what = f"largest difference between the rows of {word}, over all layers and heads{where}"
+        strip.append(_figure(values, what))
     return strip
 
 
-def sentences(pair: Pair) -> list[str]:
-    """The reasons why the rows of equal words are equal or not: a sentence a side, one with a causal mask instead."""
+def story(picture: Picture, layer: int, head: int) -> str:
+    """What the rows of equal words are to each other in this head, and why; empty without equal words."""
+    rows, own = repeated(picture), in_head(picture, layer, head)
+    if rows is None or own is None:
+        return ""
+    which, place = f"The rows of {_repeats(picture, own)}", f"layer {layer} head {head}"
+    if rows.difference <= SAME:
+        rounding = f" up to rounding, {small(rows.difference)}" if rows.difference else ""
+        equal = "the same" if rounding else "equal"
+        said = f"{which} are {equal} in every layer and head{rounding}."
+    elif own.difference <= SAME:
+        other = f"layer {rows.layer} head {rows.head}"
+        said = f"{which} are the same in {place}, but not in every head: in {other} they {_apart(rows.difference)}."
+    else:
+        said = f"{which} {_apart(own.difference)} in {place}."
+    return f"{said} {_why(picture, own)}".rstrip()
+
+
+def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
+    """What a causal mask would do to the rows of equal words, of each side without positions and masks."""
     lines = []
-    for name, picture in (("Left", pair.left), ("Right", pair.right)):
-        rows = repeated(picture)
-        if rows is None:
-            continue
-        word = _repeats(picture, rows)
-        lines.append(f"{name}: the rows of {word} {_apart(rows.difference)}. {_why(picture, rows)}")
+    for title, picture in zip(titles, (pair.left, pair.right), strict=True):
         settings, model = picture.settings, picture.model
-        masked = None
-        if not words.has_positions(settings, model) and not words.is_masked(settings, model):
-            masked = _under_causal(picture)
-        if masked:
+        if repeated(picture) is None or words.has_positions(settings, model) or words.is_masked(settings, model):
+            continue
+        masked = _under_causal(picture)
+        if masked and masked.difference > SAME:
             lines.append(
-                f"{name} with a causal mask: they {_apart(masked.difference)}, without positions: the later one "
-                "may look at more keys, so it shares its weight among others."
+                f"{title}, with a causal mask: the rows {_apart(masked.difference)}, without positions, in layer "
+                f"{masked.layer} head {masked.head}, where they differ most: the later word may look at more keys, so "
+                "it shares its weight among others."
             )
     return lines
 
 
-def repeated(picture: Picture) -> Repeated | None:
-    """The largest difference between the rows of equal tokens in a picture; None without equal tokens."""
+def repeated(picture: Picture) -> Farthest | None:
+    """The largest difference between the rows of equal tokens in any head of a picture; None without equal tokens."""
     return _repeated_words(picture.settings, lambda: picture.run)
+
+
+def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
+    """The same in one head."""
+    return compare.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
 def each_head(
@@ -162,9 +210,22 @@ def _figure(value: str, label: str) -> dict[str, str]:
     return {"value": value, "label": label}
 
 
+def _arrow(values: Sequence[float], decimals: int = 2) -> str:
+    """The weights of both sides: "0.64 → 0.04"."""
+    return " → ".join(weight(value, decimals) for value in values)
+
+
+def _largest(pair: Pair) -> tuple[str, str, float]:
+    """The cell of this head that changes most, its weights on both sides, and the change."""
+    left, right = pair.maps
+    change = compare.largest_change(left, right)
+    ends = _arrow([float(side[change.row, change.key]) for side in (left, right)])
+    return f"{pair.tokens[change.row]} → {pair.tokens[change.key]}", ends, change.value
+
+
 def _cell(pair: Pair, cell: tuple[int, int], what: str) -> dict[str, str]:
     row, key = cell
-    values = " → ".join(weight(float(each[row, key])) for each in pair.maps)
+    values = _arrow([float(each[row, key]) for each in pair.maps])
     return _figure(values, f"{pair.tokens[row]} → {pair.tokens[key]}, {what}")
 
 
@@ -176,11 +237,7 @@ def _repeats(picture: Picture, rows: Repeated) -> str:
 
 
 def _apart(value: float) -> str:
-    if value == 0:
-        return "are equal in every layer and head"
     largest = small(value)
-    if value <= SAME:
-        return f"are the same up to rounding, {largest}"
     return f"differ by more than {largest[1:]}" if largest.startswith(">") else f"differ by up to {largest}"
 
 
@@ -194,19 +251,24 @@ def _why(picture: Picture, rows: Repeated) -> str:
     return f"{' and '.join(causes)}.".capitalize() if causes else ""
 
 
-def _under_causal(picture: Picture) -> Repeated | None:
+def _under_causal(picture: Picture) -> Farthest | None:
     """`repeated` of the same settings with a causal mask instead of their own."""
     settings = replace(picture.settings.unpainted, mask="causal")
 
     def run() -> Run:
-        with turn(len(picture.run.ids)):
+        with turn(len(picture.run.ids), models.heads(picture.model)):
             return settings.run(picture.model)
 
     return _repeated_words(settings, run)
 
 
 @shared(LRUCache(256), lambda settings, run: settings)
-def _repeated_words(settings: Settings, run: Callable[[], Run]) -> Repeated | None:
+def _repeated_words(settings: Settings, run: Callable[[], Run]) -> Farthest | None:
     """The repeated words of a run. The number is kept, the run is not."""
     done = run()
-    return compare.repeated_words(done.weights, done.ids)
+    found = compare.repeated_words(done.weights, done.ids)
+    if found is None:
+        return None
+    rows = done.weights[..., list(found.places), :]
+    apart = (rows.amax(dim=-2) - rows.amin(dim=-2)).amax(dim=-1)
+    return Farthest(found.places, found.difference, *divmod(int(apart.argmax()), apart.shape[1]))

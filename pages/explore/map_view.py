@@ -1,109 +1,92 @@
-"""A picture in the map view: the state that goes with it, and what comes back."""
+"""The map view: what the script tells it, and what comes back. Its picture comes over the wire (`message`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from mha_core import Model
 from pages.kit.draw import events
-from pages.kit.draw.packing import pack_focus
 from pages.kit.draw.view import Event, View
-from pages.kit.frame.view_events import sizes_of, take_at, take_heads_off, take_look
-from pages.kit.picture import mask_codec, models, pictures, words
+from pages.kit.frame import controls, model_picker, view_link
+from pages.kit.frame.view_events import (
+    sizes_of,
+    take_at,
+    take_controls,
+    take_heads_off,
+    take_look,
+    take_text,
+)
+from pages.kit.picture import pictures, words
+from pages.kit.picture.limits import LONGEST_PIN, POSITIONS
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.pictures import Picture, Pinned
-from pages.kit.picture.place import At, Look, parse_at, write_heads
+from pages.kit.picture.place import At, Look, write_heads
 from pages.kit.picture.settings import Settings
 
-from .pins import pin_text
+from . import pins
 
-VIEW = View("maps", "maps", "explore.js", "maps", carrier=("focus", "focus"))
+VIEW = View("maps", "maps", "explore.js")
+CHANGES = ("mask", "w", "first", "gap", "rule", "on", "p", "pos", "t")  # keys of the controls that the view holds
+SAMPLING = ("temp", "dice", "word")
 
 
 def show(
     model: Model,
-    picture: Picture,
+    settings: Settings,
     at: At,
     look: Look,
-    pinned: tuple[Pinned, At] | None,
-    notices: list[str],
+    pin: str,
     *,
+    box: str,
+    notices: list[str],
     unusable: Sequence[str],
-    chosen: bool,
 ) -> None:
-    """The map view with everything that it writes.
+    """The map view at what is to be shown.
 
     Args:
+        settings: with the last sentence that can be used; `box`: what stands in the box.
+        at: layer, head and, where the visitor chose them, row and key.
+        pin: the pinned picture, as in the link.
+        notices: what the controls have to say.
         unusable: keys of the link's texts that could not be used; the view writes their defaults into the link.
-        chosen: the visitor, not the page, chose the row in focus.
     """
-    run, settings = picture.run, picture.settings
-    try:
-        ask = st.session_state.pop("compare", False) and settings.model == MINILM
-        difference = pictures.difference_to_transformers(settings, ask=ask)
-    except ImportError as error:
-        difference = None
-        notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
-    maps = pictures.packed(picture, at.layer)
-    presets = models.presets(settings.model)
-    state: dict[str, Any] = {
+    sizes, positions = sizes_of(model), controls.positions_of(model)
+
+    def take(event: Event) -> None:
+        """Controls and link agree on what the visitor did."""
+        take_text(event)
+        for part in (take_at, take_look, take_heads_off):
+            part(event, sizes)
+        take_controls(event, *CHANGES, *SAMPLING, positions=positions)
+        pinned = events.text(event, "pin", LONGEST_PIN)
+        if pinned is not None:
+            usable = pins.usable(pinned, settings.device, model_picker.sizes_of)
+            st.session_state["pin"] = pinned if usable else ""
+        st.session_state["compare"] = event.get("compare") is True
+
+    compared = words.compared(difference(settings, notices)) if settings.model == MINILM else ""
+    state = {
         **VIEW.turns(),
-        "digest": settings.digest,
-        "at": str(at) if chosen else f"{at.layer}.{at.head}",
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row,
-        "key": at.key,
+        **view_link.of({"": settings}, unusable, at=str(at), pin=pin),
+        "at": str(at),
         "look": str(look),
         "off": write_heads(settings.heads_off),
-        "forbidden": _forbidden(settings, len(run.tokens)),
-        "label": words.label(settings, model),
-        "origin": model.origin,
-        "presets": presets,
+        "pinned": pin,
+        "box": box,
         "typed": settings.text,
         "notices": notices,
         "unusable": list(unusable),
-        "figures": words.figures(picture, difference),
-        "status": words.status(picture, len(maps)),
-        "pin": None,
+        "compared": compared,
+        "positions": [[name, words.position_note(POSITIONS[name], model)] for name in positions],
     }
-    focus = [run.weights[at.layer, at.head]]
-    if pinned is not None:
-        other, where = pinned
-        state["pin"] = {
-            "tokens": other.tokens,
-            "at": str(where),
-            "label": words.label(other.settings, other.model) + _whose(other.settings, settings),
-            "forbidden": _forbidden(other.settings, len(other.tokens)),
-        }
-        focus.append(other.weights)
-    sizes = sizes_of(model)
-
-    def take(event: Event) -> None:
-        """Picture, controls and link agree on what the visitor did."""
-        for part in (take_at, take_look, take_heads_off):
-            part(event, sizes)
-        preset = events.whole(event, "preset")
-        if preset is not None and 0 <= preset < len(presets):
-            st.session_state["s"] = presets[preset]
-        if "pin" in event:
-            # what the visitor saw: the last picture sent, and the head and row that the view says
-            where = events.text(event, "pin") or ""
-            st.session_state["pin"] = pin_text(settings, where) if parse_at(where, *sizes) else ""
-        st.session_state["compare"] = event.get("compare") is True
-
-    VIEW.show(maps, take, pack_focus(state, *focus))
+    VIEW.show(state, take)
 
 
-def _forbidden(settings: Settings, tokens: int) -> list[str]:
-    """The cells that may not be looked at, those of the model's own mask among them."""
-    model = pictures.model_of(settings)
-    return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask)
-
-
-def _whose(pinned: Settings, shown: Settings) -> str:
-    """Names the model of a pinned picture where it is another one."""
-    return "" if pinned.model == shown.model else f"; {models.title(pinned.model)}"
+def difference(settings: Settings, notices: list[str]) -> float | None:
+    """The difference to transformers, computed where the visitor has asked for it."""
+    try:
+        return pictures.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
+    except ImportError as error:
+        notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
+        return None

@@ -6,52 +6,47 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mha_core.errors import HeadlightError
 from pages.kit.draw import tables
 from pages.kit.frame import controls, model_picker, widgets
-from pages.kit.frame.about import show_about
 from pages.kit.frame.picture_page import picture_page
-from pages.kit.picture import models, pictures, place
-from pages.kit.picture.pictures import Pinned
+from pages.kit.frame.share import show_about
+from pages.kit.picture import pictures, place
 from pages.kit.picture.settings import Settings
 
 from . import map_view, pins
 
 
 def show() -> None:
-    """Controls, one pass, the pictures, the words."""
-    with picture_page(takes_model=True) as page:
-        with page.rail:
+    """The controls, the view with the picture, how to get its numbers again."""
+    with picture_page("explore", takes_model=True) as page:
+        with page.bar:
             model_picker.control(page.name)
+        with page.rail:  # for the link: the view holds them
             switches = controls.switches(page)
+        with page.bar if controls.several_devices() else page.rail:
             device = controls.device()
         with page.stage:
-            asked = replace(switches, text=controls.sentence(page.name), device=device)
             with page.hidden:
+                sentence = controls.sentence_of_view(page.name)
                 look_text, pin_text = widgets.text("look"), widgets.text("pin")
-            picture, settings, notices = page.or_last(asked, pictures.picture, "The maps below still show")
-            notices += [*picture.run.notices, *models.unknown(page.model, settings.text)]
-            at, chosen = page.look_at(picture.run.tokens)
-            look = place.parse_look(look_text, *page.sizes)
-            pinned = pinned_picture(pin_text, device)
-            notices += page.answer_link(look=look is not None, pin=not pin_text or pinned is not None)
-            look = look or place.Look()
-            map_view.show(page.model, picture, at, look, pinned, notices, unusable=page.unusable, chosen=chosen)
+                controls.sampling()
+            asked = replace(switches, text=sentence, device=device)
+            tokens, settings, notices = page.or_last(asked, pictures.tokens, "The maps below still show")
+            (at, chosen), look = page.look_at(tokens), place.parse_look(look_text, *page.sizes)
+            pin_is_usable = pins.usable(pin_text, device, model_picker.sizes_of)
+            notices += page.answer_link(look=look is not None, pin=pin_is_usable)
+            map_view.show(
+                page.model,
+                settings,
+                at if chosen else replace(at, row=None, key=None),
+                look or place.Look(),
+                pin_text if pin_is_usable else "",
+                box=sentence,
+                notices=notices,
+                unusable=page.unusable,
+            )
         with page.about:
             show_numbers(settings, at)
-
-
-def pinned_picture(pin_text: str, device: str) -> tuple[Pinned, place.At] | None:
-    """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
-    try:
-        parsed = pins.parse_pin(pin_text, device, model_picker.sizes_of)
-        if parsed is None:
-            return None
-        settings, at = parsed
-        pinned = pictures.pinned(settings, at.layer, at.head)
-    except HeadlightError:
-        return None
-    return pinned, at.on(pinned.tokens)
 
 
 def show_numbers(settings: Settings, at: place.At) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pages.kit.picture import mask_codec, rules
+from mha_core.errors import HeadlightError
+from pages.kit.picture import mask_codec, pictures, rules
+from pages.kit.picture.fitting import within
 from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, parse_at, parse_heads, write_heads
 from pages.kit.picture.settings import Settings
+
+SizesOf = Callable[[str], tuple[int, int] | None]  # a model's name -> its layers and heads; None: it may not be used
 
 
 def pin_text(settings: Settings, at: str) -> str:
@@ -16,14 +20,29 @@ def pin_text(settings: Settings, at: str) -> str:
 
     A model other than MiniLM stands behind the head: "0.1@who-rotary-1".
     """
+    return at + pin_tail(settings)
+
+
+def pin_tail(settings: Settings) -> str:
+    """The same without the head in front, which the browser knows."""
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
-    at = at if settings.model == MINILM else f"{at}@{settings.model}"
-    return "~".join(
-        (at, mask, settings.position, f"{settings.temperature:g}", write_heads(settings.heads_off), settings.text)
-    )
+    model = "" if settings.model == MINILM else f"@{settings.model}"
+    off = write_heads(settings.heads_off)
+    return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
-def parse_pin(text: str, device: str, sizes_of: Callable[[str], tuple[int, int] | None]) -> tuple[Settings, At] | None:
+def usable(text: str, device: str, sizes_of: SizesOf) -> bool:
+    """Tells whether a pin of a link names a picture that can be computed; an empty one names none, which is fine."""
+    if not text:
+        return True
+    parsed = parse_pin(text, device, sizes_of)
+    try:
+        return parsed is not None and not within(parsed[0])[1] and bool(pictures.tokens(parsed[0]))
+    except HeadlightError:
+        return False
+
+
+def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] | None:
     """The inverse of `pin_text`; None when a part cannot be used.
 
     Args:

@@ -1,20 +1,30 @@
-"""A dictionary: how the sources and the libraries name, order and mask the same thing (assets/dialects.json)."""
+"""A dictionary: how the texts and the libraries name, order and mask the same thing (assets/dialects.json)."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from pages.kit.draw.sheet import Block, table
+from pages.kit.draw.sheet import Block, Mark, table, text
 
 _FILE = json.loads((Path(__file__).parents[2] / "assets" / "dialects.json").read_text(encoding="utf-8"))
 DIALECTS: list[str] = _FILE["dialects"]
 # idea -> its words, in the order of DIALECTS; "–" where a dialect has none
 ROWS: dict[str, list[str]] = _FILE["ideas"]
+_CAPTION = (
+    "A row for each idea. Annotated code: labml.ai’s, (length, batch, …) first, and its copy on a blog. The lesson’s "
+    "three helpers split, attend and combine. Axes as in the pictures."
+)
 
 
-def dictionary() -> Block:
-    """A row for each idea, a column for each dialect."""
+def dictionary(wanted: str = "") -> list[Block]:
+    """A row for each idea, a column for each dialect; of a wanted word the rows that hold it, its cells marked."""
     rows = [[idea, *words] for idea, words in ROWS.items()]
-    caption = "A row for each idea. Other sources: a lesson, a long post, an einsum notebook. Axes as in the pictures."
-    return table(["", *DIALECTS], rows, caption, prose=True)
+    word = wanted.strip().casefold()
+    found = [row for row in rows if any(word in cell.casefold() for cell in row)]
+    if not found:
+        return [text(f"No text and no library has “{wanted.strip():.60}” here.")]
+    marks: dict[tuple[int, int], Mark] = {
+        (i, j): "here" for i, row in enumerate(found) for j, cell in enumerate(row) if word in cell.casefold()
+    }
+    return [table(["", *DIALECTS], found, _CAPTION, marks if word else None, prose=True)]

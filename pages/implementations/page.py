@@ -1,4 +1,4 @@
-"""Implementations: one set of weights in seven spellings, shown equal, timed against one another, and side by side."""
+"""Implementations: one set of weights in seven spellings: shown equal, read, timed against one another."""
 
 from __future__ import annotations
 
@@ -11,56 +11,88 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, widgets
-from pages.kit.frame.about import show_about
-from pages.kit.frame.picture_page import picture_page
+from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 
-from . import dialects, parity, timing_section
+from . import cases, dialects, parity, timing_section
 from .parity import Equality, Sizes
+from .short_sources import label, short_source
 
 
 def show() -> None:
-    """Controls, the seven on the sentence and on random input, the timing, the sources, the dictionary."""
-    with picture_page() as page:
+    """One sentence and seven sources; the timing; the tables, the classes and the dictionary folded away."""
+    with picture_page("implementations") as page:
         with page.stage:
-            top = st.container()
-            sentence = controls.sentence()
-        with page.rail:
-            controls.layer(page)
-            mask, differences = controls.mask(page, paints=False), widgets.segments("diff")
-            sizes, device = random_sizes(), controls.device()
-        with page.stage:
-            asked = Settings(sentence, mask, device=device)
-            picture, settings, notices = page.or_last(asked, pictures.picture, "The tables below are still those of")
-            show_equality(settings, page.at.layer, sizes, largest=differences == "largest")
-            timing_section.show(sizes, device)
-            show_sources()
-            canvas.sheet("words", [sheet.panel("Same thing, other words", [dialects.dictionary()])])
-            with top:  # at the top, but known only when every control has been made
-                notices += [*picture.run.notices, *page.answer_link()]
-                canvas.sheet("told", [sheet.notices(notices)])
+            told, opening, sources, race = (st.container() for _ in range(4))
+            with sources:
+                show_sources()
+            with race, st.container(key="timing_panel", border=True):
+                sizes, device, reported = timing_section.show(random_sizes)
+            equalities, settings, notices = show_equality(page, sizes, device)
+            with reported:
+                random = equalities[1] if len(equalities) > 1 else None
+                canvas.sheet("reported", [sheet.text(text) for text in cases.told(sizes, random)])
+            show_side_by_side()
+            with widgets.folded("words", "Same thing, other words: a dictionary of texts and libraries", "find"):
+                found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
+                canvas.sheet("words", found)
+            with opening:
+                canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
+                canvas.sheet("opening_picture", [parity.picture(equalities)])
+            with told:  # at the top, but known only when every control has been made
+                canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
         with page.about:
             show_about(settings)
 
 
+def show_sources() -> None:
+    """What each implementation does, in its own lines."""
+    names = list(IMPLEMENTATIONS)
+    for pair in (names[at : at + 2] for at in range(0, len(names), 2)):  # row by row: a phone keeps their order
+        for column, name in zip(st.columns(2), pair, strict=False):
+            with column, widgets.folded(f"source_{name}", label(name)):
+                st.code(short_source(name), language="python", wrap_lines=True)
+
+
 def random_sizes() -> Sizes:
-    """Sizes of the random input, which the timing uses too."""
-    left, right = st.columns(2)
-    with left:
-        b, d_model = widgets.whole("b"), widgets.whole("d")
-    with right:
-        n, n_heads = widgets.whole("n"), widgets.whole("h")
-    return Sizes(b, n, d_model, n_heads)
+    """Sizes of the random input, for the timing and for the tables."""
+    b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
+    return Sizes(b, n, d_model, n_heads, widgets.segments("biases"))
 
 
-def show_equality(settings: Settings, layer: int, sizes: Sizes, *, largest: bool) -> None:
-    """The differences on both inputs, and what each implementation is."""
-    equality = parity.of_sentence(settings, layer)
+def show_equality(page: PicturePage, sizes: Sizes, device: str) -> tuple[list[Equality], Settings, list[str]]:
+    """The differences on both inputs, and what each implementation is; folded, with the controls that act on them.
+
+    Returns:
+        the inputs that could be computed, the settings that could be used, and what must be said.
+    """
+    keys = ("mask", "rule", "diff")
+    with widgets.folded("equality", "The numbers: how far each lies from the truth and from torch", *keys):
+        sentence = controls.sentence()
+        with st.container(horizontal=True, key="equality_controls"):
+            controls.layer(page)
+            differences = widgets.segments("diff")
+        mask = controls.mask(page, paints=False)
+        asked = Settings(sentence, mask, device=device)
+        picture, settings, notices = page.or_last(asked, pictures.picture, "The tables below are still those of")
+        blocks, equalities = equality_blocks(settings, page.at.layer, sizes, largest=differences == "largest")
+        canvas.sheet("equality", blocks)
+    return equalities, settings, [*notices, *picture.run.notices]
+
+
+def equality_blocks(
+    settings: Settings, layer: int, sizes: Sizes, *, largest: bool
+) -> tuple[list[Block], list[Equality]]:
+    """The tables of both inputs, and what could be computed."""
+    own = parity.of_sentence(settings, layer)
+    equalities = [own]
 
     def tables(found: Equality) -> list[Block]:
         both = [parity.differences(found, dtype, largest=largest) for dtype in parity.DTYPES]
-        return [*both, sheet.text(parity.key_bias(found))]
+        effects = [parity.biases(found)] if found.effects else []
+        return [*both, sheet.text(parity.key_bias(found)), *effects]
 
     d_model, n_heads = sizes.d_model, sizes.n_heads
     waiting = st.empty()
@@ -68,29 +100,24 @@ def show_equality(settings: Settings, layer: int, sizes: Sizes, *, largest: bool
         found = parity.of_random(
             sizes, settings.mask, settings.device, lambda: waiting.caption("Waiting for the tables of others")
         )
-        random, note = tables(found), f"normal numbers of seed 1, weights of seed 0: {found.sizes}"
+        fewer = f" of the {sizes.b:,} that are timed" if found.shape[0] < sizes.b else ""
+        random, note = tables(found), f"normal numbers of seed 1, weights of seed 0: {found.sizes}{fewer}"
+        equalities.append(found)
     except HeadlightError as error:
         random, note = [sheet.notices([f"This cannot be computed: {error}."])], ""
-        d_model, n_heads = equality.shape[-1], equality.n_heads
+        d_model, n_heads = own.shape[-1], own.n_heads
     waiting.empty()
-    own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {equality.sizes}"
-    blocks = [
-        sheet.text(parity.meaning()),
-        sheet.row(
-            [
-                sheet.panel("On your sentence", tables(equality), own_note),
-                sheet.panel("On random input", random, note),
-            ],
-            even=True,
-        ),
-        sheet.panel("The seven", [parity.kinds(d_model, n_heads)]),
-    ]
-    canvas.sheet("equality", blocks)
+    own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {own.sizes}"
+    panels = [sheet.panel("On your sentence", tables(own), own_note), sheet.panel("On random input", random, note)]
+    kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads)])
+    return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds, sheet.text(parity.dropout())], equalities
 
 
-def show_sources() -> None:
+def show_side_by_side() -> None:
     """The classes of two implementations, as they run."""
-    canvas.sheet("sources", [sheet.title("Sources side by side", "the very classes that ran above")])
-    for column, key in zip(st.columns(2), ("impl", "beside"), strict=True):
-        with column:
-            st.code(inspect.getsource(IMPLEMENTATIONS[widgets.choice(key)]), language="python", height=640)
+    with widgets.folded("classes", "Two classes side by side, as they run", "impl", "beside", lazy=True) as fold:
+        for column, key in zip(st.columns(2), ("impl", "beside"), strict=True):
+            with column:
+                source = inspect.getsource(IMPLEMENTATIONS[widgets.choice(key)])
+                if fold.open:
+                    st.code(source, language="python", height=640, wrap_lines=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, cast
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Weights, masks
+from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core import device as devices
 from mha_core.attention.base import EVERYTHING
 from mha_core.measure import compare
-from mha_core.measure.compare import Agreement, Difference
+from mha_core.measure.compare import Agreement, Difference, Effect
 from mha_core.models.encoder import EncoderLayer
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, scientific
@@ -26,8 +27,11 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import alone, known, shared, turn
 
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
-MOST_SCORES, MOST_PRODUCTS = 1_500_000, 100_000_000
+MOST_SCORES, MOST_PRODUCTS = 2_200_000, 100_000_000
+ALIKE = 1e-10  # in float64; a shift that differs from token to token differs by far more
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+_NUMBERS = _WORDS[len(IMPLEMENTATIONS)] if len(IMPLEMENTATIONS) < len(_WORDS) else str(len(IMPLEMENTATIONS))
 # what an implementation can do -> its words, in the order of the table
 FEATURES = {
     "maps": "maps",
@@ -36,17 +40,26 @@ FEATURES = {
     "temperature": "temperature",
     "rotate": "rotated positions",
     "bias": "positions as a bias",
+    "kv_heads": "shared key/value heads",
+    "past": "a text that grows",
 }
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the random input: texts, tokens, channels, heads."""
+    """Sizes of the random input: texts, tokens, channels, heads; and which biases the random weights have."""
 
     b: int
     n: int
     d_model: int
     n_heads: int
+    biases: str = "all"
+
+    @property
+    def fitting(self) -> Sizes:
+        """The same with no more texts than the tables are computed for; one at least."""
+        texts = min(MOST_SCORES // (self.n_heads * self.n**2), MOST_PRODUCTS // (self.n * self.d_model**2))
+        return replace(self, b=max(1, min(self.b, texts)))
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,7 @@ class Equality:
         bounds: dtype -> how large a relative difference may be on this input.
         key_bias: dtype -> the largest gradient of a key bias, relative to the whole gradient.
         devices: dtype -> where it was computed.
+        effects: what each bias changes, on the first text in float64.
     """
 
     shape: tuple[int, ...]
@@ -68,6 +82,7 @@ class Equality:
     bounds: dict[str, float]
     key_bias: dict[str, float]
     devices: dict[str, str]
+    effects: tuple[Effect, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -96,9 +111,10 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] |
     """On normal random input (seed 1) with normal random weights (seed 0); `told` is called while others go first.
 
     Raises:
-        SizeError: d_model is no multiple of n_heads, or the sizes are too large to be computed on the side.
+        SizeError: d_model is no multiple of n_heads, or one text is too large to be computed on the side.
         HeadlightError: too many others wait.
     """
+    sizes = sizes.fitting
     equality = known(_of_random, sizes, mask, device)
     if equality is None:
         check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MOST_SCORES, products=MOST_PRODUCTS)
@@ -110,7 +126,9 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] |
 @shared(LRUCache(64))
 def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-    return _compute(compare.random_weights(sizes.d_model), sizes.n_heads, x.to(devices.pick(device)), mask)
+    return _compute(
+        compare.random_weights(sizes.d_model, biases=sizes.biases), sizes.n_heads, x.to(devices.pick(device)), mask
+    )
 
 
 def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
@@ -124,7 +142,33 @@ def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
         where[name] = placed.device.type
     gradients = {name: compare.key_bias_gradient(weights, n_heads, x, dtype=dtype) for name, dtype in DTYPES.items()}
     bounds = {name: compare.bound(agreements[name], dtype) for name, dtype in DTYPES.items()}
-    return Equality(tuple(x.shape), n_heads, agreements, bounds, gradients, where)
+    effects = tuple(compare.bias_effects(weights, n_heads, x[:1], allow=allow))
+    return Equality(tuple(x.shape), n_heads, agreements, bounds, gradients, where, effects)
+
+
+def opening(equalities: Sequence[Equality]) -> str:
+    """The largest relative difference in float32 of all implementations, on all inputs, in one sentence."""
+    found = _worst(equalities)
+    above = [name for name in found if not all(one.within(dtype, name) for one in equalities for dtype in DTYPES)]
+    largest = f"the largest relative difference is {scientific(max(found.values()))}"
+    if above:
+        return (
+            f"{_NUMBERS} ways to write it, but not all give the same: {largest}; above its bound: {', '.join(above)}."
+        )
+    return f"{_NUMBERS} ways to write it, the same numbers: {largest}, which is rounding in float32."
+
+
+def picture(equalities: Sequence[Equality]) -> Block:
+    """The same as bars: how far each one's numbers lie from the truth, in float32, as a part of its bound."""
+    bound, worst = min(one.bounds["float32"] for one in equalities), _worst(equalities)
+    bars = sheet.bars("largest relative difference", list(worst), list(worst.values()), most=bound)
+    note = f"a full bar is the bound, {scientific(bound)}: below it, the difference is rounding"
+    return sheet.panel("How far each lies from the truth and from torch", [bars], note)
+
+
+def _worst(equalities: Sequence[Equality]) -> dict[str, float]:
+    """The largest relative difference in float32 of each implementation, on all inputs."""
+    return {name: max(one.agreements["float32"][name].worst for one in equalities) for name in IMPLEMENTATIONS}
 
 
 def meaning() -> str:
@@ -168,6 +212,48 @@ def key_bias(equality: Equality) -> str:
     )
 
 
+def biases(equality: Equality) -> Block:
+    """A row per bias: what changes when it alone is 0, and whether every token is shifted alike."""
+    names = {"q": "query", "k": "key", "v": "value", "o": "output"}
+    rows = [
+        [
+            names[one.name],
+            f"{one.numbers:,}",
+            scientific(one.out),
+            scientific(one.maps),
+            f"yes, up to {scientific(one.spread)}" if one.spread < ALIKE else "no",
+        ]
+        for one in equality.effects
+    ]
+    caption = (
+        "Each bias alone set to 0, on the first text in float64: relative differences. The key’s adds one number to a "
+        "whole row of scores, which the softmax takes out again; the value’s goes through weights that sum to 1 and "
+        "comes out as the same shift Wᵒ b of every token, as the output’s own does."
+    )
+    return sheet.table(["bias of", "numbers", "output changes", "maps change", "all tokens alike"], rows, caption)
+
+
+@lru_cache(maxsize=1)
+def dropout() -> str:
+    """Which implementations show what dropout took, found by a tiny pass of each as in training."""
+    shows = []
+    for name, kind in IMPLEMENTATIONS.items():
+        trace = Trace()
+        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), trace=trace)
+        if any(step.name == "weights.dropout" for step in trace.steps):
+            shows.append(name)
+    hide = [name for name in IMPLEMENTATIONS if name not in shows]
+    return (
+        f"Dropout, while training: all return their maps before it. {_and(shows)} have the weights after it as a step "
+        f"of their own, which Shapes shows for random weights; {_and(hide)} drop them inside torch. Here nothing is "
+        "dropped."
+    )
+
+
+def _and(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
 def kinds(d_model: int, n_heads: int) -> Block:
     """A row per implementation: its first words, how it keeps its parameters, and what it can do and cannot."""
     rows = []
@@ -178,9 +264,12 @@ def kinds(d_model: int, n_heads: int) -> Block:
         can = [word for feature, word in FEATURES.items() if feature in kind.can]
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]
         numbers = sum(parameter.numel() for parameter in parameters)
-        rows.append([name, first_line, f"{numbers:,}", str(len(parameters)), _listed(can), _listed(cannot) or "–"])
-    head = ["implementation", "what it is", "parameters", "tensors", "can do", "cannot do"]
-    caption = f"Parameters with biases, for d_model {d_model} and {n_heads} heads; tensors = in how many pieces."
+        with torch.device("meta"):
+            bare = sum(parameter.numel() for parameter in kind(d_model, n_heads, bias=False).parameters())
+        counts = [f"{numbers:,}", f"{bare:,}", str(len(parameters))]
+        rows.append([name, first_line, *counts, _listed(can), _listed(cannot) or "–"])
+    head = ["implementation", "what it is", "parameters", "without biases", "tensors", "can do", "cannot do"]
+    caption = f"Parameters for d_model {d_model} and {n_heads} heads; tensors = in how many pieces, biases and all."
     return sheet.table(head, rows, caption, prose=True)
 
 

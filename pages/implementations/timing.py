@@ -22,6 +22,7 @@ from mha_core.measure.timing import (
     spread,
     training_step,
 )
+from mha_core.pretrained import memory
 from pages.kit.jobs.job import Job
 from pages.kit.jobs.queue import Places, Visitor
 from pages.kit.picture.limits import MOST_SCORES, check_sizes
@@ -34,8 +35,12 @@ TASKS = {
     "training step with maps": (training_step, True),
     "training step without maps": (training_step, False),
 }
-# Bounds of one call, which nothing can interrupt: below a second on two cores, and 250 MiB.
-FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
+# A call up to `limits.MOST_SCORES` takes below a second on two cores and 250 MiB. A larger one takes seconds, and
+# nothing can interrupt it: so few rounds, no more than there is time for, and only where the memory is free.
+FEWEST_ROUNDS, MOST_ROUNDS, FEWEST_OF_LARGE = 5, 200, 2
+MOST_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
+LONGEST: Final = 180.0  # seconds of one length of large calls; the round that is under way is not waited for
+COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, that of sequence_first
 LONGEST_QUEUE: Final = 8
 
 places = Places(1, LONGEST_QUEUE, "races")
@@ -51,6 +56,7 @@ class Plan:
         b, lengths, d_model, n_heads: sizes; the lengths are measured one after another.
         seconds: how long each length may take, from `FEWEST_ROUNDS` rounds on.
         device: as in `mha_core.device.pick`.
+        bias: the layers have biases.
     """
 
     task: str
@@ -61,12 +67,28 @@ class Plan:
     n_heads: int
     seconds: float = 3.0
     device: str = "auto"
+    bias: bool = True
+
+    def scores(self, length: int) -> int:
+        """How many scores a call at this length makes."""
+        return self.b * self.n_heads * length**2
+
+    def is_large(self, length: int) -> bool:
+        """True when one call takes seconds, so that there are few rounds."""
+        return self.scores(length) > (MOST_SCORES // 2 if TASKS[self.task][0] is training_step else MOST_SCORES)
 
     def check(self) -> None:
-        """Raises a SizeError when these sizes do not fit together, or one call would take too long to be waited for."""
+        """Raises unless these sizes fit together, one call can be waited for, and a large one finds memory.
+
+        Raises:
+            SizeError: the sizes. DeviceError: too little memory is free.
+        """
         check_heads("d_model", self.d_model, self.n_heads)
-        scores = MOST_SCORES // 2 if TASKS[self.task][0] is training_step else MOST_SCORES
-        check_sizes(self.b, max(self.lengths), self.d_model, self.n_heads, scores=scores)
+        longest = max(self.lengths)
+        check_sizes(self.b, longest, self.d_model, self.n_heads, scores=MOST_RACED)
+        if self.is_large(longest) and devices.pick(self.device).type == "cpu":
+            needed = 4 * COPIES * self.scores(longest)
+            memory.require(needed, "one call at this size", "choose fewer texts, or try again later")
 
 
 @dataclass(frozen=True)
@@ -93,7 +115,8 @@ class TimingJob(Job):
 
     def __init__(self, plan: Plan, visitor: Visitor | None = None) -> None:
         plan.check()
-        super().__init__(places, plan.seconds * len(plan.lengths), visitor)
+        longest = [LONGEST if plan.is_large(length) else plan.seconds for length in plan.lengths]
+        super().__init__(places, sum(longest), visitor)
         self.plan = plan
         self.results: tuple[AtLength, ...] = ()
         self.machine = ""
@@ -114,7 +137,7 @@ class TimingJob(Job):
         plan, device = self.plan, devices.pick(self.plan.device)
         call, maps = TASKS[plan.task]
         self.machine = f"{device.type}, {machine()}"
-        theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names)
+        theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names, bias=plan.bias)
         for length in plan.lengths:
             x = torch.randn(plan.b, length, plan.d_model, generator=torch.Generator().manual_seed(0)).to(device)
             candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
@@ -128,15 +151,19 @@ class TimingJob(Job):
     def _measure(self, length: int, candidates: Candidates, device: torch.device) -> AtLength | None:
         """Times and memory at one length; None when the job is to end."""
         began, seconds = time.monotonic(), {name: list[float]() for name in candidates}
-        for name, number, took in calls(candidates, MOST_ROUNDS, device=device):
+        large = self.plan.is_large(length)
+        fewest = FEWEST_OF_LARGE if large else FEWEST_ROUNDS
+        for name, number, took in calls(candidates, MOST_ROUNDS, warm_up=1 if large else 2, device=device):
             if self.is_left():
                 return None
             if number >= 0:
                 seconds[name].append(took)
             spent = (time.monotonic() - began) / self.plan.seconds
-            self._within = min(1.0, max(spent, (number + 1) / MOST_ROUNDS))
+            self._within = min(1.0, max(0 if large else spent, (number + 1) / (fewest if large else MOST_ROUNDS)))
             round_is_full = all(len(times) == number + 1 for times in seconds.values())
-            if spent >= 1 and number + 1 >= FEWEST_ROUNDS and round_is_full:
+            if spent >= 1 and number + 1 >= fewest and round_is_full:
+                break
+            if large and all(seconds.values()) and time.monotonic() - began > LONGEST:
                 break
         peaks: dict[str, int | None] = {}
         for name, candidate in candidates.items():

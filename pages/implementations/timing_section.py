@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import polling, widgets
+from pages.kit.frame import controls, polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
 
-from . import timing_tables
+from . import cases, timing_tables
 from .parity import Sizes
-from .timing import TASKS, YARDSTICK, Plan, TimingJob
+from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, Plan, TimingJob
 
 POLL_SECONDS = 0.5
 
 
-def show(sizes: Sizes, device: str) -> None:
-    """Draws the controls, the progress and the results."""
-    note = (
-        f"against {YARDSTICK} with its maps: the same weights, random input of the sizes chosen; "
-        f"b · h · n² up to {MOST_SCORES:,}, half of it for a training step, b · n · d² up to {MOST_PRODUCTS:,}"
+def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
+    """Draws the controls, the progress and the results.
+
+    Args:
+        sizes_of: makes the controls of the sizes.
+
+    Returns:
+        the sizes and the device that are chosen, and a place for what a text reports of these sizes.
+    """
+    told = (
+        f"On random input, with the same weights. Every time is a multiple of {YARDSTICK}’s with its maps; “torch” is "
+        "the same module, timed as the task says."
     )
-    canvas.sheet("race_head", [sheet.title("Live timing", note)])
+    canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(told)])
     names = widgets.pills("race")
+    cases_place = st.container()
+    with st.container(horizontal=True, key="race_sizes"):
+        sizes = sizes_of()
+    with cases_place:  # above the controls that it sets, and drawn when they are known
+        canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
+        reported = st.container()
+    with widgets.seen("dev", controls.several_devices()):
+        device = controls.device()
     job: TimingJob | None = st.session_state.get("timing_job")
     over = job is None or job.over
     with st.container(horizontal=True, vertical_alignment="bottom", key="race_controls"):
@@ -35,17 +52,25 @@ def show(sizes: Sizes, device: str) -> None:
         off = not over or bool(problem)
         st.button("Start", key="start", type="primary", disabled=off, on_click=_start, args=(plan,))
     refused = st.session_state.pop("timing_refused", "")
+    limits = (
+        f"What fits: texts × heads × tokens² up to {MOST_SCORES:,} in many rounds, half of it for a training step; up "
+        f"to {MOST_RACED:,} in {FEWEST_OF_LARGE} long rounds or more, where the memory is free and within "
+        f"{LONGEST:.0f} s a length. texts × tokens × d_model² up to {MOST_PRODUCTS:,}."
+    )
+    canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
     canvas.sheet("race_problem", [sheet.notices([why for why in (problem, refused) if why])])
     if job is None:
         canvas.sheet("race_empty", [sheet.text("Nothing has been timed yet.")])
     else:
         polling.follow(partial(_draw, job), job, lambda: job.over, over, None if over else POLL_SECONDS)
+    return sizes, device, reported
 
 
 def _plan(names: list[str], sizes: Sizes, device: str) -> Plan:
     task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
     lengths = timing_tables.lengths(sizes.n, sweep=widgets.switch("sweep"))
-    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device)
+    bias = sizes.biases != "none"
+    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, bias)
 
 
 def _problem(plan: Plan) -> str:
@@ -84,4 +109,6 @@ def _draw(job: TimingJob) -> None:
     for column, (key, figure) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
         with column:
             canvas.chart(f"race_{key}", figure, timing_tables.ALT[key])
-    canvas.sheet("race_table", [sheet.panel("What came out", [timing_tables.table(job)], timing_tables.summary(job))])
+    canvas.sheet("race_summary", [sheet.text(timing_tables.summary(job), muted=True)])
+    with widgets.folded("race_table", "What came out, every number"):
+        canvas.sheet("race_table", [timing_tables.table(job)])

@@ -97,11 +97,16 @@ def memory_figure(job: TimingJob, theme: str) -> Figure | None:
 
 
 def _figure(job: TimingJob, theme: str, y_title: str, point: Callable[[AtLength, str], Point]) -> Figure:
+    def points(name: str) -> list[Point]:
+        """Those above 0, which a logarithmic axis can show."""
+        return [made for made in (point(result, name) for result in job.results) if made.y > 0]
+
     return figures.lines(
-        {name: [point(result, name) for result in job.results] for name in NAMES if name in job.plan.names},
+        {name: points(name) for name in NAMES if name in job.plan.names},
         order=NAMES,
         x_title="length n, tokens",
         y_title=y_title,
         theme=theme,
         reference=(1, f"{YARDSTICK} with maps"),
+        at_ends=True,
     )

@@ -34,18 +34,16 @@ def sums_in_words(weights: Tensor) -> str:
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
-def empty_rows(settings: Settings, at: At) -> Block:
-    """Three ways to write a masked softmax, on this head's scores: they differ on rows that are empty."""
-    layer = recorded(settings, at.layer)
-    n, heads = len(layer.tokens), len(layer.scores)
-    allow = mask_codec.of_head(mask_codec.allowed(settings.mask, settings.painted, n, heads), at.head)
-    ways = softmax_three_ways(layer.scores[at.head], allow)
+def empty_rows(settings: Settings, at: At) -> list[Block]:
+    """Three ways to write a masked softmax, on this head's scores: they differ on empty rows. [] without one."""
+    picture = pictures.picture(settings)
+    n = len(picture.run.tokens)
+    allow = mask_codec.of_head(_allowed(picture), at.head)
     empty = [row for row in range(n) if not bool(allow[row].any())]
-    heading = "A row that may look at nobody"
     if not empty:
-        largest = numbers.difference(max(compare.largest_difference(ways[0], way) for way in ways[1:]))
-        said = f"No row is empty here, so all three ways agree (largest difference {largest})."
-        return sheet.panel(heading, [sheet.text(said)])
+        return []
+    layer = recorded(settings, at.layer)
+    ways = softmax_three_ways(layer.scores[at.head], allow)
     row = empty[0]
     token, columns = layer.tokens[row], range(min(n, MOST_KEYS))
     head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
@@ -56,7 +54,8 @@ def empty_rows(settings: Settings, at: At) -> Block:
     cut = f" The first {len(columns)} of {n} keys." if n > len(columns) else ""
     caption = f"The weights of row {row} “{token}” from this head's own scores, three ways.{cut}"
     said = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
-    return sheet.panel(heading, [sheet.text(said), sheet.table(head, lines, caption)], "counted from 0")
+    blocks = [sheet.row([sheet.text(said), sheet.table(head, lines, caption)])]
+    return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
 
 
 def renormalised(settings: Settings, at: At) -> str:
@@ -83,11 +82,16 @@ def renormalised(settings: Settings, at: At) -> str:
 def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
     """The largest difference of a head's masked weights to the free ones, blocked and each row divided again."""
     after, before = (picture.run.weights[layer, head].cpu() for picture in (masked, free))
-    settings = masked.settings
-    allow = mask_codec.allowed(settings.mask, settings.painted, len(after), masked.model.sizes.n_heads)
-    left = before * mask_codec.of_head(allow, head)
+    left = before * mask_codec.of_head(_allowed(masked), head)
     sums = left.sum(dim=-1, keepdim=True)
     return compare.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
+
+
+def _allowed(picture: Picture) -> Tensor:
+    """The mask of a picture with the model's own, as `mask_codec.allowed`."""
+    settings, model = picture.settings, picture.model
+    n, heads = len(picture.run.tokens), model.sizes.n_heads
+    return mask_codec.allowed(settings.mask, settings.painted, n, heads, model.own_mask)
 
 
 def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -> str:

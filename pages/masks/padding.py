@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
@@ -10,7 +10,7 @@ from mha_core import Run
 from mha_core.measure import compare
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import pictures
+from pages.kit.picture import models, pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
@@ -57,7 +57,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
     if lengths[0] == lengths[1]:
         return None
     short = lengths.index(min(lengths))
-    with turn(max(lengths)):
+    with turn(max(lengths), models.heads(model)):
         alone = settings.run(model, texts[short])
         masked, unmasked = (
             _change(alone, model.run_batch(texts, mask_padding=mask_padding, **settings.switches(model))[short])
@@ -72,32 +72,40 @@ def blocks(settings: Settings, second: str) -> list[Block]:
     if batch is None:
         same = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
         return [sheet.panel(HEADING, [sheet.text(same)])]
+    said = []
+    if settings.painted:
+        said.append("Painted cells are left out here: they belong to one length.")
+    if batch.unmasked.maps <= ROUNDING and settings.mask != "none":
+        # then there is nothing to see, and what it would be like without is what one came for
+        without = beside(replace(settings.unpainted, mask="none"), second)
+        said.append(
+            f"The mask “{settings.mask}” alone already keeps these tokens from looking at padding, so under it both "
+            "are the same. The table shows them without that mask."
+        )
+        batch = without or batch
+    texts = [sheet.text(text) for text in (*said, _why(batch))]
+    return [sheet.panel(HEADING, [*texts[:-1], sheet.row([_table(batch), texts[-1]])])]
+
+
+def _table(batch: Beside) -> Block:
     rows = [
         [name, numbers.number(change.maps), f"{change.cosine:.6f}", f"{change.lost:.4f}"]
         for name, change in (("with the padding mask", batch.masked), ("without it", batch.unmasked))
     ]
-    head = [
-        "in the batch",
-        "largest change of a weight",
-        "cosine to the sentence run alone",
-        "most weight of a row on padding",
-    ]
     sizes = f"{batch.tokens} tokens and {batch.longest - batch.tokens} of padding"
-    caption = f"“{numbers.cut(batch.short)}”: {sizes}, against the same sentence alone"
-    said = [_why(batch, settings.mask)]
-    if settings.painted:
-        said.append("Painted cells are left out here: they belong to one length.")
-    return [sheet.panel(HEADING, [sheet.table(head, rows, caption), *map(sheet.text, said)])]
+    caption = (
+        f"“{numbers.cut(batch.short)}”: {sizes}, against the same sentence alone: the largest change of a weight, the "
+        "cosine of the sentence vector, and the most weight of a row on padding."
+    )
+    return sheet.table(["in the batch", "largest change", "cosine", "on padding"], rows, caption)
 
 
-def _why(batch: Beside, mask: str) -> str:
+def _why(batch: Beside) -> str:
     """Tells whether the answer depends on the batch mate, and why it must not."""
     masked, unmasked = batch.masked, batch.unmasked
     why = "A sentence's result must not depend on what else is in its batch."
     if unmasked.maps <= ROUNDING:
-        return (
-            f"The mask “{mask}” alone already keeps these tokens from looking at padding, so both are the same. {why}"
-        )
+        return f"None of these tokens looks at padding, so both are the same. {why}"
     rest = "which is rounding" if masked.maps <= ROUNDING else "which is more than rounding"
     return (
         f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row's weight goes to tokens that nobody "

@@ -1,107 +1,90 @@
-"""The Masks view: the gallery and the painter with the weights before and after, and what comes back from it."""
+"""The Masks view: what the script tells it, and what comes back. Its picture comes over the wire (`message`)."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from mha_core import Model
+from mha_core.errors import HeadlightError
 from pages.kit.draw import events
-from pages.kit.draw.packing import pack_focus
 from pages.kit.draw.view import Event, View
+from pages.kit.frame import view_link
+from pages.kit.frame.controls import NOT_A_RULE, WRITTEN_FORMS
 from pages.kit.frame.layout import say_next
-from pages.kit.frame.view_events import sizes_of, take_at
-from pages.kit.picture import mask_codec, pictures, rules
-from pages.kit.picture.fields import MASKS
-from pages.kit.picture.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
-from pages.kit.picture.pictures import Picture
+from pages.kit.frame.view_events import sizes_of, take_at, take_text
+from pages.kit.picture import rules
+from pages.kit.picture.limits import LONGEST_RULE
 from pages.kit.picture.place import At
+from pages.kit.picture.query import WRITTEN, Query
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import label
 
-from .effects import sums_in_words
+from .clicks import RULE
 
 VIEW = View("painter", "masks", "painter.js")
 
 
-def before(settings: Settings) -> Settings:
-    """What the weights are compared with: the rule alone where cells are painted, otherwise no mask at all."""
-    return settings.unpainted if settings.painted else replace(settings, mask="none")
+def show(model: Model, settings: Settings, at: At, *, box: str, notices: list[str], unusable: Sequence[str]) -> None:
+    """The view at what is to be shown.
 
-
-def show(model: Model, picture: Picture, at: At, notices: list[str], *, chosen: bool) -> None:
-    """The view with everything that it writes. `chosen`: the visitor, not the page, chose the row in focus."""
-    settings, tokens, heads = picture.settings, picture.run.tokens, model.sizes.n_heads
-    n, other = len(tokens), before(settings)
-    weights = [pictures.picture(own).run.weights[at.layer, at.head] for own in (other, settings)]
-    state: dict[str, Any] = {
-        **VIEW.turns(),
-        "digest": settings.digest,
-        "tokens": tokens,
-        "layers": model.sizes.n_layers,
-        "heads": heads,
-        "layer": at.layer,
-        "head": at.head,
-        "drawn": [at.layer, at.head],
-        "row": at.row,
-        "key": at.key,
-        "chosen": chosen,
-        "rule": settings.mask,
-        "painted": settings.painted,
-        "base": mask_codec.forbidden(settings.mask, "", n, heads)[0],
-        "forbidden": mask_codec.forbidden(settings.mask, settings.painted, n, heads),
-        "forbiddenBefore": mask_codec.forbidden(other.mask, other.painted, n, heads),
-        "cards": [asdict(card) for card in rules.gallery(tokens, heads, at.head, settings.mask, *_kept(n, heads))],
-        "most": MOST_PAINTED,
-        "longest": LONGEST_PAINTED,
-        "without": "no mask" if other.mask == "none" else f"{other.mask} alone",
-        "sums": sums_in_words(weights[1]),
-        "label": f"Layer {at.layer}, head {at.head}, {label(settings, model)}, {model.origin} weights",
-        "notices": notices,
-    }
+    Args:
+        settings: with the last sentence that can be used, and with what is painted, for whatever length it is.
+        at: layer, head and, where the visitor chose them, row and key.
+        box: what stands in the sentence box.
+        notices: what the controls have to say.
+        unusable: keys of the link's texts that could not be used.
+    """
     sizes, rule = sizes_of(model), settings.mask
 
     def take(event: Event) -> None:
+        """Controls and link agree on what the visitor did."""
+        take_text(event)
         take_at(event, sizes)
-        _take_mask(event, heads, rule)
+        _take_mask(event, rule)
 
-    VIEW.show(pack_focus(state, *weights), take)
+    state = {
+        **VIEW.turns(),
+        **view_link.of({"": settings}, unusable, at=str(at)),
+        "at": str(at),
+        "box": box,
+        "typed": settings.text,
+        "notices": notices,
+        "unusable": list(unusable),
+    }
+    VIEW.show(state, take)
 
 
-def _kept(n: int, heads: int) -> tuple[str, str]:
-    """The rule that is painted on and what is painted on it, as far as it is for so many tokens."""
-    on = str(st.session_state.get("on", "none"))
-    text = mask_codec.usable(str(st.session_state.get("p", "")), heads) or ""
-    return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""
+def _take_mask(event: Event, now: str) -> None:
+    """Sets the controls of the mask to what the event says of the link, as far as it can be used.
 
-
-def _take_mask(event: Event, heads: int, now: str) -> None:
-    """Sets the controls of the mask to what the event says, as far as it can be used. `now`: the rule in use."""
-    rule, on, join = (events.text(event, name) or "" for name in ("rule", "on", "join"))
-    cells = events.text(event, "p")
-    if cells is not None and rules.usable(on):
-        cells = mask_codec.usable(cells, heads)
-        if cells is not None:
-            st.session_state.update({"mask": "painted", "on": on, "p": cells})
-    elif event.get("kind") == "painted":
-        st.session_state["mask"] = "painted"
-    elif join in rules.JOINS and rules.usable(rule):
-        made = rules.joined(now, join, rule)
+    A rule may be told to be joined to the one in use, `now` or that of the event: when it is too long to be written.
+    """
+    said = {key: text for key in (*RULE, "on", "p") if (text := events.text(event, key)) is not None}
+    painting = _mask_of({**said, "mask": "painted"}) if "p" in said else None
+    if painting is not None:  # it is kept, in use or not
+        st.session_state.update(on=painting.mask, p=painting.painted)
+    mask = _mask_of(said) if "mask" in said else None
+    written = said.get(WRITTEN.get(said.get("mask", ""), ""))
+    if mask is None and written is not None and not rules.usable(written):
+        say_next(f"{NOT_A_RULE} Still using “{now}”. {WRITTEN_FORMS}")
+    if mask is not None:
+        now = mask.mask
+        painted = said["mask"] == "painted"
+        st.session_state.update({"mask": "painted"} if painted else rules.controls_of(now))
+    join, other = (events.text(event, name) or "" for name in ("join", "other"))
+    if join in rules.JOINS and rules.usable(other):
+        made = rules.joined(now, join, other)
         if made is None:
-            say_next(f"{now} {join} {rule} takes more than {LONGEST_RULE} characters as a rule.")
+            say_next(f"{now} {join} {other} takes more than {LONGEST_RULE} characters as a rule.")
         else:
-            _set_rule(made)
-    elif rules.usable(rule):
-        _set_rule(rule)
+            st.session_state.update(rules.controls_of(made))
 
 
-def _set_rule(rule: str) -> None:
-    """Chooses the kind of a rule and its numbers; one that has no kind of its own is a combination."""
-    kind, *texts = rule.split(":")
-    keys, numbers = MASKS.get(kind), [int(text) for text in texts if text.isdecimal()]
-    if keys is not None and len(keys) == len(texts) and all(1 <= number <= WIDEST_WINDOW for number in numbers):
-        st.session_state.update({"mask": kind, **dict(zip(keys, numbers, strict=True))})
-    else:
-        st.session_state.update({"mask": "combination", "rule": rule})
+def _mask_of(said: Mapping[str, str]) -> Settings | None:
+    """Rule and painting that these keys of a link say, None when they cannot be used."""
+    try:
+        return Query(urlencode(said).encode()).settings()
+    except HeadlightError:
+        return None

@@ -12,7 +12,7 @@ from pages.kit.draw.numbers import number, whole
 
 from . import measures, planes
 from .encodings import Encoding
-from .parts import Part, View, part, sample, sampled, token_names
+from .parts import HEIGHT, Part, View, part, sample, sampled, token_names
 
 MOST_ROWS, TILE = 96, 24  # rows and columns that are drawn
 MOST_LINES = 6
@@ -33,6 +33,7 @@ def matrix(encoding: Encoding, view: View) -> Part:
         y_title="query",
         theme=view.theme,
         y_names=token_names(view, places),
+        height=HEIGHT,
     )
     return part("picture", encoding, "picture", note, [], figure, f"Heat map of the bias, {note}.")
 
@@ -48,7 +49,7 @@ def by_head(encoding: Encoding, view: View) -> Part:
     start = 1 - values.shape[-1]
     figure = figures.curves(series, start=start, x_title="j − i, from query to key", y_title="bias", theme=view.theme)
     what, alt = "bias against distance, head by head", f"Curves of the bias over the distance. {ends}."
-    return part("lines", encoding, what, note, [sheet.text(f"{ends}.")], figure, alt)
+    return part("lines", encoding, what, note, [sheet.text(f"{ends}.")], figure, alt, "bias")
 
 
 def all_heads(encoding: Encoding, view: View) -> Part:

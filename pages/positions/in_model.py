@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
+from torch import Tensor
 
 from mha_core.models.encoder import Encoder
 from mha_core.positions import Sinusoidal
@@ -16,10 +17,24 @@ from pages.kit.draw.sheet import Block
 from pages.kit.picture import pictures
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import position_note
+from pages.kit.picture.words import NOT_TRAINED, position_note
 
 from .encodings import trained_table
 from .parts import Part
+
+# in Explore's control -> what stands over its map: the same word
+TITLES = {
+    "as trained": "As trained",
+    "none": "No positions",
+    "shuffled": "Shuffled",
+    "halved": "Halved",
+    "doubled": "Doubled",
+    "sinusoidal": "Sinusoidal",
+    "rotary": "Rotary",
+    "alibi": "ALiBi",
+    "t5": "T5",
+    "shaw": "Shaw",
+}
 
 
 @dataclass(frozen=True)
@@ -47,11 +62,13 @@ class OnModel:
         layer, head: the head that looks most at the previous token in the untouched model.
         rows: name, what it is, cosine to the unmodified model's sentence vector's, and that head's mean weight on
             the previous token.
+        maps: that head's map (i, j) for each of the rows.
     """
 
     layer: int
     head: int
     rows: list[tuple[str, str, float, float]]
+    maps: list[Tensor]
 
 
 def words(settings: Settings) -> Words:
@@ -109,17 +126,22 @@ def on_model(settings: Settings) -> OnModel:
         )
         for name, picture in by_name.items()
     ]
-    return OnModel(layer, head, rows)
+    return OnModel(layer, head, rows, [picture.run.weights[layer, head] for picture in by_name.values()])
 
 
 def table(sentence: OnModel) -> Block:
-    """The sentence in MiniLM under each position that its control offers."""
-    numbers = sheet.table(
+    """The numbers of every map, and what each encoding is in the model; what holds for several is said once."""
+    untrained = f" {NOT_TRAINED}."
+    trained = [TITLES.get(name, name) for name, note, _, _ in sentence.rows if not note.endswith(untrained)]
+    but = f"With all encodings but “{'”, “'.join(trained)}”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}."
+    return sheet.table(
         ["position encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
-        [[name, precise(cosine), number(weight), note] for name, note, cosine, weight in sentence.rows],
+        [
+            [TITLES.get(name, name), precise(cosine), number(weight), note.removesuffix(untrained)]
+            for name, note, cosine, weight in sentence.rows
+        ],
         "The cosine is to the unmodified model's sentence vector. The weight is the mean over the sentence in layer "
         f"{sentence.layer} head {sentence.head} (counted from 0), the head that looks there most when nothing is "
-        "changed.",
+        f"changed. {but if len(trained) < len(sentence.rows) else ''}".rstrip(),
         prose=True,
     )
-    return sheet.panel("On MiniLM: this sentence, everything else being equal", [numbers])

@@ -1,4 +1,4 @@
-"""Positions: what each positional encoding is, drawn for the sentence's length, and two of them side by side."""
+"""Positions: why they are needed, one head under each encoding, and two encodings side by side."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.draw import canvas, events, sheet
-from pages.kit.frame import controls, widgets
-from pages.kit.frame.about import show_about
-from pages.kit.frame.picture_page import picture_page
+from pages.kit.frame import controls, links, widgets
+from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.share import show_about
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
 from pages.kit.picture.settings import Settings
 
-from . import cards, encodings, in_model, portraits
-from .encodings import Sizes
+from . import cards, encodings, folds, in_model, map_view, portraits
+from .encodings import Encoding, Sizes
 from .parts import View
+from .problem import backwards, problem
 
-WAVES, BIASES = {"sinusoidal", "learned", "rotary"}, {"alibi", "t5", "shaw"}
+# what each of these acts on
+WIDE, MANY, WAVING = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
+BIASES = {"alibi", "t5", "shaw"}
+SHOWN = ("card", "picture", "distance")  # of the portraits; the other parts are folded
 # what a click on each of them sets
 PRESETS: dict[str, dict[str, Any]] = {
     "waves and a trained table": {"enc": "sinusoidal", "enc2": "learned"},
@@ -30,64 +34,98 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def show() -> None:
-    """Controls, one or two portraits, amplitudes, and the same sentence in the model."""
-    with picture_page() as page:
+    """The problem, the sentence under each encoding, then one or two portraits."""
+    with picture_page("positions") as page:
         with page.stage:
-            sentence = controls.sentence()
-            top = st.container()
-            names, place = chosen()
-        with page.rail:
-            d_model, n_heads = widgets.whole("d"), widgets.whole("h")
-            channels, pair, head, far = looked_at(names)
-            amplitude = widgets.slider("amp")
-            with widgets.seen("queries", "shaw" in names):
-                controls.layer(page)
-        with page.stage:
-            theme = st.context.theme.type or "dark"
+            with st.container(key="unprojected_sentence"):
+                sentence = controls.sentence()
+            # the pictures stand above the controls that say which encoding is chosen
+            top, story, head = st.container(), st.container(), st.container()
             found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
-            sizes = Sizes(len(found.tokens), d_model, n_heads)
-            view = View(found.tokens, channels, pair, place, head, far, page.model.sizes.max_len, theme)
-            drawn = []
-            for name in names:
-                encoding, why = encodings.build_or_default(name, sizes, amplitude, (settings, page.at.layer))
-                drawn.append(portraits.portrait(encoding, view))
-                notices += [why] if why and why not in notices else []
-            cards.show(drawn)
-            cards.show_part("both", in_model.amplitudes(found, amplitude, theme), wide=True)
-            show_model(settings, len(found.tokens))
+            names, sizes, amplitude = chosen(page, len(found.tokens))
+            with story:
+                show_sentence(settings, found.tokens)
+            with head:
+                title = sheet.title("What each encoding is", "two at a time")
+                canvas.sheet("portraits_head", [title, presets()], on_act)
+            built, why = build(names, sizes, amplitude, (settings, page.at.layer))
+
+            def view() -> View:
+                return looked_at(found.tokens, page.model.sizes.max_len)
+
+            # the browser takes seconds to draw its first chart, and the maps would wait for it
+            charts = map_view.drawn() or len(found.tokens) > MOST_TOKENS_AT_ONCE
+            for slot in SHOWN:
+                cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
+            folds.show(built, view, lambda theme: in_model.amplitudes(found, amplitude, theme), charts=charts)
             with top:  # above the pictures, but known only when they have been made
-                canvas.sheet("told", [sheet.notices(notices + page.answer_link()), presets()], on_act)
+                canvas.sheet("told", [sheet.notices([*notices, *why, *page.answer_link()])])
         with page.about:
             show_about(settings)
 
 
-def chosen() -> tuple[list[str], int]:
-    """One or two encodings, and the position that the circles point at."""
-    left, right, wide = st.columns([1, 1, 2])
-    with left:
-        first = widgets.choice("enc")
-    with right:
-        second = widgets.choice("enc2")
-    names = [first] if second in ("none", first) else [first, second]
-    with wide, widgets.seen("at_pos", bool(WAVES & set(names))):
-        return names, int(widgets.slider("at_pos"))
+def show_sentence(settings: Settings, tokens: list[str]) -> None:
+    """The problem, and the sentence in the model under each position that Explore offers."""
+    if len(tokens) > MOST_TOKENS_AT_ONCE:
+        told = f"Shown up to {MOST_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+        canvas.sheet("problem", [sheet.text(told)])
+        return
+    with st.container(key="unprojected_problem"):
+        said, further = st.columns([6, 1], vertical_alignment="center")
+        with said:
+            canvas.sheet("problem", [problem(settings)])
+        order = [pair for pair in links.kept() if pair[0] != "order"] + [("order", backwards(settings.text))]
+        with further:
+            st.page_link("../../compare/page.py", label="Try another order on Compare →", query_params=order)
+    on_model = in_model.on_model(settings)
+    map_view.show(tokens, on_model)
+    with widgets.folded("maps_table", "The maps as numbers"):
+        canvas.sheet("in_the_model", [in_model.table(on_model)])
 
 
-def looked_at(names: list[str]) -> tuple[list[int], int, int, int]:
-    """Channels, pair, head, and how many positions are tried; what these encodings do not have is not shown."""
-    with widgets.seen("waves", bool(WAVES & set(names))):
-        channels = sorted(map(int, widgets.several("ch", max_selections=6)))
-        pair = widgets.whole("pair")
-    with widgets.seen("biases", bool(BIASES & set(names))):
-        head = widgets.whole("hd")
-    return channels, pair, head, widgets.whole("far")
+def chosen(page: PicturePage, n: int) -> tuple[list[str], Sizes, float]:
+    """One or two encodings, their sizes and the amplitude; only what acts on them is in sight."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
+        first, second = widgets.choice("enc"), widgets.choice("enc2")
+        names = [first] if second in ("none", first) else [first, second]
+        with widgets.seen("d_model", bool(WIDE & set(names))):
+            d_model = widgets.whole("d")
+        with widgets.seen("n_heads", bool(MANY & set(names))):
+            n_heads = widgets.whole("h")
+        with widgets.seen("biases", bool(BIASES & set(names))):
+            widgets.whole("hd")
+        with widgets.seen("amplitude", bool(WAVING & set(names))):
+            amplitude = widgets.slider("amp")
+        with widgets.seen("queries", "shaw" in names):
+            controls.layer(page)
+    return names, Sizes(n, d_model, n_heads), amplitude
+
+
+def build(
+    names: list[str], sizes: Sizes, amplitude: float, real: tuple[Settings, int]
+) -> tuple[list[Encoding], list[str]]:
+    """The encodings, and a sentence for each that cannot have these sizes."""
+    both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
+    return [encoding for encoding, _ in both], list(dict.fromkeys(why for _, why in both if why))
+
+
+def looked_at(tokens: list[str], limit: int) -> View:
+    """What the controls that are there by now say of the place that is looked at."""
+
+    def number(key: str) -> int:
+        said = links.value(key)
+        return int(DEFAULTS[key] if said is None else said)
+
+    channels = sorted(map(int, links.value("ch") or []))
+    theme = st.context.theme.type or "dark"
+    return View(tokens, channels, number("pair"), number("at_pos"), number("hd"), number("far"), limit, theme)
 
 
 def presets() -> sheet.Block:
     """Pairs that are one click away."""
     now = st.session_state
     choices = [
-        (name, {"preset": name}, all(now.get(key) == value for key, value in values.items()))
+        (name, {"preset": name}, all(now.get(key, DEFAULTS[key]) == value for key, value in values.items()))
         for name, values in PRESETS.items()
     ]
     return sheet.buttons("Try", choices)
@@ -95,13 +133,7 @@ def presets() -> sheet.Block:
 
 def on_act(event: dict[str, Any]) -> None:
     """A preset was pressed."""
-    st.session_state.update(PRESETS.get(events.text(event, "preset") or "", {}))
-
-
-def show_model(settings: Settings, n: int) -> None:
-    """The sentence in the model under each position that Explore offers."""
-    if n > MOST_TOKENS_AT_ONCE:
-        told = f"Shown up to {MOST_TOKENS_AT_ONCE} tokens, here are {n}: the Explore page computes one at a time."
-        canvas.sheet("in_the_model", [sheet.text(told)])
-    else:
-        canvas.sheet("in_the_model", [in_model.table(in_model.on_model(settings))])
+    values = PRESETS.get(events.text(event, "preset") or "", {})
+    st.session_state.update(values)
+    if "far" in values:
+        st.session_state["folded_far"] = True

@@ -13,6 +13,7 @@ from pages.kit.draw.sheet import Block
 
 from .encodings import Encoding
 
+HEIGHT = 290  # pixels of the charts that are always in sight
 TITLES = {
     "none": "No encoding",
     "sinusoidal": "Sinusoids",
@@ -21,6 +22,15 @@ TITLES = {
     "alibi": "ALiBi",
     "t5": "T5's relative bias",
     "shaw": "Shaw's relative keys",
+}
+MEANINGS = {
+    "none": "Nothing is added or turned: the same word gets the same numbers wherever it stands.",
+    "sinusoidal": "Waves from short to long: every place gets a pattern of its own, which is added to its word.",
+    "learned": "A table that training found: it has a row for each place, which is added to the word there.",
+    "rotary": "Queries and keys are turned by an angle that grows with the place: their product keeps the distance.",
+    "alibi": "Each score is lowered by the distance, in some heads more than in others: near words get more.",
+    "t5": "Each distance has a number in each head, which is added to the score; far distances share one.",
+    "shaw": "Each distance has a vector, which the query meets as it meets a key.",
 }
 
 
@@ -50,17 +60,23 @@ class View:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a portrait: its place, words and numbers, and a chart with its description."""
+    """One part of a portrait: its place, words and numbers, and a chart with its description.
+
+    `unit`: what its curves are measured in; those of one unit are compared when they stand side by side.
+    """
 
     slot: str
     blocks: list[Block]
     figure: Figure | None = None
     alt: str = ""
+    unit: str = ""
 
 
-def part(slot: str, encoding: Encoding, what: str, note: str, blocks: list[Block], figure: Figure, alt: str) -> Part:
+def part(
+    slot: str, encoding: Encoding, what: str, note: str, blocks: list[Block], figure: Figure, alt: str, unit: str = ""
+) -> Part:
     """A part under the encoding's name: on a phone the parts of two encodings follow one another."""
-    return Part(slot, [sheet.title(f"{TITLES[encoding.name]}: {what}", note), *blocks], figure, alt)
+    return Part(slot, [sheet.title(f"{TITLES[encoding.name]}: {what}", note), *blocks], figure, alt, unit)
 
 
 def sample(size: int, most: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 from mha_core.errors import PositionError
@@ -13,10 +15,10 @@ from pages.kit.picture import words
 from . import biases, measures, waves
 from .encodings import Encoding
 from .measures import Curve
-from .parts import TITLES, Part, View, doubling, part
+from .parts import HEIGHT, MEANINGS, TITLES, Part, View, doubling, part
 
 # the places of a portrait, from top to bottom; two encodings side by side share them
-SLOTS = ("card", "picture", "lines", "detail", "distance", "buckets", "far")
+SLOTS = ("card", "picture", "distance", "lines", "detail", "buckets", "far")
 PAPERS = {
     "sinusoidal": "Vaswani et al. 2017, Attention Is All You Need, section 3.5",
     "learned": "Gehring et al. 2017; as in BERT, Devlin et al. 2018",
@@ -36,32 +38,41 @@ _MEASURE = {
     "rotate": "q · k of equal vectors of length 1",
     "bias": "bias on the score",
 }
+# of vectors of length 1 both are a cosine
+_UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
 ROUNDING = 1e-9
+_Maker = Callable[[Encoding, View], Part]
 
 
 def portrait(encoding: Encoding, view: View) -> list[Part]:
     """All parts of an encoding, in the order of `SLOTS`."""
-    match encoding.acts:
-        case "add" | "rotate":
-            kinds = waves.matrix, waves.curves, waves.circle
-        case "bias":
-            kinds = biases.matrix, biases.by_head, biases.all_heads
-        case _:
-            return [_card(encoding)]
-    parts = [_card(encoding), *(kind(encoding, view) for kind in kinds), _distance(encoding, view)]
-    if encoding.name == "t5":
-        parts.append(biases.buckets(encoding, view))
-    return [*parts, _far(encoding, view)]
+    return [part for slot in SLOTS if (part := part_of(slot, encoding, view)) is not None]
 
 
-def _card(encoding: Encoding) -> Part:
+def part_of(slot: str, encoding: Encoding, view: View) -> Part | None:
+    """One of its parts; None where it has none of this slot."""
+    return _MAKERS[slot](encoding, view) if has(slot, encoding) else None
+
+
+def has(slot: str, encoding: Encoding) -> bool:
+    """Tells whether an encoding has a part of this slot."""
+    return slot == "card" or (bool(encoding.acts) and (slot != "buckets" or encoding.name == "t5"))
+
+
+def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:
+    """What makes a part of an encoding that has channels, or of one that is a bias."""
+    return lambda encoding, view: (of_scores if encoding.acts == "bias" else of_channels)(encoding, view)
+
+
+def _card(encoding: Encoding, _: View) -> Part:
     learned = {
         "fixed": "Nothing in it is learned.",
         "pretrained": f"{encoding.learned:,} learned numbers, pretrained: the model's own.",
         "random": f"{encoding.learned:,} learned numbers, random here: nothing has trained them.",
     }[encoding.origin]
-    nothing = "Nothing is added or turned: the same word gets the same numbers wherever it stands."
-    lines = [f"{PAPERS[encoding.name]}. {learned}" if encoding.acts else nothing]
+    lines = [MEANINGS.get(encoding.name, "")]
+    if encoding.acts:
+        lines.append(f"{PAPERS[encoding.name]}. {learned}")
     if encoding.queries:
         lines.append(f"Its bias depends on the queries; these are {encoding.queries}.")
     return Part("card", [sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
@@ -83,6 +94,7 @@ def _distance(encoding: Encoding, view: View) -> Part:
         theme=view.theme,
         spread=spread,
     )
+    figure["layout"]["height"] = HEIGHT
     near = doubling(last + 1)
     places = [*(-place for place in reversed(near[1:])), *near] if signed else near
     numbers = sheet.table(
@@ -94,7 +106,7 @@ def _distance(encoding: Encoding, view: View) -> Part:
     )
     note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_only_distance(square, signed)), numbers]
     alt = f"Curve of the {measure} over the distance; the table has the numbers."
-    return part("distance", encoding, "similarity against distance", note, blocks, figure, alt)
+    return part("distance", encoding, "similarity against distance", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _only_distance(square: Tensor, signed: bool) -> str:
@@ -128,7 +140,7 @@ def _far(encoding: Encoding, view: View) -> Part:
     said = _going_on(curve, view)
     note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(said)]
     alt = f"Curve over {reached:,} positions. {said}"
-    return part("far", encoding, "past the trained length", note, blocks, figure, alt)
+    return part("far", encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _going_on(curve: list[float], view: View) -> str:
@@ -146,3 +158,14 @@ def _going_on(curve: list[float], view: View) -> str:
         ends = f"{number(min(beyond), 3)} to {number(max(beyond), 3)}"
         parts.append(f"past {view.limit} positions it continues, {ends}")
     return f"It is {'; '.join(parts)}."
+
+
+_MAKERS: dict[str, _Maker] = {
+    "card": _card,
+    "picture": _by_kind(waves.matrix, biases.matrix),
+    "lines": _by_kind(waves.curves, biases.by_head),
+    "detail": _by_kind(waves.circle, biases.all_heads),
+    "distance": _distance,
+    "buckets": biases.buckets,
+    "far": _far,
+}

@@ -9,7 +9,7 @@ from pages.kit.draw.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding
-from .parts import Part, View, part, sample, sampled, token_names
+from .parts import HEIGHT, Part, View, part, sample, sampled, token_names
 
 MOST_ROWS, MOST_COLUMNS = 96, 128  # cells that are drawn
 MOST_OF = 0.99  # of the cells are below full colour
@@ -38,6 +38,7 @@ def matrix(encoding: Encoding, view: View) -> Part:
         theme=view.theme,
         y_names=token_names(view, rows),
         most=most,
+        height=HEIGHT,
     )
     return part("picture", encoding, "picture", note, [], figure, f"Heat map, {note}.")
 

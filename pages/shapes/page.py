@@ -10,51 +10,57 @@ import streamlit as st
 from mha_core import IMPLEMENTATIONS
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.frame import controls, model_picker, widgets
-from pages.kit.frame.about import show_about
 from pages.kit.frame.picture_page import picture_page
-from pages.kit.picture import models, place, traces
+from pages.kit.frame.share import show_about
+from pages.kit.picture import pictures, place, traces
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import Traced
+from pages.kit.picture.traces import RandomLayer
 
-from . import reshape_lessons, step_view
+from . import layer_controls, message, random_layer, reshape_lessons, step_names, step_view
+from .whole_source import whole_source
 
 
 def show() -> None:
-    """Controls, one or two traced passes, the steps, the lessons."""
-    with picture_page(takes_model=True) as page:
-        with page.rail:
+    """Controls, the steps, one traced pass for the lesson."""
+    with picture_page("shapes", takes_model=True) as page:
+        with page.bar:
             model_picker.control(page.name)
-        with page.stage:
-            sentence = controls.sentence(page.name)
         with page.hidden:
+            sentence = controls.sentence_of_view(page.name)
             step, feature, lesson = widgets.text("step"), widgets.whole("f"), widgets.text("lesson")
         with page.rail:
             first, second = widgets.choice("impl"), widgets.choice("vs")
-            names = [first] if second in ("none", first) else [first, second]
-            controls.layer(page)
+            names = message.implementations(first, second)
             switches = controls.switches(
                 page,
                 no_temperature=why_not(names, "temperature", "divide by a temperature"),
                 no_heads_off=why_not(names, "heads", "switch heads off"),
             )
+            instead = layer_controls.show(page)
             asked = replace(switches, text=sentence, device=controls.device())
         with page.stage:
-            (traced, unable), settings, notices = page.or_last(
-                asked, lambda settings: compute(settings, page.at.layer, names), "The steps below are still those of"
-            )
-            at, chosen = page.look_at(traced[0].tokens)
-            usable = {"step": step_view.usable(step), "lesson": lesson in reshape_lessons.LESSONS}
+            tokens, settings, notices = page.or_last(asked, pictures.tokens, "The steps below are still those of")
+            at, chosen = page.look_at(tokens)
+            usable = {"step": step_names.usable(step), "lesson": lesson in reshape_lessons.LESSONS}
             if feature >= page.model.sizes.d_model // page.sizes[1]:
                 usable["f"] = False  # a number within its field's ends is the field's business
-            notices += [*unable, *models.unknown(page.model, settings.text), *page.answer_link(**usable)]
-            step = step if usable["step"] else str(DEFAULTS["step"])
-            feature = feature if usable.get("f", True) else int(DEFAULTS["f"])
-            lesson = lesson if usable["lesson"] else str(DEFAULTS["lesson"])
-            step_view.show(page.model, traced, at, step, feature, notices, chosen=chosen)
-            show_lesson(lesson, traced[0].settings, page.at)
+            notices += page.answer_link(**usable)
+            step_view.show(
+                page.model,
+                settings,
+                at if chosen else replace(at, row=None, key=None),
+                step if usable["step"] else str(DEFAULTS["step"]),
+                feature if usable.get("f", True) else int(DEFAULTS["f"]),
+                box=sentence,
+                notices=notices,
+                unusable=page.unusable,
+            )
+            within, _ = traces.settings_within(settings, at.layer, first)
+            show_lesson(lesson if usable["lesson"] else str(DEFAULTS["lesson"]), within, at, instead)
+            show_classes(names)
         with page.about:
-            show_about(traced[0].settings)
+            show_about(within)
 
 
 def why_not(names: list[str], what: str, in_words: str) -> str:
@@ -64,27 +70,28 @@ def why_not(names: list[str], what: str, in_words: str) -> str:
     return f"{' and '.join(names)} cannot {in_words}."
 
 
-def compute(settings: Settings, layer: int, names: list[str]) -> tuple[list[Traced], list[str]]:
-    """One trace an implementation, and what the implementations cannot do, as whole sentences."""
-    traced, notices = [], []
-    for name in names:
-        within, left_out = traces.settings_within(settings, layer, name)
-        traced.append(traces.traced(within, layer, name))
-        notices += left_out
-    return traced, notices
-
-
-def show_lesson(name: str, settings: Settings, at: place.At) -> None:
+def show_lesson(name: str, settings: Settings, at: place.At, instead: RandomLayer | None) -> None:
     """One of the things that go wrong at the reshapes, on the tensors of this very layer."""
-    lesson = reshape_lessons.LESSONS[name](traces.traced(settings, at.layer, "efficient"), at.head)
-    choices = sheet.buttons("Lesson", [(title, {"lesson": title}, title == name) for title in reshape_lessons.LESSONS])
-    canvas.sheet(
-        "lesson_sheet",
-        [sheet.panel("At the reshapes: what goes wrong, and why", [choices, *lesson.blocks])],
-        choose_lesson,
-    )
-    with st.expander("The code that just ran"):
-        st.code(lesson.source, language="python")
+    layer = random_layer.traced(settings, at.layer, "efficient", instead)
+    lesson = reshape_lessons.LESSONS[name](layer, at.head)
+    questions = reshape_lessons.QUESTIONS.items()
+    choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
+    with st.container(key="lesson_place"):  # the view scrolls here when a step's question is pressed
+        canvas.sheet(
+            "lesson_sheet", [sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])], choose_lesson
+        )
+        with st.expander("The code that just ran"):
+            st.code(lesson.source, language="python")
+
+
+def show_classes(names: list[str]) -> None:
+    """The classes of what is shown, each with every function and class that it calls; folded."""
+    label = f"The class, and every function that it calls: {' and '.join(names)}"
+    with widgets.folded("whole_class", label, lazy=True) as fold:
+        if fold.open:
+            for column, name in zip(st.columns(len(names)), names, strict=True):
+                with column:
+                    st.code(whole_source(IMPLEMENTATIONS[name]), language="python", height=640, wrap_lines=True)
 
 
 def choose_lesson(event: dict[str, Any]) -> None:

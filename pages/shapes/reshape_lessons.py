@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,19 +10,13 @@ from torch import Tensor
 from mha_core.measure import compare
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.numbers import count, number
-from pages.kit.draw.sheet import Block, Mark
+from pages.kit.draw.sheet import Mark
 from pages.kit.picture.traces import Traced
 
-MOST_SHOWN = 8  # tokens of a matrix that is to be read
+from . import time_first_lessons
+from .lesson import MOST_SHOWN, Lesson, matrix, shape_of, source_of
+
 SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """A lesson as blocks, and the source of the function that it ran."""
-
-    blocks: list[Block]
-    source: str
 
 
 def without_transpose(x: Tensor, n_heads: int) -> Tensor:
@@ -60,9 +52,11 @@ def no_transpose(layer: Traced, head: int) -> Lesson:
     """view straight to (b, h, i, d)."""
     value = {step.name: step.value for step in layer.steps}
     n_heads, tokens = value["q"].shape[1], layer.tokens
-    projected = value["q.project"], value["k.project"]
+    q, k = value["q.project"], value["k.project"]
+    shared = k.shape[2] * n_heads // q.shape[2]  # key heads, of which several query heads may share one
     right, wrong = (
-        _map(*(split(x, n_heads)[0, head] for x in projected)) for split in (with_transpose, without_transpose)
+        _map(split(q, n_heads)[0, head], split(k, shared)[0, head * shared // n_heads])
+        for split in (with_transpose, without_transpose)
     )
     # where each row really comes from: the same two views of the place numbers
     _, n, c = value["q.project"].shape
@@ -70,27 +64,39 @@ def no_transpose(layer: Traced, head: int) -> Lesson:
     first = without_transpose(places, n_heads)[0, head, :, 0].tolist()
     real = [(place // c, place % c // (c // n_heads)) for place in first]
     fits = [pair == (i, head) for i, pair in enumerate(real)]
-    shown = range(min(n, 2 * MOST_SHOWN))
+    shown = range(min(n, MOST_SHOWN))
     rows = [
         [f"{i} {tokens[i]}", f"{real[i][0]} {tokens[real[i][0]]}", str(real[i][1]), "right" if fits[i] else "wrong"]
         for i in shown
     ]
+    d_head = c // n_heads
     said = (
-        f"Both have the shape {_shape(value['q'])}, so nothing complains. But “head {head}” of the wrong one mixes "
-        f"{count(len({h for _, h in real}), 'head')} and {count(len({t for t, _ in real}), 'token')}: "
-        f"{sum(fits)} of its {n} rows are what they are taken for. Largest difference between the two maps: "
+        f"Both have the shape {shape_of(value['q'])}, so nothing complains. Largest difference between the two maps: "
         f"{number(compare.largest_difference(right, wrong))}. Both are computed from this layer's projections, without "
         "mask and rotation, at temperature 1."
     )
-    marks: dict[tuple[int, int], Mark] = {(i, -1): "bad" for i in shown if not fits[i]}
+    heads, mixed = len({h for _, h in real}), len({t for t, _ in real})
+    why = (
+        f"The wrong “head {head}” is {count(n * d_head, 'number')} as they lie, from place {head * n * d_head:,} on. "
+        f"But {c} places in a row are one token with all its heads. So it mixes {count(heads, 'head')} and "
+        f"{count(mixed, 'token')}: {sum(fits)} of its {n} rows are what they are taken for."
+    )
+    marks: dict[tuple[int, int], Mark] = {(i, 3): "good" if fits[i] else "bad" for i in shown}
+    maps = (("Right", right), ("Wrong", wrong))
+    where_from = f"Where the rows of head {head} come from in the wrong view"
     return Lesson(
         [
             sheet.title("The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"),
             sheet.text(said),
-            sheet.row([_matrix(name, of, tokens) for name, of in (("right map", right), ("wrong map", wrong))]),
-            sheet.table(["row of the head", "really the token", "and its head", ""], rows, "the wrong view", marks),
+            sheet.row([matrix(f"{title} map of head {head}", of, tokens) for title, of in maps]),
+            sheet.row(
+                [
+                    sheet.table(["row of the head", "really the token", "and its head", ""], rows, where_from, marks),
+                    sheet.text(why),
+                ]
+            ),
         ],
-        _source(without_transpose, with_transpose),
+        source_of(without_transpose, with_transpose),
     )
 
 
@@ -102,12 +108,12 @@ def wrong_axis(layer: Traced, head: int) -> Lesson:
     sums = wrong.sum(dim=-1)
     said = (
         "The annotated time-first code takes softmax over axis 1, rightly: its scores are [query, key, batch, head]. "
-        f"On scores {_shape(scores)} = [batch, head, query, key] axis 1 is the heads. No error comes; the rows now sum "
-        f"to anything between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
+        f"On scores {shape_of(scores)} = [batch, head, query, key] axis 1 is the heads. No error comes; the rows now "
+        f"sum to anything between {number(float(sums.min()), 2)} and {number(float(sums.max()), 2)}, all heads taken."
     )
     matrices = [
-        _matrix(name, of[0, head], layer.tokens, sums=True)
-        for name, of in (("softmax(scores, dim=-1)", right), ("softmax(scores, dim=1)", wrong))
+        matrix(name, of[0, head], layer.tokens, sums=True)
+        for name, of in (("Right: softmax(scores, dim=-1)", right), ("Wrong: softmax(scores, dim=1)", wrong))
     ]
     return Lesson(
         [
@@ -115,7 +121,7 @@ def wrong_axis(layer: Traced, head: int) -> Lesson:
             sheet.text(said),
             sheet.row(matrices),
         ],
-        _source(over_keys, over_heads),
+        source_of(over_keys, over_heads),
     )
 
 
@@ -133,7 +139,9 @@ def loops(layer: Traced, head: int) -> Lesson:
         product = a @ b
         sizes = [str(size) for size in a.shape[:-2]]
         difference = compare.largest_difference(product, looped(a, b))
-        rows.append([name, _shape(a), _shape(b), _shape(product), " × ".join(sizes), numbers.difference(difference)])
+        rows.append(
+            [name, shape_of(a), shape_of(b), shape_of(product), " × ".join(sizes), numbers.difference(difference)]
+        )
     head_of = ["product", "left", "right", "result", "matrix products", "largest difference to the loop"]
     text = (
         "@ multiplies the last two axes as matrices and repeats that for every index of the axes before them, in three "
@@ -141,7 +149,7 @@ def loops(layer: Traced, head: int) -> Lesson:
         "are standard normal, seed 0."
     )
     return Lesson(
-        [sheet.title("Batched products are loops"), sheet.text(text), sheet.table(head_of, rows)], _source(looped)
+        [sheet.title("Batched products are loops"), sheet.text(text), sheet.table(head_of, rows)], source_of(looped)
     )
 
 
@@ -161,13 +169,13 @@ def contiguous(layer: Traced, head: int) -> Lesson:
         try:
             joined = join(turned, b, i, h * d)
             moved = joined.untyped_storage().data_ptr() != mixed.untyped_storage().data_ptr()
-            rows.append([name, _shape(joined), "new memory" if moved else "the same memory"])
+            rows.append([name, shape_of(joined), "new memory" if moved else "the same memory"])
         except RuntimeError as error:
             rows.append([name, "RuntimeError", "—"])
             complaints.append(sheet.text(f"torch says: {str(error).splitlines()[0]}"))
     text = (
-        f"After transpose(1, 2) the tensor {_shape(turned)} has strides {turned.stride()}: a token's {h} heads do not "
-        f"lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied into order "
+        f"After transpose(1, 2) the tensor {shape_of(turned)} has strides {turned.stride()}: a token's {h} heads do "
+        f"not lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied into order "
         "first: contiguous() does so in the open, reshape and flatten silently, where they must."
     )
     return Lesson(
@@ -177,42 +185,31 @@ def contiguous(layer: Traced, head: int) -> Lesson:
             sheet.table(["after mixed.transpose(1, 2)", "result", "memory"], rows),
             *complaints,
         ],
-        _source(contiguous),
+        source_of(contiguous),
     )
 
 
+# the name of a lesson in a link -> the question that it answers
+QUESTIONS = {
+    "no transpose": "What if one leaves out the transpose?",
+    "wrong axis": "What if softmax takes another axis?",
+    "products are loops": "What does @ do with four axes?",
+    "contiguous": "Why contiguous() before view?",
+    "relative": "What if a layer overrides its scores?",
+    "mask shapes": "What does a mask of size 1 do?",
+    "dropout": "What does dropout do to the weights?",
+}
 LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
     "no transpose": no_transpose,
     "wrong axis": wrong_axis,
     "products are loops": loops,
     "contiguous": contiguous,
+    "relative": time_first_lessons.relative,
+    "mask shapes": time_first_lessons.mask_shapes,
+    "dropout": time_first_lessons.dropout,
 }
 
 
 def _map(q: Tensor, k: Tensor) -> Tensor:
     """q (i, d), k (j, d) -> the weights (i, j), without mask."""
     return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1)
-
-
-def _matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:
-    """The first tokens of a map as a matrix to read."""
-    n = min(len(tokens), MOST_SHOWN)
-    cut = f"the first {n} of {len(tokens)} tokens" if n < len(tokens) else ""
-    return sheet.matrix(
-        name,
-        values[:n, :n].tolist(),
-        rows=tokens[:n],
-        cols=tokens[:n],
-        decimals=2,
-        colour="weights",
-        sums=values.sum(dim=-1)[:n].tolist() if sums else None,
-        note=cut,
-    )
-
-
-def _shape(value: Tensor) -> str:
-    return str(tuple(value.shape))
-
-
-def _source(*functions: Callable[..., object]) -> str:
-    return "\n\n".join(inspect.getsource(function).rstrip() for function in functions)

@@ -13,19 +13,21 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cachetools import LRUCache
+from torch import Tensor
 
 from mha_core import Model
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled
 from pages.kit.draw import sheet
-from pages.kit.draw.numbers import cut, in_a_cell, share
+from pages.kit.draw.numbers import cut, number, share
 from pages.kit.draw.sheet import Block, Mark
+from pages.kit.picture import repeats, words
 from pages.kit.picture.sharing import shared, turn
 
 CACHE_BYTES = 24 * 2**20
 ENTRY_BYTES = 1024  # of the smallest answer with its key, so that their number is bounded too
 BYTES_A_CHARACTER = 8  # that Python needs for what JSON writes with one
-_SAME = 1e-5  # logits of one sentence in two orders that differ by no more are called the same
+SAME = 1e-5  # logits of one sentence in two orders that differ by no more are called the same
 _MEAN = "mean of layer "
 
 P = ParamSpec("P")
@@ -68,11 +70,15 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
     for column, trained in enumerate(models.values(), 1):
         for row, text in enumerate(texts):
             best, answer = _likeliest(trained, _first(trained, (text,), None), 2)
-            wrong = task is not None and text in labels and task.classes[labels[text]] != best
-            rows[row].append(f"{answer}{' ✗' if wrong else ''}")
-            if wrong:
-                marks[row, column] = "bad"
-    caption = "The likeliest answer and its probability; ✗ = the data say otherwise." if labels else ""
+            if task is None or text not in labels:
+                rows[row].append(answer)
+                continue
+            right = task.classes[labels[text]] == best
+            rows[row].append(f"{answer} {'✓' if right else '✗'}")
+            marks[row, column] = "good" if right else "bad"
+    caption = (
+        "The likeliest answer and its probability; ✓ = as the data say, ✗ = the data say otherwise." if labels else ""
+    )
     return sheet.table(["text", *models], rows, caption, marks)
 
 
@@ -102,10 +108,12 @@ def both_orders(models: Models, text: str, mirror: str) -> list[str]:
         model = trained.model
         logits = zip(_logits(trained, text), _logits(trained, mirror), strict=True)
         difference = max(abs(one - other) for one, other in logits)
-        said = f"“{name}”: the logits " + (f"differ by at most {difference:.2g}" if difference else "are identical")
+        said = f"“{name}”: the logits " + (
+            f"differ by at most {number(difference, 2)}" if difference else "are identical"
+        )
         if model.tokenize(text)[1] == model.tokenize(mirror)[1]:
             said += "; both are the same tokens to it"
-        elif same_words and difference <= _SAME:
+        elif same_words and difference <= SAME:
             said += "; it cannot tell the two orders apart"
         sentences.append(f"{said}.")
     return sentences
@@ -130,19 +138,17 @@ def beginning(models: Models, text: str) -> str:
 
 
 def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, joined_by: str) -> list[Block]:
-    """The continuation of a text by each language model."""
-    return [
-        sheet.panel(
-            name, [sheet.text(f"{text} ▸ {joined_by.join(_continuation(one, text, tokens, temperature, seed))}")]
-        )
-        for name, one in models.items()
-    ]
+    """The continuation of a text by each language model, apart from what it was given."""
+    blocks = []
+    for name, one in models.items():
+        drawn = _continuation(one, text, tokens, temperature, seed)
+        blocks.append(sheet.panel(name, [sheet.continuation(text, drawn, joined_by)]))
+    return blocks
 
 
-def head_names(models: Models) -> list[str]:
-    """The choices of a map in these models: each head, and the mean of each layer."""
-    sizes = [one.model.sizes for one in models.values()]
-    layers, heads = max(size.n_layers for size in sizes), max(size.n_heads for size in sizes)
+def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
+    """The choices of a map in models of so many layers and heads: each head, and the mean of each layer."""
+    layers, heads = (max((size[part] for size in sizes), default=0) for part in (0, 1))
     return [
         name
         for layer in range(layers)
@@ -152,16 +158,17 @@ def head_names(models: Models) -> list[str]:
 
 def maps(models: Models, text: str, head: str) -> list[Block]:
     """The weights of one head, or the mean over a layer's heads, of every model: rows are queries, columns keys."""
+    return [_map(one, name, text, head) for name, one in models.items()]
+
+
+def matrix_of(name: str, tokens: Sequence[str], maps: Tensor, head: str) -> Block:
+    """One map out of (layers, h, i, j) with its numbers, and what the rows of a repeated word are to each other."""
     mean = head.startswith(_MEAN)
     layer, number = (int(head.removeprefix(_MEAN)), 0) if mean else (int(part) for part in head.split()[1::2])
-    blocks = []
-    for name, one in models.items():
-        sizes = one.model.sizes
-        if layer >= sizes.n_layers or number >= sizes.n_heads:
-            blocks.append(sheet.text(f"{name} has no {head.removeprefix('mean of ')}."))
-        else:
-            blocks.append({**_map(one, text, layer, None if mean else number), "name": name})
-    return blocks
+    if layer >= len(maps) or number >= maps.shape[1]:
+        return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
+    weights = maps[layer].mean(dim=0) if mean else maps[layer, number]
+    return sheet.attention_map(name, tokens, weights.tolist(), repeats.sentence(tokens, weights))
 
 
 def _likeliest(one: Trained, chances: Sequence[float], decimals: int) -> tuple[str, str]:
@@ -185,18 +192,15 @@ def _logits(one: Trained, text: str) -> list[float]:
 
 
 @_once
-def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[str]:
-    return inference.continuation(one.model, text, tokens, temperature=temperature, seed=seed)
+def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[tuple[str, float]]:
+    return inference.continuation_with_chances(one.model, text, tokens, temperature=temperature, seed=seed)
 
 
 @_once
-def _map(one: Trained, text: str, layer: int, head: int | None) -> Block:
-    """The weights of one head, of None the mean over the layer's heads, as a matrix without a name."""
+def _map(one: Trained, name: str, text: str, head: str) -> Block:
     run = one.model.run(text)
-    weights = run.weights[layer].mean(dim=0) if head is None else run.weights[layer, head]
-    return sheet.matrix(
-        "", weights.tolist(), rows=run.tokens, cols=run.tokens, write=in_a_cell, colour="weights", compact=True
-    )
+    block = matrix_of(name, run.tokens, run.weights, head)
+    return {**block, "note": f"{block.get('note', '')} {words.computed_by(one.model)}".strip()}
 
 
 @_once

@@ -1,9 +1,13 @@
-"""Questions to the trained models: typed sentences, padding, continuations, and their maps side by side."""
+"""Questions to the trained models: typed sentences, padding, continuations, and the maps of what was asked.
+
+The models are loaded when the tab is open; its controls are there before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 
@@ -16,10 +20,11 @@ from pages.kit.frame import widgets
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.limits import LONGEST_TEXT, check_length
 
-from . import answers, summary
+from . import answers
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Shown
+from .task_words import usual_texts
 
 _NOT_YET = "You can question a model once its training has ended."
 _MOST_ASKED = 6  # questions of the task in the table
@@ -30,19 +35,33 @@ class Asked:
     """The models that are asked, and about what.
 
     Attributes:
-        models: those that can be asked, by the names of their candidates.
+        names: candidate -> the name of its model.
+        heads: the choices of a map in these models.
         task: their data, None when it is not at hand, as of a run that was opened from a file.
-        texts: to ask while nothing is typed.  probe: whose maps are shown then.
+        texts: to ask while nothing is typed.
         language: they go on with a text instead of naming its class.
         joined_by: what stands between two of their tokens.
+        classes: names of the classes that they tell apart; none of models that go on with a text.
     """
 
-    models: dict[str, Trained]
+    names: Mapping[str, str]
+    heads: list[str]
     task: Labelled | None
     texts: tuple[str, ...]
-    probe: str
     language: bool
     joined_by: str
+    classes: tuple[str, ...] = ()
+
+    @cached_property
+    def models(self) -> dict[str, Trained]:
+        """Those that can be asked, by the names of their candidates; one that is gone is left out."""
+        ready = {}
+        for name, model in self.names.items():
+            try:
+                ready[name] = Trained(model, pictures.model_on("auto", model))
+            except HeadlightError:
+                continue
+        return ready
 
     def usual(self, number: int) -> str:
         """The first or second sentence while nothing is typed."""
@@ -58,30 +77,42 @@ class Asked:
 
 
 def asked_of(shown: Shown, task: Labelled | Language | None) -> Asked:
-    """All that can be asked of these runs; one that is gone is left out."""
-    ready = {}
-    for name, model in shown.ready.items():
-        try:
-            ready[name] = Trained(model, pictures.model_on("auto", model))
-        except HeadlightError:
-            continue
-    recipes = [shown.first(name).recipe for name in ready]
-    texts = task.questions if task else models.presets(next(iter(shown.ready.values()))) if ready else ()
+    """All that can be asked of these runs."""
+    names = shown.ready
+    recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
+    texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()
     return Asked(
-        ready,
+        names,
+        answers.head_names([(recipe.n_layers, recipe.n_heads) for recipe in recipes]),
         task if isinstance(task, Labelled) else None,
         texts,
-        task.probes[0] if task else next(iter(texts), ""),
         any(recipe.task in LANGUAGE for recipe in recipes),
         "" if any(recipe.task == "text" for recipe in recipes) else " ",
+        tuple(next((start.classes for start in starts if start), ())),
     )
 
 
-def ask(asked: Asked) -> None:
-    """Draws the answers to the typed sentences: classes, or continuations."""
-    if not asked.models:
-        canvas.sheet("answers", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])])
+def draw(asked: Asked, *, is_open: bool) -> None:
+    """Draws the questions and, in the open tab, what the models answer."""
+    if not asked.names:
+        canvas.sheet("not_yet", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])] if is_open else [])
         return
+    if is_open and not asked.models:
+        canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
+        is_open = False
+    left, right = st.columns([1.35, 1]) if not asked.language else (st.container(), st.container())
+    with left:
+        _ask(asked, is_open=is_open)
+    with right:
+        if is_open and not asked.language:
+            _chances(asked)
+    _attention(asked, is_open=is_open)
+    if not asked.language:
+        _padding(asked, is_open=is_open)
+
+
+def _ask(asked: Asked, *, is_open: bool) -> None:
+    """Draws the answers to the typed sentences: classes, or continuations."""
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
         columns = [st.container()] if asked.language else st.columns(2)
@@ -89,44 +120,56 @@ def ask(asked: Asked) -> None:
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
-        canvas.sheet("answers", _or_notice(lambda: (_continued if asked.language else _answered)(asked)))
+        if asked.language:
+            numbers = _draws()
+            blocks = _or_notice(lambda: _continued(asked, *numbers)) if is_open else []
+        else:
+            blocks = _or_notice(lambda: _answered(asked)) if is_open else []
+        canvas.sheet("answers", blocks)
 
 
-def chances(asked: Asked) -> None:
+def _draws() -> tuple[int, float, int]:
+    """How a text goes on: the number of tokens, the temperature, the seed."""
+    left, middle, right = st.columns(3)
+    with left:
+        tokens = widgets.whole("more")
+    with middle:
+        temperature = widgets.number("temp")
+    with right:
+        seed = widgets.whole("dice")
+    return tokens, temperature, seed
+
+
+def _chances(asked: Asked) -> None:
     """Draws the probability of every class for both sentences."""
-    if not asked.models or asked.language:
-        return
     texts = [asked.typed(0), asked.typed(1)]
     blocks = _or_notice(lambda: [sheet.row(answers.chances(asked.models, texts))], *texts)
-    canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked above")])
+    canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked")])
 
 
-def padding(asked: Asked) -> None:
+def _padding(asked: Asked, *, is_open: bool) -> None:
     """Draws the answers to a sentence alone, and beside a long one, with the padding masked and not."""
-    if not asked.models or asked.language:
-        return
-    longest = answers.beginning(asked.models, asked.task.longest if asked.task else "")
     short = asked.typed(0)
     with st.container(border=True, key="padding_panel"):
         canvas.sheet("padding_title", [sheet.title("Alone, or beside a long text", "what a missing padding mask does")])
-        long = widgets.text("longer", max_chars=LONGEST_TEXT) or longest
+        typed = widgets.text("longer", max_chars=LONGEST_TEXT)
+        if not is_open:
+            return
+        long = typed or answers.beginning(asked.models, asked.task.longest if asked.task else "")
         said = sheet.text(f"“{short}” beside “{cut(long, 100)}”")
         canvas.sheet("padding_answers", _or_notice(lambda: [said, answers.beside(asked.models, short, long)], short))
 
 
-def attention(asked: Asked, shown: Shown) -> None:
-    """Draws the maps of all models for the typed sentence, with their numbers."""
-    if not asked.models:
-        return
-    sentence = str(st.session_state.get("ask") or "") or asked.probe
+def _attention(asked: Asked, *, is_open: bool) -> None:
+    """Draws the maps of all models for the first sentence, with their numbers."""
+    sentence = asked.typed(0)
     with st.container(border=True, key="attention_panel"):
         note = f"“{cut(sentence)}” · rows look at columns · counted from 0"
-        canvas.sheet("attention_title", [sheet.title("Attention side by side", note)])
-        head = widgets.choice("head", answers.head_names(asked.models))
-        blocks = _or_notice(lambda: [sheet.row(answers.maps(asked.models, sentence, head))], sentence)
-        scores = summary.heads(shown.candidates)
-        more = [sheet.title("Heads of the language models", "first seed, last look"), sheet.row(scores)]
-        canvas.sheet("attention", [*blocks, *(more if scores else [])])
+        canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
+        head = widgets.choice("head", asked.heads)
+        if is_open:
+            blocks = _or_notice(lambda: [sheet.row(answers.maps(asked.models, sentence, head))], sentence)
+            canvas.sheet("attention", blocks)
 
 
 def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
@@ -152,15 +195,8 @@ def _answered(asked: Asked) -> list[Block]:
     ]
 
 
-def _continued(asked: Asked) -> list[Block]:
+def _continued(asked: Asked, tokens: int, temperature: float, seed: int) -> list[Block]:
     beginning = asked.typed(0)
     check_length(beginning)
-    left, middle, right = st.columns(3)
-    with left:
-        tokens = widgets.whole("more")
-    with middle:
-        temperature = widgets.number("temp")
-    with right:
-        seed = widgets.whole("dice")
     said = answers.continuations(asked.models, beginning, tokens, temperature, seed, asked.joined_by)
     return [asked.unknown(beginning), *said]

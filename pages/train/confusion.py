@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mha_core.training import report as judged
 from mha_core.training.events import History
@@ -11,8 +13,47 @@ from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, fixed
 from pages.kit.draw.sheet import Block
 
-CELL = "confusion"  # the name of the matrix in its events
+CELL = "confusion"  # what the name of a matrix begins with in its events
 _MOST_LISTED = 200  # sentences of one cell
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the runs of one candidate make of the test rows.
+
+    Attributes:
+        name: of the candidate.
+        classes: their names.
+        labels: the class of every test row.
+        texts: of the same rows; empty where they are not at hand.
+        predicted: by seed, the answer to every test row.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    labels: tuple[int, ...]
+    texts: tuple[str, ...]
+    predicted: dict[int, tuple[int, ...]]
+
+    def of(self, seed: int | None) -> Outcome:
+        """The same of one seed alone, if it has such a run; None = of all."""
+        kept = {seed: self.predicted[seed]} if seed in self.predicted and seed is not None else self.predicted
+        return Outcome(self.name, self.classes, self.labels, self.texts, kept)
+
+    @property
+    def seeds(self) -> str:
+        """The seeds in words: "seed 1", or "seeds 1, 2, 3 together"."""
+        numbers = ", ".join(map(str, self.predicted))
+        return f"seeds {numbers} together" if len(self.predicted) > 1 else f"seed {numbers}"
+
+
+def outcome(name: str, runs: Sequence[History], task: Labelled) -> Outcome | None:
+    """The outcome of those of a candidate's runs that were tested on exactly these rows; None when none was."""
+    predicted = {run.recipe.seed: tuple(run.end.predicted) for run in runs if run.end and usable(run, task)}
+    labels, texts = tuple(row.label for row in task.test), tuple(row.text for row in task.test)
+    return Outcome(name, task.classes, labels, texts, predicted) if predicted else None
 
 
 def usable(history: History, task: Labelled) -> bool:
@@ -24,63 +65,68 @@ def usable(history: History, task: Labelled) -> bool:
     return fits and start.fingerprint.startswith(task.fingerprint)
 
 
-def counts(task: Labelled, predicted: Sequence[int]) -> list[list[int]]:
-    """The numbers of test rows of each class (rows) that were taken for each class (columns)."""
-    return judged.confusion([row.label for row in task.test], predicted, len(task.classes))
+def counts(of: Outcome) -> list[list[int]]:
+    """The numbers of test rows of each class (rows) that were taken for each class (columns), over all seeds."""
+    labels = of.labels * len(of.predicted)
+    answers = [answer for predicted in of.predicted.values() for answer in predicted]
+    return judged.confusion(labels, answers, len(of.classes))
 
 
-def report(task: Labelled, predicted: Sequence[int]) -> Block:
-    """Precision, recall, F1 and number of test rows of each class, and their means."""
-    classes = judged.per_class(counts(task, predicted))
-    shares = [(one.precision, one.recall, one.f1) for one in classes]
-    supports = [one.support for one in classes]
-    rows = [
-        [name, *map(fixed, three), f"{support:,}"]
-        for name, three, support in zip(task.classes, shares, supports, strict=True)
-    ]
-    for name, heights in (("mean of the classes", [1] * len(classes)), ("mean by rows", supports)):
-        means = [_mean([value or 0.0 for value in column], heights) for column in zip(*shares, strict=True)]
-        rows.append([name, *map(fixed, means), f"{sum(supports):,}"])
-    return sheet.table(
-        ["class", "precision", "recall", "F1", "test rows"],
-        rows,
+def report(of: Outcome) -> Block:
+    """Precision, recall, F1 and number of test rows of each class, then accuracy and the means of the classes."""
+    cells = counts(of)
+    classes = judged.per_class(cells)
+    named = list(zip(of.classes, classes, strict=True))
+    rows = [[name, fixed(one.precision), fixed(one.recall), fixed(one.f1), f"{one.support:,}"] for name, one in named]
+    macro, weighted = judged.averages(classes)
+    rows.append(["accuracy", "", "", fixed(judged.accuracy(cells)), f"{macro.support:,}"])
+    for name, one in (("macro avg", macro), ("weighted avg", weighted)):
+        rows.append([name, fixed(one.precision), fixed(one.recall), fixed(one.f1), f"{one.support:,}"])
+    caption = (
         "Precision: of those taken for the class, how many are of it. Recall: of those of the class, how many were "
-        "found. F1 lies between the two. “—”: the class was never answered; the means count it as 0.",
+        "found. F1 lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as "
+        "scikit-learn does."
     )
+    if any(one.precision is None for one in classes):
+        caption += " “—”: the class was never answered; the means count it as 0."
+    return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
-def confusion(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int] | None) -> Block:
-    """The confusion matrix; a click on a cell asks for its sentences."""
-    cells = counts(task, predicted)
+def confusion(of: Outcome, chosen: Cell | None, number: int = 0) -> Block:
+    """The confusion matrix; a click on a cell asks for its sentences. `number`: of the matrix on the page."""
+    cells = counts(of)
     return sheet.matrix(
         "Confusion matrix",
         cells,
-        rows=list(task.classes),
-        cols=list(task.classes),
+        rows=list(of.classes),
+        cols=list(of.classes),
         formula="rows: the true class · columns: the answer",
         axes="",
-        edit=CELL,
+        edit=f"{CELL} {number}",
         how="choice",
         colour="weights",
         shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,
         marks=[] if chosen is None else [chosen],
-        note="Choose a cell to read its sentences.",
+        note="Choose a cell to read its sentences." if of.texts else "",
     )
 
 
-def listed(task: Labelled, predicted: Sequence[int], chosen: tuple[int, int]) -> Block:
-    """The test sentences of one cell of the confusion matrix."""
+def listed(of: Outcome, chosen: Cell) -> Block:
+    """The test sentences of one cell of the confusion matrix, those that most seeds answered so first."""
     true, answer = chosen
-    texts = [row.text for row, taken in zip(task.test, predicted, strict=True) if row.label == true and taken == answer]
-    caption = f"{count(len(texts), 'test row')} of {task.classes[true]}, taken for {task.classes[answer]}"
-    if len(texts) > _MOST_LISTED:
+    found = Counter(
+        at
+        for predicted in of.predicted.values()
+        for at, taken in enumerate(predicted)
+        if of.labels[at] == true and taken == answer
+    )
+    several = len(of.predicted) > 1
+    caption = f"{count(found.total(), 'test row')} of {of.classes[true]}, taken for {of.classes[answer]}"
+    if several:
+        caption += f": {count(len(found), 'text')}, and how many of the {len(of.predicted)} seeds answered so"
+    if len(found) > _MOST_LISTED:
         caption += f"; the first {_MOST_LISTED}"
-    rows = [[str(at), text] for at, text in enumerate(texts[:_MOST_LISTED])]
-    return sheet.table(["", "text"], rows, caption, prose=True)
-
-
-def _mean(values: Sequence[float], heights: Sequence[int]) -> float | None:
-    """The mean of values that count so many times; None where nothing counts."""
-    total = sum(heights)
-    return sum(value * height for value, height in zip(values, heights, strict=True)) / total if total else None
+    order = sorted(found, key=lambda at: (-found[at], at))[:_MOST_LISTED]
+    rows = [[f"{found[at]}" if several else f"{place}", of.texts[at]] for place, at in enumerate(order)]
+    return sheet.table(["seeds" if several else "", "text"], rows, caption, prose=True)

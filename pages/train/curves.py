@@ -1,4 +1,4 @@
-"""Curves of learning over the steps, and the same told as text."""
+"""Curves of learning over the steps; `standing` tells the same as text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,12 @@ from statistics import fmean
 from mha_core.training.events import Evaluation, History
 from pages.kit.draw import figures
 from pages.kit.draw.figures import Curve, Figure
-from pages.kit.draw.numbers import share
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
 _HEIGHTS = {False: 340, True: 260}
-# reasons of an end before the last step
-_ENDS = {
-    "target": "it reached its target",
-    "time": "time budget used up",
-    "stopped": "stopped",
-    "not a number": "the loss became NaN or infinite",
-}
+_LARGE, _LARGE_TYPE = 430, 18  # height and type of one on a projector, in pixels
+_BEFORE = "before"  # how the ghosts are called
 
 Value = Callable[[Evaluation], float]
 
@@ -40,6 +34,11 @@ class Candidate:
     name: str
     colour: int
     histories: tuple[History, ...]
+
+    @property
+    def as_now(self) -> Candidate:
+        """The candidate as far as it is now: its runs may go on in another thread while this one reads."""
+        return replace(self, histories=tuple(replace(run, evaluations=list(run.evaluations)) for run in self.histories))
 
     @property
     def begun(self) -> tuple[History, ...]:
@@ -63,43 +62,46 @@ class Chart:
     figure: Figure
 
 
-def charts(candidates: Sequence[Candidate], theme: str, *, apart: bool = False) -> list[Chart]:
+def charts(
+    candidates: Sequence[Candidate],
+    theme: str,
+    *,
+    apart: bool = False,
+    ghosts: Sequence[Candidate] = (),
+    waiting: bool = False,
+    large: bool = False,
+    reference: tuple[float, str] | None = None,
+) -> list[Chart]:
     """Accuracy and loss; of language models the scores of their best heads too.
 
     A curve is the mean over the seeds, as far as all that have begun have come; a seed that goes on alone is a thin
-    line from there. Nothing is drawn before the first look at the test rows.
+    line from there.
 
     Args:
         apart: a chart for each candidate, on the same axes, instead of all in one.
+        ghosts: those of the training before, in grey while this one goes on.
+        waiting: the axes are drawn before the first look at the test rows; otherwise nothing is.
+        large: for a projector.
+        reference: an accuracy to draw across, and its name.
     """
-    begun = [candidate for candidate in map(_as_now, candidates) if candidate.begun]
-    if not begun:
+    now = [candidate.as_now for candidate in candidates]
+    begun, earlier = ([one for one in some if one.begun] for some in (now, ghosts))
+    if not begun and not waiting:
         return []
-    span = max(history.recipe.steps for candidate in begun for history in candidate.begun)
+    span = max(history.recipe.steps for candidate in now for history in candidate.histories)
     parts = []
-    for kind in _kinds(begun):
+    for kind in _kinds(begun or earlier):
         drawn = [(candidate, list(kind.curves(candidate))) for candidate in begun]
         values = [y for _, lines in drawn for curve in lines for y in (*curve.y, *curve.high) if y is not None]
-        for part in [[one] for one in drawn] if apart else [drawn]:
-            chart = _chart(kind, part, span, theme, apart=apart)
-            if apart and not kind.share:
+        behind = list(_ghostly(kind, earlier, span))
+        own_panels, height = apart and bool(drawn), _LARGE if large else _HEIGHTS[apart]
+        for part in [[one] for one in drawn] if own_panels else [drawn]:
+            level = reference if kind.key == "accuracy" else None
+            chart = _chart(kind, part, behind, span, theme, apart=own_panels, height=height, reference=level)
+            if own_panels and not kind.share:
                 chart.figure["layout"]["yaxis"]["range"] = [0, 1.05 * max(values, default=1)]
             parts.append(chart)
     return parts
-
-
-def told(candidates: Sequence[Candidate]) -> list[str]:
-    """A sentence for each candidate: how far it is, its accuracy and its spread over the seeds."""
-    return [f"{candidate.name}: {_standing(candidate)}" for candidate in map(_as_now, candidates)]
-
-
-def progress(runs: int, step: int, steps: int, seconds: float) -> str:
-    """The progress of so many runs together: steps, seconds of training, steps per second or seconds a step."""
-    many = f"{runs} runs: " if runs > 1 else ""
-    speed = ""
-    if step and seconds > 0:
-        speed = f" · {step / seconds:,.0f} steps/s" if step >= seconds else f" · {seconds / step:.1f} s a step"
-    return f"{many}step {step:,} of {steps:,} · {seconds:.1f} s{speed}"
 
 
 @dataclass(frozen=True)
@@ -115,36 +117,55 @@ class _Kind:
 def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
     starts = [history.start for candidate in candidates for history in candidate.begun]
     language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
-    title = f"accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
-    kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "loss", False, _loss)]
+    title = f"Accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
+    kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "Loss", False, _loss)]
     if language:
-        kinds.append(_Kind("induction", "induction score", True, lambda candidate: _heads(candidate, "induction")))
-        kinds.append(_Kind("previous", "previous-token score", True, lambda candidate: _heads(candidate, "previous")))
+        kinds.append(_Kind("induction", "Induction score", True, lambda candidate: _heads(candidate, "induction")))
+        kinds.append(_Kind("previous", "Previous-token score", True, lambda candidate: _heads(candidate, "previous")))
     return kinds
 
 
-def _chart(kind: _Kind, drawn: Sequence[tuple[Candidate, list[Curve]]], span: int, theme: str, *, apart: bool) -> Chart:
-    curves = [curve for _, lines in drawn for curve in lines]
-    y_title = kind.title.split(" on ")[0]
+def _ghostly(kind: _Kind, earlier: Sequence[Candidate], span: int) -> Iterator[Curve]:
+    """The means of an earlier training, as far as these axes go; the legend names them once."""
+    solid = [(own.name, next(kind.curves(own))) for own in earlier]
+    for at, (name, curve) in enumerate(solid):
+        within = [place for place, step in enumerate(curve.x) if step <= span]
+        x, y = [curve.x[place] for place in within], [curve.y[place] for place in within]
+        title = _BEFORE if at == 0 else f"{_BEFORE}: {name}"
+        yield Curve(title, curve.number, x, y, width=1.5, listed=at == 0, ghost=True)
+
+
+def _chart(
+    kind: _Kind,
+    drawn: Sequence[tuple[Candidate, list[Curve]]],
+    behind: Sequence[Curve],
+    span: int,
+    theme: str,
+    *,
+    apart: bool,
+    height: int,
+    reference: tuple[float, str] | None,
+) -> Chart:
+    curves = [*behind, *(curve for _, lines in drawn for curve in lines)]
+    y_title = kind.title.split(" on ")[0].lower()
     figure = figures.over_steps(
-        curves, span=span, y_title=y_title, theme=theme, share=kind.share, height=_HEIGHTS[apart]
+        curves, span=span, y_title=y_title, theme=theme, share=kind.share, height=height, reference=reference
     )
-    if apart and sum(curve.listed for curve in curves) == 1:
+    if height == _LARGE:
+        figure["layout"]["font"]["size"] = _LARGE_TYPE
+        for axis in ("xaxis", "yaxis"):
+            figure["layout"][axis] |= {"tickfont": {"size": _LARGE_TYPE}}
+            figure["layout"][axis]["title"]["font"] = {"size": _LARGE_TYPE}
+    if apart and reference is None and sum(curve.listed for curve in curves) == 1:
         figure["layout"]["showlegend"] = False  # its name stands in the title
     names = [candidate.name for candidate, _ in drawn]
+    of = f"over the steps of {', '.join(names)}; the same is told as text." if names else "before the first step."
     return Chart(
         f"{kind.key}_{names[0]}" if apart else kind.key,
-        f"{names[0]}: {kind.title}" if apart else kind.title,
+        f"{names[0]}: {kind.title.lower()}" if apart else kind.title,
         _note(kind.key, [candidate for candidate, _ in drawn]),
-        f"{kind.title} over the steps of {', '.join(names)}; the same is told as text.",
+        f"{kind.title} {of}" + (f" {reference[1]} is drawn across." if reference else ""),
         figure,
-    )
-
-
-def _as_now(candidate: Candidate) -> Candidate:
-    """The candidate as far as it is now: its runs may go on in another thread while this one reads."""
-    return replace(
-        candidate, histories=tuple(replace(run, evaluations=list(run.evaluations)) for run in candidate.histories)
     )
 
 
@@ -228,7 +249,7 @@ def _finite(value: float) -> float | None:
 def _note(key: str, shown: Sequence[Candidate]) -> str:
     parts = []
     seeds = {len(candidate.begun) for candidate in shown}
-    if max(seeds) > 1:
+    if max(seeds, default=0) > 1:
         many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
         parts.append(f"{many} seeds, band = lowest to highest")
     if key in ("accuracy", "loss"):
@@ -236,53 +257,3 @@ def _note(key: str, shown: Sequence[Candidate]) -> str:
     else:
         parts.append("best head of each layer at the last look, counted from 0")
     return " · ".join(parts)
-
-
-def _standing(candidate: Candidate) -> str:
-    if not candidate.begun:
-        return "not begun"
-    last = candidate.last
-    values = [seen.test_accuracy for seen in last]
-    many = len(values) > 1
-    spread = (
-        f"lowest {share(min(values), 3)}, highest {share(max(values), 3)}, {len(values)} seeds"
-        if many
-        else f"seed {candidate.begun[0].recipe.seed}"
-    )
-    words = f"{share(fmean(values), 3)} after {_steps(candidate.begun, last)} ({spread})"
-    for score, title in (("induction", "induction"), ("previous", "previous token")):
-        layers: list[list[list[float]]] = [getattr(seen, score) for seen in last]
-        if all(layers):
-            words += f", {title} {share(fmean(max(map(max, one)) for one in layers), 3)}"
-            words += "" if many else f" ({_place(layers[0])})"
-    missing = len(candidate.histories) - len(candidate.begun)
-    return words + "".join(_ended(candidate)) + (f"; {missing} more not begun" if missing else "")
-
-
-def _place(layers: list[list[float]]) -> str:
-    """The best head of all layers."""
-    value, layer, head = max(
-        (value, -layer, -head) for layer, scores in enumerate(layers) for head, value in enumerate(scores)
-    )
-    return f"layer {-layer} head {-head}" if math.isfinite(value) else "no head"
-
-
-def _steps(runs: Sequence[History], last: Sequence[Evaluation]) -> str:
-    """ "400 steps", "120 of 400 steps", "80 to 120 of 400 steps"."""
-    low, high = min(seen.step for seen in last), max(seen.step for seen in last)
-    planned = max(history.recipe.steps for history in runs)
-    done = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"{done} steps" if low == planned else f"{done} of {planned:,} steps"
-
-
-def _ended(candidate: Candidate) -> Iterator[str]:
-    """The reasons of runs that ended before their last step, and how many of the seeds did."""
-    reasons = [history.end.reason for history in candidate.begun if history.end]
-    for reason, words in _ENDS.items():
-        count = reasons.count(reason)
-        if count:
-            yield (
-                f"; {words}"
-                if len(candidate.histories) == 1
-                else f"; {words} ({count} of {len(candidate.histories)} seeds)"
-            )

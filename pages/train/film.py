@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
 import torch
 
 from mha_core.training.events import History, Snapshot
@@ -16,12 +17,14 @@ from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View
 
+from .message import Kept
+
 MOST_BYTES = 1_500_000  # of maps in a message
 MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
 MOST_LETTERS = 60  # of a probe's text where it can be chosen
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
 
-VIEW = View("film_view", "film", "film.js", "film", carrier=("frames", "frames"))
+VIEW = View("film_view", "film", "film.js")
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,30 @@ def parse_choice(text: str, histories: Sequence[History]) -> Choice | None:
     return Choice(probe, layer, head, parts[4] is not None) if exists else None
 
 
+def seek(step: float) -> None:
+    """Opens the film at the last look up to this step; a callback."""
+    number, _ = st.session_state.get("film_sought", (0, 0))
+    st.session_state.update(film_sought=(number + 1, int(step)), film_opens=True, tab="Film")
+
+
+def is_sought() -> bool:
+    """Tells, once, whether a step of the film was just asked for, which stands in another tab."""
+    return bool(st.session_state.pop("film_opens", False))
+
+
 def show(packed: bytes, choice: Choice, on_choice: Callable[[str], None]) -> None:
-    """Plays packed films at a choice.
+    """Plays packed films at a choice; they go over the wire, and only when they have changed.
 
     `on_choice` is called before the next run with the text of another choice; it is the visitor's and unchecked. The
     bound text that keeps the choice must be made in the same fragment as the film, or the browser's old one comes back.
     """
-    state = {**VIEW.turns(), "choice": str(choice)}
-    VIEW.show(state, lambda event: on_choice(events.text(event, "choice") or ""), packed)
+    kept = st.session_state.get("films")
+    if kept is None or kept.packed != packed:
+        kept = st.session_state["films"] = Kept(packed)
+    films: dict[str, Any] = {"wanted": kept.name, "query": f"name={kept.name}", "notices": []}
+    number, step = st.session_state.get("film_sought", (0, 0))
+    state = {**VIEW.turns(), **films, "choice": str(choice), "sought": number, "step": step}
+    VIEW.show(state, lambda event: on_choice(events.text(event, "choice") or ""))
 
 
 def pack(

@@ -6,35 +6,76 @@ import streamlit as st
 
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import layout, widgets
-from pages.kit.frame.about import show_link
-from pages.kit.jobs import visitor
+from pages.kit.jobs import process, visitor
+from pages.kit.jobs.visit import NAME
 from pages.kit.picture import models
 
-from . import downloads, recipe_controls, runs, section, uploads
+from . import recipe_controls, recorded_runs, runs, saved_runs, section, task_words, uploads
 from .runs import Shown
+
+GONE = "What was trained here before is gone: the server keeps it for two hours."
+
+OWN_RUNS = (
+    "What you trained here is not in the link: whoever opens it gets the runs trained in advance. To hand on your own, "
+    "send “The trained model, zip” from Report; there “Open a saved run” opens it."
+)
 
 
 def show() -> None:
-    """Controls, the training, what came of it."""
-    with layout.page("About this page") as page:
-        with page.rail:
-            name = recipe_controls.task()
-            wish = recipe_controls.controls_of(name)
-            widgets.switch("apart")
-        with page.stage:
-            top = st.container()
-            task, data, notices = uploads.data_of(name, wish.keep_duplicates)
-            plan, problem = recipe_controls.plan_of(wish, task, data)
-            offer_own_runs()
-            shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task)
-            downloads.files()
-            if task is not None and data is not None and shown.on_other_data(task):
-                notices.append("The runs below were trained on other data than what is chosen now.")
-            with top:
-                notices += page.answer_link(film=section.film_usable(shown))
-                canvas.sheet("told", [sheet.notices([*wish.notices, *notices])])
+    """What is trained, the training, what came of it."""
+    process.prepare()
+    with layout.page("train") as page, page.stage:
+        canvas.visit(visitor.name(), st.session_state.get("visit_gone", ""), come_back)
+        with st.container(border=True, key="recipe_panel"):
+            left, asks, positions = st.columns([1, 1.5, 1.6])
+            with left:
+                name = recipe_controls.task()
+                recorded_runs.choose(seen=name == recorded_runs.TASK and visitor.job_on(name) is None)
+            with st.container(gap=None):
+                bar, top, own = (st.container(gap=None) for _ in range(3))
+            more = st.expander("More settings")
+        if name in uploads.GENERATED:
+            with asks:
+                say_task(name, uploads.built(name))
+        wish = recipe_controls.controls_of(name, runs_of(name), positions, more)
+        with own:
+            task, data, notices = uploads.data_of(name, wish.keep_duplicates, wish.context)
+        if name not in uploads.GENERATED:
+            with asks:
+                say_task(name, task, recorded_runs.told(runs_of(name).recorded))
+        plan, problem = recipe_controls.plan_of(wish, task, data)
+        offer_own_runs()
+        opened, tabs = widgets.tabs("tab")
+        places = section.Places(bar, tabs, opened)
         with page.about:
-            show_link()
+            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
+        shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, places)
+        with tabs["Report"]:
+            saved_runs.draw()
+        if task is not None and data is not None and shown.on_other_data(task):
+            notices.append("The runs below were trained on other data than what is chosen now.")
+        with top:
+            notices += page.answer_link(film=section.film_usable(shown))
+            canvas.sheet("told", [sheet.notices([*page.said, *wish.notices, *notices])])
+
+
+def say_task(name: str, task: task_words.Task, recorded: str = "") -> None:
+    """What the task asks, with rows of its data, and what is there already of it."""
+    below = [" · ".join(task_words.examples(task)), recorded]
+    said = [sheet.text(task_words.asked(name, task)), *(sheet.text(line, muted=True) for line in below if line)]
+    canvas.sheet("asks", said)
+
+
+def come_back(told: str) -> None:
+    """Takes up what this browser has trained before, with the data that were brought for it."""
+    if not visitor.come_back(told):
+        st.session_state["visit_gone"] = told if NAME.fullmatch(told) else ""
+        layout.say_next(GONE)
+        return
+    job = visitor.job()
+    if job is not None and job.plan.data is not None:
+        kept = job.plan.data
+        st.session_state.setdefault("brought", {}).setdefault(kept.kind, kept.content or b"asked for")
 
 
 def offer_own_runs() -> None:
@@ -45,7 +86,6 @@ def offer_own_runs() -> None:
 def runs_of(name: str) -> Shown:
     """The runs of this task as far as they are now: the visitor's, or those that come with Headlight."""
     job, own = visitor.job_on(name), visitor.own_runs()
-    shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else runs.of_shipped(name)
-    opened = [own[run] for run in st.session_state.get("opened_runs", []) if run in own]
-    opened = [run for run in opened if run.history.recipe.task == name]
+    shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else recorded_runs.beforehand(name)
+    opened = [run for run in own.values() if run.opened and run.history.recipe.task == name]
     return shown + runs.of_histories([run.history for run in opened], [run.id for run in opened])

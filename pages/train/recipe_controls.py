@@ -6,22 +6,29 @@ An empty field means what suits the task; its grey text says what that is.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
+from mha_core.positions import NAMES as ENCODINGS
 from mha_core.training import tasks
 from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Language
+from pages.kit.draw import canvas, sheet
 from pages.kit.frame import controls, widgets
 from pages.kit.jobs.training import Data, Plan
-from pages.kit.picture.limits import SIZES
+from pages.kit.picture.limits import MOST_LAYERS, SIZES
 
+from . import picture_settings
 from .grid import POST, POST_CHOICES, combined, with_seeds
+from .runs import Shown
 
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {
@@ -33,7 +40,7 @@ LANGUAGE: Final = frozenset({"words", "names", "text"})  # tasks that go on with
 OUTSIDE: Final = frozenset({"text", "csv", "news"})  # tasks whose data the visitor brings
 EPOCHS: Final = 10  # of a table, where no number of steps is asked for
 BUDGET: Final = 120  # seconds
-BUDGETS: Final = {"csv": 600, "news": 600}  # long texts take long
+BUDGETS: Final = {"csv": 600, "news": 600, "text": 600}  # long texts take long
 _SIZES: Final = {  # key of the link -> field of the recipe
     "dm": "d_model",
     "nh": "n_heads",
@@ -47,6 +54,7 @@ _SIZES: Final = {  # key of the link -> field of the recipe
 _CHOICES: dict[str, tuple[str, dict[str, Any]]] = {  # key -> field, choice -> value
     "res": ("residual", {"yes": True, "no": False}),
     "nrm": ("norm", {"yes": True, "no": False}),
+    "tbias": ("bias", {"yes": True, "no": False}),
     "pool": ("pooling", {"row of [CLS]": "[CLS]", "mean of the tokens": "mean"}),
     "init": ("start", {"shared by all": "shared", "each layer's own law": "own"}),
     "sched": ("schedule", {"one-cycle": "one-cycle", "constant": "constant"}),
@@ -65,6 +73,7 @@ class Wish:
         seconds: the budget of all runs together.
         ratio: the time of an epoch is measured against torch's afterwards.
         keep_duplicates: rows that occur more than once stay; None = as the switch beside the file says.
+        context: tokens that are seen at once.
         notices: what was left out, and why.
     """
 
@@ -75,6 +84,7 @@ class Wish:
     seconds: int
     ratio: bool
     keep_duplicates: bool | None
+    context: int
     notices: tuple[str, ...]
 
 
@@ -88,32 +98,84 @@ def title_of(name: str) -> str:
     return next(title for title, known in TASKS.items() if known == name)
 
 
-def controls_of(name: str) -> Wish:
-    """Draws every other control of the rail; those that make no sense for this task stay mounted for the link."""
+def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaGenerator) -> Wish:
+    """Draws every control but the task; those that make no sense for it stay mounted for the link.
+
+    Args:
+        name: of the task in the core.
+        shown: the runs below: of the chips that are lit those that are not in them are marked.
+        positions, more: where these stand; the rest is under `more`, in groups.
+    """
     goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
-    with widgets.seen("post", is_table):
-        post = widgets.choice("post", POST_CHOICES)
+    with more:
+        with widgets.seen("post", is_table):
+            post = widgets.choice("post", POST_CHOICES)
+        model, sizes, training, measuring = _groups()
     as_post = is_table and post in POST
-    with widgets.seen("kinds", not as_post):
-        encodings, implementations, counts = (widgets.pills(key) for key in ("pe", "by", "nl"))
-        if not counts:
-            st.caption(f"None chosen: {defaults(name).n_layers}, which suits the task")
-        with widgets.seen("keep", not goes_on):
-            masks = [goes_on or mask == "on" for mask in widgets.pills("keep")]
-    seeds, device = widgets.whole("seeds"), controls.device()
+    with positions, widgets.seen("kinds", not as_post), _marked(shown, "position", ENCODINGS):
+        encodings = widgets.pills("pe")
+    with model:
+        implementations, counts, masks = _of_the_model(name, goes_on, shown, seen=not as_post)
     budget = BUDGETS.get(name, BUDGET)
-    with st.expander("More"):
-        usual = replace(defaults("news" if as_post else name), task=name)
-        base, steps = _base(replace(usual, device=devices.available()[0] if device == "auto" else device))
-        seconds = widgets.optional_number("budget", f"{budget}")
+    with measuring[0]:
+        many = widgets.whole("seeds")
         ratio = widgets.switch("ratio")
+    with measuring[1]:
+        seconds = widgets.optional_number("budget", f"{budget}")
+        device = controls.device()
+    usual = replace(defaults("news" if as_post else name), task=name)
+    base, steps = _base(replace(usual, device=devices.available()[0] if device == "auto" else device), sizes, training)
     if as_post:
         recipes, notices = _of_the_post(post, base), list[str]()
     else:
         layers = [int(layers) for layers in counts] or [base.n_layers]
         recipes, notices = combined(base, encodings, implementations, layers, masks)
     keep_duplicates = post == POST_CHOICES[1] if as_post else None
-    return Wish(name, tuple(recipes), seeds, steps, int(seconds or budget), ratio, keep_duplicates, tuple(notices))
+    asked = (steps, int(seconds or budget), ratio, keep_duplicates, base.max_len)
+    return Wish(name, tuple(recipes), many, *asked, tuple(notices))
+
+
+Pair = tuple[DeltaGenerator, DeltaGenerator]
+
+
+def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
+    """Two columns under the titles of their groups: where chips stand, and two columns of fields for each group."""
+    left, right = st.columns(2, gap="large")
+
+    def fields() -> Pair:
+        one, other = st.columns(2)
+        return one, other
+
+    with left:
+        canvas.sheet("group_model", [sheet.title("Model")])
+        chips, sizes = st.container(), fields()
+    with right:
+        canvas.sheet("group_training", [sheet.title("Training")])
+        training = fields()
+        canvas.sheet("group_measuring", [sheet.title("Measuring")])
+        return chips, sizes, training, fields()
+
+
+def _of_the_model(name: str, goes_on: bool, picture: Shown, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
+    """Draws what candidates may differ in beside their positions: implementations, layers, the padding mask."""
+    usual = defaults(name).n_layers
+    with widgets.seen("kinds_more", seen):
+        with _marked(picture, "implementation", list(IMPLEMENTATIONS)):
+            implementations = widgets.pills("by")
+        lit = st.container(key=f"usual_{usual}" if not st.session_state.get("nl") else "chosen_layers")
+        with lit, _marked(picture, "n_layers", range(1, MOST_LAYERS + 1)):
+            counts = widgets.pills("nl")
+        if not counts:
+            st.caption(f"None chosen: {usual}, which suits the task")
+        with widgets.seen("keep", not goes_on), _marked(picture, "mask_padding", [True, False]):
+            masks = [goes_on or mask == "on" for mask in widgets.pills("keep")]
+    return implementations, counts, masks
+
+
+def _marked(picture: Shown, field: str, choices: Sequence[Any]) -> DeltaGenerator:
+    """A place for the chips of a field: its name says which are not in the picture, and the style sheet marks them."""
+    places = picture_settings.untrained(picture, field, choices)
+    return st.container(key=f"chips_{field}_{''.join(f'n{at}_' for at in places)}")
 
 
 def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> tuple[Plan | None, str]:
@@ -136,20 +198,34 @@ def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> 
 
 
 def _of_the_post(post: str, base: Recipe) -> list[Recipe]:
-    """The rows of the post's table: without a padding mask and each layer by its own law, as it does it, or ours."""
-    as_posted = post == POST_CHOICES[1]
-    base = replace(base, mask_padding=not as_posted, start="own" if as_posted else "shared")
+    """The rows of the post's table: without a padding mask, each layer by its own law and a tokenizer of all texts, as
+    it does it, or ours."""
+    if post == POST_CHOICES[1]:
+        base = replace(base, mask_padding=False, start="own", vocabulary_of="all texts")
+    else:
+        base = replace(base, mask_padding=True, start="shared")
     return [replace(base, implementation=name, position=p, amplitude=a) for name, p, a in POST[post]]
 
 
-def _base(usual: Recipe) -> tuple[Recipe, int | None]:
+def _base(usual: Recipe, sizes: Pair, training: Pair) -> tuple[Recipe, int | None]:
     """The recipe of the controls of sizes and training, and the number of steps; None = what suits the task."""
-    usual = replace(usual, amplitude=widgets.number("ampl"))
-    sizes = {field: _size(key, usual) for key, field in _SIZES.items()}
-    rate = widgets.optional_number("lr", f"{usual.rate:g}", format="%g")
-    choices = {field: _choice(key, usual) for key, (field, _) in _CHOICES.items()}
-    values: dict[str, Any] = {**sizes, "rate": rate, **choices}
-    return replace(usual, **{field: value for field, value in values.items() if value is not None}), sizes["steps"]
+    with training[0]:
+        steps = _size("steps", usual)
+        numbers = {_SIZES[key]: _size(key, usual) for key in ("batch", "vocab", "thr")}
+    with training[1]:
+        rate = widgets.optional_number("lr", f"{usual.rate:g}", format="%g")
+        schedule = _choice("sched", usual)
+        numbers |= {_SIZES[key]: _size(key, usual) for key in ("cut",)}
+        dropout = widgets.optional_number("tdrop", f"{usual.dropout:g}", step=0.05)
+    with sizes[0]:
+        numbers |= {_SIZES[key]: _size(key, usual) for key in ("dm", "nh", "ff")}
+        amplitude = widgets.number("ampl")
+    with sizes[1]:
+        choices = {_CHOICES[key][0]: _choice(key, usual) for key in ("res", "nrm", "tbias", "pool", "init")}
+    usual = replace(usual, amplitude=amplitude)
+    values: dict[str, Any] = {**numbers, "steps": steps, "rate": rate, "schedule": schedule, "dropout": dropout}
+    values |= choices
+    return replace(usual, **{field: value for field, value in values.items() if value is not None}), steps
 
 
 def _size(key: str, usual: Recipe) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from mha_core import positions
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.events import History
+from mha_core.training.recorded import Recorded
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw.tables import quoted
 from pages.kit.jobs.training import TrainingJob
@@ -32,12 +33,14 @@ class Shown:
         models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
         timing: as in `kit.jobs.record.Record`.
+        recorded: the runs that come as numbers alone, by their candidates.
     """
 
     candidates: tuple[Candidate, ...] = ()
     models: tuple[str | None, ...] = ()
     beforehand: bool = False
     timing: dict[str, Any] | None = None
+    recorded: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
 
     def __add__(self, other: Shown) -> Shown:
         """Both, side by side; the names stay different."""
@@ -46,8 +49,17 @@ class Shown:
             Candidate(f"{new.name} (file)" if new.name in taken else new.name, new.colour, new.histories)
             for new in other.candidates
         ]
-        beforehand = self.beforehand and bool(self.candidates)
-        return Shown((*self.candidates, *more), (*self.models, *other.models), beforehand, self.timing)
+        return replace(
+            self,
+            candidates=(*self.candidates, *more),
+            models=(*self.models, *other.models),
+            beforehand=self.beforehand and bool(self.candidates),
+        )
+
+    @property
+    def begun(self) -> bool:
+        """Tells whether a run has looked at its test rows, so that there is something to draw."""
+        return any(candidate.begun for candidate in self.candidates)
 
     @property
     def ready(self) -> dict[str, str]:

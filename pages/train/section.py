@@ -1,96 +1,114 @@
-"""A training as it goes on: the bar with its buttons, curves, what each candidate knows, the film of its maps.
+"""A training as it goes on, in four tabs: its curves, questions to it, the film of its maps, the report on it.
 
 The bar is polled while the visitor trains. What came of the training is drawn anew when there is news of it, and what
-the models answer with the page itself, which is run again when a model was saved.
+the models answer with the page itself, which is run again when a model was saved. Only the open tab draws its pictures;
+the controls of the others stay mounted, so that the link keeps them.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
+from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
-from pages.kit.draw.numbers import count
 from pages.kit.frame import polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import Plan, TrainingJob
 from pages.kit.picture.fields import DEFAULTS
 
-from . import ask_section, curves, downloads, film, summary
-from .recipe_controls import title_of
+from . import (
+    ask_section,
+    baseline,
+    curves,
+    film,
+    news,
+    picture_settings,
+    recorded_runs,
+    recorded_section,
+    report,
+    standing,
+    summary,
+)
+from .bar import Bar
+from .curves import Candidate
+from .recorded_runs import beforehand
 from .runs import Shown
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
-NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
 Look = Callable[[], Shown]
 Task = Labelled | Language | None
-State = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class _Bar:
-    """The page's side of the bar.
+class Places:
+    """Where the parts stand. bar: of the buttons; tabs: by their names; open: the name of the open one."""
 
-    Attributes:
-        plan: what the button "Train" begins, None when nothing can be trained now.
-        problem: why not.
-        announcement: how much the plan would train.
-        job: the training of this page's task, None when there is none.
-        present: the visitor's training, of this task or another.
-        beforehand: the runs below come with Headlight.
-    """
-
-    plan: Plan | None
-    problem: str
-    announcement: str
-    job: TrainingJob | None
-    present: TrainingJob | None
-    beforehand: bool
+    bar: DeltaGenerator
+    tabs: dict[str, DeltaGenerator]
+    open: str
 
 
-def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look, task: Task) -> Shown:
+def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look, task: Task, places: Places) -> Shown:
     """Draws the section; the bar by itself while the visitor's training is under way, and curves that have grown.
 
     Args:
-        plan, problem, job: as in `_Bar`.
+        plan, problem, job: as in `Bar`.
         look: the runs to show, as far as they have come.
         task: their data, None when it is not at hand.
+        places: where its parts stand.
 
     Returns:
         the runs it shows.
     """
-    state = _state(job)  # before the look: what comes between the two is a reason to draw the page once more
+    state = news.state(job)  # before the look: what comes between the two is a reason to draw the page once more
     shown = look()
-    announcement = "" if plan is None else _announcement(plan, shown)
     present = visitor.job()
-    bar = _Bar(plan, problem, announcement, job, present, shown.beforehand and bool(shown.candidates))
-    polling.follow(partial(_draw_bar, bar), present, lambda: _state(job), state, POLL_SECONDS[state[1]])
-    if not any(candidate.begun for candidate in shown.candidates):
-        canvas.sheet("train_empty", [sheet.text(_nothing(job, task))])
+    with places.bar:
+        bar = Bar(plan, problem, shown, job, present, task)
+        polling.follow(bar.draw, present, lambda: news.state(job), state, POLL_SECONDS[state[1]])
+    with places.tabs[places.open]:
+        none = not shown.begun and (job is None or job.over)
+        canvas.sheet("train_empty", [sheet.text(_nothing(job, task))] if none else [])
+    if none:
         return shown
+    film_place = places.tabs["Film"].container()
+    picture = _Picture(job, look, plan.recipes if plan else (), places.open, film_place, task)
+    with places.tabs["Curves"]:
+        charts, below = st.container(key="train_charts"), st.container(key="train_below")
+        links, switches = st.container(), st.container(key="train_switches")
+        with switches:  # before the charts, which go by what a link says of them
+            _draw_switches(shown, task)
+        with charts:
+            st.fragment(_draw_picture, key="train_curves")(picture, below)
+        with links:
+            report.open_in(shown, seen=places.open == "Curves")
     asked = ask_section.asked_of(shown, task)
-    charts = st.container(key="train_charts")
-    left, right = st.columns([1.15, 1])
-    with right:
-        ask_section.ask(asked)
-    maps = st.container(key="train_maps")
-    with charts:
-        st.fragment(_curves, key="train_curves")(job, look, left, maps)
-    ask_section.attention(asked, shown)
-    ask_section.chances(asked)
-    ask_section.padding(asked)
-    if asked.models:
-        downloads.judge(shown, task)
+    with places.tabs["Ask"]:
+        if shown.recorded and not asked.names:
+            recorded_section.draw_ask(shown.recorded, is_open=places.open == "Ask")
+        else:
+            ask_section.draw(asked, is_open=places.open == "Ask")
+    with places.tabs["Report"]:
+        if shown.ready or shown.recorded:
+            report.draw(shown, task, asked, is_open=places.open == "Report")
     return shown
+
+
+def _draw_switches(shown: Shown, task: Task) -> None:
+    """Draws how the curves stand, and what stands beside them."""
+    with widgets.seen("apart", not shown.recorded):
+        widgets.switch("apart")
+    with widgets.seen("one", bool(shown.recorded)):  # which are drawn as the post draws them
+        widgets.switch("one")
+    with widgets.seen("bag", isinstance(task, Labelled) and not shown.recorded):
+        widgets.switch("bag")
 
 
 def film_usable(shown: Shown) -> bool:
@@ -100,144 +118,161 @@ def film_usable(shown: Shown) -> bool:
     return not text or not firsts or film.parse_choice(text, firsts) is not None
 
 
-def _state(job: TrainingJob | None) -> State:
-    """The state that the page shows beside the curves: the training, its stage, how many models `job` has saved."""
-    present = visitor.job()
-    if present is None:
-        return "", "over", 0
-    stage = "over" if present.over else "waits" if present.place else "trains" if present.record.looked else "starts"
-    saved = sum(folder is not None for folder in job.record.saved) if job is not None else 0
-    return present.folder.name, stage, saved
-
-
-def _draw_bar(bar: _Bar) -> None:
-    """Draws Train, Stop, progress, and the sentences on them."""
-    running = bar.present if bar.present is not None and not bar.present.over else None
-    job = running or bar.job
-    with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
-        off = running is not None or bar.plan is None or bool(bar.problem)
-        st.button("Train", key="train_start", type="primary", disabled=off, on_click=_start, args=(bar.plan,))
-        st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
-        st.progress(job.share if job else 0.0, _progress(job) if job else bar.announcement)
-    sentences = _notices(bar)
-    if running is not None and bar.job is None:
-        task = title_of(running.plan.recipes[0].task)
-        sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
-    canvas.sheet("train_told", [sheet.notices(sentences)])
-    canvas.news(_news(bar.job), lambda: st.rerun("train_curves"))
-
-
-def _news(job: TrainingJob | None) -> str:
-    """The number of the news that the curves do not show yet; empty while there are none, or while it is too early."""
-    drawn, drawn_at = st.session_state.get("curves_drawn", (0, 0.0))
-    early = time.monotonic() < drawn_at + NEWS_SECONDS
-    if job is None or early or not job.record.looked or job.record.news == drawn:
-        return ""
-    return f"{job.folder.name} {job.record.news}"
-
-
-def _start(plan: Plan) -> None:
-    try:
-        visitor.start(plan)
-    except HeadlightError as error:
-        st.session_state["training_refused"] = f"This cannot be trained now: {error}."
-
-
-def _progress(job: TrainingJob) -> str:
-    """The words beside its progress bar."""
-    if job.place:
-        first = "1 training comes" if job.place == 1 else f"{job.place} trainings come"
-        return f"Waiting: {first} first, at most {math.ceil(max(1.0, job.begins_within) / 60)} min"
-    if not job.over and not job.record.started:
-        return "Starting"
-    recipes, record = job.plan.recipes, job.record
-    return curves.progress(len(recipes), record.step, sum(recipe.steps for recipe in recipes), record.seconds)
-
-
-def _announcement(plan: Plan, shown: Shown) -> str:
-    """The number of runs and steps to train, and about how long they take, going by the steps of the runs shown."""
-    recipes, steps = plan.recipes, sum(recipe.steps for recipe in plan.recipes)
-    text = f"{count(len(recipes), 'run')} of {recipes[0].steps:,} steps"
-    ended = [run for candidate in shown.candidates for run in candidate.histories if run.end and run.step]
-    sizes = {(run.recipe.d_model, run.recipe.n_layers, run.recipe.batch) for run in ended}
-    if sizes == {(recipe.d_model, recipe.n_layers, recipe.batch) for recipe in recipes}:
-        seconds = steps * sum(run.seconds for run in ended) / sum(run.step for run in ended)
-        text += f", about {max(1, round(seconds))} s if they take as long as the runs below"
-    return text
-
-
-def _notices(bar: _Bar) -> list[str]:
-    sentences, job = [bar.problem, st.session_state.pop("training_refused", "")], bar.job
-    if job is not None and job.error:
-        sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
-    elif job is not None and job.stopped:
-        sentences.append("Stopped: what was learnt up to there is kept.")
-    elif job is not None and job.shortened:
-        sentences.append(
-            f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt until then is kept."
-        )
-    elif bar.beforehand:
-        mine = " Press Train to train your own." if bar.present is None or bar.present.over else ""
-        sentences.append(f"These models were trained in advance (make checkpoints).{mine}")
-    return [sentence for sentence in sentences if sentence]
-
-
 def _nothing(job: TrainingJob | None, task: Task) -> str:
-    if job is not None and job.place:
-        return "The curves come when it is your turn."
-    if job is not None and not job.over:
-        return "Waiting for the first evaluation."
+    if job is not None:
+        return "The training ended before its first look at the test rows."
     if task is None:
         return "There is no data yet that can be trained on: bring it above, then press Train."
     return "Nothing has been trained on this yet: press Train."
 
 
-def _curves(job: TrainingJob | None, look: Look, left: DeltaGenerator, below: DeltaGenerator) -> None:
-    """Draws what came of the training so far: curves, on the left what each candidate knows, below the film."""
-    st.session_state["curves_drawn"] = (job.record.news if job else 0, time.monotonic())
-    shown = look()
-    _charts(shown)
-    with left:
-        _known(shown)
-    with below:
-        _film(shown)
+@dataclass(frozen=True)
+class _Picture:
+    """What came of the training so far, where one looks.
+
+    Attributes:
+        job, look: as in `follow`.
+        wanted: the recipes of the controls.
+        open: the name of the open tab.
+        film: where the film stands.
+        task: the data.
+    """
+
+    job: TrainingJob | None
+    look: Look
+    wanted: Sequence[Recipe]
+    open: str
+    film: DeltaGenerator
+    task: Task
+
+    @property
+    def goes_on(self) -> bool:
+        return self.job is not None and not self.job.over
+
+    @property
+    def ghosts(self) -> Sequence[Candidate]:
+        """The candidates that stood there before, while this training goes on."""
+        if self.job is None or not self.goes_on:
+            return ()
+        task = self.job.plan.recipes[0].task
+        before: Sequence[Candidate] = st.session_state.get("ghosts", ())
+        same = [own for own in before if own.histories and own.histories[0].recipe.task == task]
+        return same or beforehand(task).candidates
 
 
-def _charts(shown: Shown) -> None:
+def _draw_picture(picture: _Picture, below: DeltaGenerator) -> None:
+    """Draws curves and what each candidate knows, or the film; its control is there in both."""
+    if film.is_sought():
+        st.rerun()  # to its tab
+    news.drawn(picture.job)
+    shown = picture.look()
+    if picture.open == "Curves":
+        _draw_settings(shown, picture)
+        _draw_charts(shown, picture)
+        with below:
+            _draw_known(shown, over=not picture.goes_on)
+    with picture.film:
+        _draw_film(shown, is_open=picture.open == "Film")
+
+
+def _draw_settings(shown: Shown, picture: _Picture) -> None:
+    """What the picture was trained with, and what of the controls is not in it."""
+    beyond = picture_settings.beyond(shown, picture.wanted)
+    told = picture_settings.trained_with(shown, goes_on=picture.goes_on)
+    others = [*picture_settings.other_seeds(shown, picture.wanted), *beyond]
+    said = [told, *others]
+    if not others and shown.beforehand and picture.wanted:
+        said.append("Press Train to train your own.")
+    canvas.sheet("picture_settings", [sheet.text(" ".join(said), muted=True)])
+
+
+def _draw_charts(shown: Shown, picture: _Picture) -> None:
     """Draws the curves, and writes the same as text."""
-    apart = bool(st.session_state.get("apart", DEFAULTS["apart"]))
-    theme = st.context.theme.type or "dark"
-    charts = curves.charts(shown.candidates, theme, apart=apart)
-    across = min(3, len(shown.candidates)) if apart else 2
-    widths = [1] * across if apart else [1.3, 1]
+    apart = not _is_on("one") if shown.recorded else _is_on("apart")
+    large = _is_on("big")
+    charts = curves.charts(
+        shown.candidates,
+        st.context.theme.type or "dark",
+        apart=apart,
+        ghosts=_ghosts(picture),
+        waiting=picture.goes_on,
+        large=large,
+        reference=_reference(shown, picture.task),
+    )
+    filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
+    across = 1 if large else min(len(shown.candidates), 5 if shown.recorded else 3) if apart else 2
+    widths = [1] * across if apart or large else [1.3, 1]
     for first in range(0, len(charts), across):
         columns = st.columns(widths)
         for column, chart in zip(columns, charts[first : first + across], strict=False):
             with column, st.container(border=True, height="stretch", key=f"chart_panel_{chart.key}"):
                 canvas.sheet(f"title_{chart.key}", [sheet.title(chart.title, chart.note)])
-                canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt)
-    canvas.sheet("curves_told", [sheet.text(" · ".join(curves.told(shown.candidates)), muted=True)])
+                with st.container(key=f"axes_{chart.key}"):
+                    canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, film.seek if filmed else None)
+    told = " · ".join(standing.told(shown.candidates)) if shown.begun else ""
+    pressed = sheet.text("Press a point of a curve: the film shows that step.")
+    canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
 
 
-def _known(shown: Shown) -> None:
+def _reference(shown: Shown, task: Task) -> tuple[float, str] | None:
+    """The accuracy that is possible without order, where it is asked for or was recorded."""
+    recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
+    if shown.recorded:
+        level = baseline.RECORDED[st.session_state.get("lines") == recorded_runs.FAIR]
+    elif _is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task):
+        try:
+            with st.spinner("Counting words"):
+                level = baseline.of_task(task, recipes[0])
+        except HeadlightError:  # too many others wait; the next drawing asks again
+            return None
+    else:
+        return None
+    return level, baseline.name(level)
+
+
+def _is_on(key: str) -> bool:
+    return bool(st.session_state.get(key, DEFAULTS[key]))
+
+
+def _ghosts(picture: _Picture) -> Sequence[Candidate]:
+    """The earlier curves, unless they are hidden: the switch stands above them while there are any."""
+    ghosts = [one for one in picture.ghosts if one.begun]
+    if not ghosts:
+        return ()
+    advance = beforehand(ghosts[0].histories[0].recipe.task).candidates
+    whose = "trained in advance" if ghosts[0] in advance else "your earlier training"
+    label = f"Hide the grey curves from before: {', '.join(one.name for one in ghosts)} ({whose})"
+    hidden = st.toggle(label, st.session_state.get("ghosts_hidden", False), key="hides_ghosts")
+    st.session_state["ghosts_hidden"] = hidden  # for the next training, whose switch is another one
+    return () if hidden else ghosts
+
+
+def _draw_known(shown: Shown, *, over: bool) -> None:
+    """A table of what each candidate knows; what that means is said when the training is over."""
     begun = [candidate for candidate in shown.candidates if candidate.begun]
-    first = begun[0].histories[0]
+    if not begun:
+        canvas.sheet("knows", [])
+        return
+    verdict = summary.mirrors(begun) if over else ""
     blocks = [
         summary.table(begun),
-        *(sheet.text(line) for line in [summary.mirrors(begun)] if line),
-        *summary.epochs(shown.timing),
+        sheet.notices(summary.few_rows(begun)),
+        *(sheet.text(line) for line in [verdict] if line),
         sheet.text(summary.note(begun), muted=True),
-        sheet.text(summary.about_data(first), muted=True),
     ]
-    note = summary.test_rows(first.start) if first.start else ""
-    canvas.sheet("knows", [sheet.panel("What each one knows", blocks, note)])
+    start = begun[0].histories[0].start
+    known = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
+    post = [recorded_section.beside_the_post(shown.recorded)] if shown.recorded else []
+    canvas.sheet("knows", [*post, known])
 
 
-def _film(shown: Shown) -> None:
+def _draw_film(shown: Shown, *, is_open: bool) -> None:
     """Draws the maps of the first seed of each candidate."""
-    firsts = [candidate.histories[0] for candidate in shown.candidates]
     with st.container(key="film_carrier"):
         text = widgets.text("film")
+    if not is_open or not shown.candidates:
+        return
+    firsts = [candidate.histories[0] for candidate in shown.candidates]
     title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
     canvas.sheet("film_title", [title])
     names, colours = zip(*((candidate.name, candidate.colour) for candidate in shown.candidates), strict=True)

@@ -9,11 +9,13 @@ from typing import Any
 from mha_core.training.events import History, Start
 from mha_core.training.report import interval, mean_and_sd
 from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, fixed, share
+from pages.kit.draw.numbers import count, fixed, number, share
 from pages.kit.draw.sheet import Block
+from pages.kit.jobs.record import CUT_SHORT
 
 from .curves import Candidate
 
+FEW_ROWS = 20  # of fewer test rows an accuracy says little
 REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
 
 
@@ -22,6 +24,7 @@ def table(candidates: Sequence[Candidate]) -> Block:
     evaluated = [candidate for candidate in candidates if candidate.begun]
     pairs = any(candidate.last[0].pair_accuracy is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
+    in_epochs = any(run.start and run.start.rows_train for own in evaluated for run in own.begun)
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
     rows = []
     for candidate in evaluated:
@@ -32,8 +35,11 @@ def table(candidates: Sequence[Candidate]) -> Block:
             row.append(f"{low:.3f}–{high:.3f}")
         if pairs:
             row.append(fixed(fmean(seen.pair_accuracy or 0.0 for seen in candidate.last)))
-        rows.append([*row, f"{start.parameters:,}" if start else "–", _reached(candidate, REACHED[labelled])])
-    return sheet.table([*head, "parameters", f"seconds to {REACHED[labelled]:.2f}"], rows)
+        row += [f"{start.parameters:,}" if start else "–"]
+        row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
+        rows.append([*row, _reached(candidate, REACHED[labelled])])
+    times = [*(["seconds an epoch"] if in_epochs else []), "seconds in all", f"seconds to {REACHED[labelled]:.2f}"]
+    return sheet.table([*head, "parameters", *times], rows)
 
 
 def note(candidates: Sequence[Candidate]) -> str:
@@ -42,7 +48,7 @@ def note(candidates: Sequence[Candidate]) -> str:
     said = f"Accuracy: mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ', one seed'}."
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
         said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
-    return f"{said} Seconds are those of training steps alone."
+    return f"{said} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
 
 
 def epochs(timing: Mapping[str, Any] | None) -> list[Block]:
@@ -78,6 +84,8 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     if not known:
         return ""
     said = ["Every sentence has a mirror with the same words and another answer."]
+    if any(run.end and run.end.reason in CUT_SHORT for own in candidates for run in own.histories):
+        said.append("So far, as the training ended early:")
     never = [name for name, accuracies in known.items() if max(accuracies) == 0]
     always = [name for name, accuracies in known.items() if min(accuracies) == 1]
     blind = any(one.name in never and one.histories[0].recipe.position == "none" for one in candidates)
@@ -92,6 +100,12 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     if between:
         said.append(f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in between.items())}.")
     return " ".join(said)
+
+
+def few_rows(candidates: Sequence[Candidate]) -> list[str]:
+    """A sentence where the test rows are too few to say how good a model is."""
+    fewest = min((run.start.rows_test for own in candidates for run in own.histories if run.start), default=FEW_ROWS)
+    return [f"Tested on {count(fewest, 'row')} only: too few to say how good it is."] if fewest < FEW_ROWS else []
 
 
 def about_data(history: History) -> str:
@@ -150,6 +164,13 @@ def _mean_and_sd(values: Sequence[float]) -> str:
     return f"{fixed(mean)} ± {fixed(deviation)}" if len(values) > 1 else fixed(mean)
 
 
+def _seconds(candidate: Candidate, *, epoch: bool = False) -> str:
+    """Seconds of a run's steps so far, or of an epoch of them: the mean over the seeds; "—" before the first step."""
+    begun = [(run.seconds, run.epochs if epoch else 1.0) for run in candidate.begun if run.step]
+    times = [seconds / epochs for seconds, epochs in begun if epochs]
+    return number(fmean(times), 2) if times else "—"
+
+
 def _reached(candidate: Candidate, level: float) -> str:
     """Seconds of training until the first look at that accuracy or better: the mean over the seeds that came there."""
     runs = candidate.begun
@@ -159,5 +180,6 @@ def _reached(candidate: Candidate, level: float) -> str:
         if any(look.test_accuracy >= level for look in run.evaluations)
     ]
     if not times:
-        return "never" if all(run.end for run in runs) else "not yet"
+        ends = [run.end.reason if run.end else "" for run in runs]
+        return "not yet" if not all(ends) else "not reached" if set(ends) & {*CUT_SHORT} else "never"
     return f"{fmean(times):.2f}" + (f" ({len(times)} of {len(runs)})" if len(times) < len(runs) else "")

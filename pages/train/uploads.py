@@ -1,4 +1,4 @@
-"""The data of the chosen task: made by a generator, or brought by the visitor. A visit keeps it to itself.
+"""The data of the chosen task: made by a generator, shipped, or brought by the visitor, whose visit keeps it to itself.
 
 Files and texts become a task here once, so that what is wrong with them is said before anything is trained.
 """
@@ -6,6 +6,7 @@ Files and texts become a task here once, so that what is wrong with them is said
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 import streamlit as st
 
@@ -17,8 +18,11 @@ from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import MOST_BYTES, Data
 
+GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
 Brought = tuple[Labelled | Language | None, Data | None, list[str]]
 _MOST_NAMED = 8  # classes
+_SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
+_SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
 _HUB = "Fetch BBC news from the Hugging Face hub (asks a server outside this machine)"
 _NOT_FOR_OTHERS = "Switched off on a server that serves others"
@@ -31,25 +35,33 @@ def built(name: str) -> Labelled | Language:
     return tasks.build(name)
 
 
-def data_of(name: str, keep_duplicates: bool | None) -> Brought:
+@lru_cache(maxsize=1)
+def shakespeare() -> bytes:
+    """The text that is there without a file; see assets/texts."""
+    return _SHAKESPEARE.read_bytes()
+
+
+def data_of(name: str, keep_duplicates: bool | None, context: int) -> Brought:
     """The task, what a worker needs to make it again, and sentences; no task while there is no data.
 
-    `keep_duplicates`: of a table, None = as its switch says.
+    Args:
+        keep_duplicates: of a table, None = as its switch says.
+        context: characters of a text that are seen at once.
     """
-    if name in tasks.NAMES:
+    if name in GENERATED:
         return built(name), None, []
     contents: dict[str, bytes] = st.session_state.setdefault("brought", {})
     data = _text(contents) if name == "text" else _table(name, contents, keep_duplicates)
     if data is None:
         return None, None, []
-    task, problem = _read(data)
-    canvas.sheet("brought_told", [sheet.text(_summary(task), muted=True)] if task else [])
+    task, problem = _read(data, context)
+    canvas.sheet("brought_told", [sheet.text(_summary(task, data), muted=True)] if task else [])
     return task, data, [problem] if problem else []
 
 
-def _summary(task: Labelled | Language) -> str:
+def _summary(task: Labelled | Language, data: Data) -> str:
     """The data in words, before anything is trained on it."""
-    sentences = [f"{task.title}."]
+    sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
         names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MOST_NAMED])
         more = ", …" if len(task.classes) > _MOST_NAMED else ""
@@ -58,25 +70,26 @@ def _summary(task: Labelled | Language) -> str:
     return " ".join([*sentences, *task.notes])
 
 
-def _text(contents: dict[str, bytes]) -> Data | None:
-    """The visitor's text, pasted or out of a file."""
+def _text(contents: dict[str, bytes]) -> Data:
+    """The visitor's text, pasted or out of a file; Shakespeare's while there is none."""
 
     def pasted() -> None:
         contents["text"] = str(st.session_state["pasted"] or "").encode("utf-8", "replace")
 
-    with st.expander("Your text", expanded=not contents.get("text")):
+    with st.expander("Your own text instead", expanded=False):
         st.text_area(_TEXT, key="pasted", on_change=pasted, height=140)
         _upload("Or a text file (UTF-8, at most 1 MB)", ["txt", "md"], "text_file", 1, contents, "text")
-    return Data("text", contents["text"]) if contents.get("text") else None
+    return Data("text", contents.get("text") or shakespeare())
 
 
 def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> Data | None:
     """The visitor's table, and its columns."""
     megabytes = MOST_BYTES // 2**20
-    with st.expander("Your table", expanded=name not in contents):
+    with st.expander("Your table", expanded=name == "csv" and name not in contents):
         request = (
-            f"A CSV file with a column of texts and one of labels: UTF-8, at most {megabytes} MB, "
-            f"{LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} characters a cell"
+            "A CSV file with a column of texts and one of labels, of any name and language: UTF-8, at most "
+            f"{megabytes} MB, {LIMITS['rows']:,} rows, {LIMITS['columns']} columns, {LIMITS['characters']:,} "
+            "characters a cell"
         )
         _upload(request, ["csv", "tsv", "txt"], f"{name}_file", megabytes, contents, name)
         left, middle, right = st.columns(3, vertical_alignment="bottom")
@@ -86,7 +99,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             label = widgets.text("lc")
         with right, widgets.seen("dups", keep_duplicates is None):  # the long post's experiment decides it itself
             keep = widgets.switch("dups")
-        if name == "news":
+        if name == "news" and tasks.can_ask_hub():
             alone = st.get_option("server.address") in _THIS_MACHINE
             if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
                 contents["hub"] = b"asked for"
@@ -105,22 +118,24 @@ def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: di
     st.file_uploader(label, kinds, key=key, on_change=take, max_upload_size=megabytes)
 
 
-def _read(data: Data) -> tuple[Labelled | Language | None, str]:
+def _read(data: Data, context: int) -> tuple[Labelled | Language | None, str]:
     """The task of these bytes, or the reason why there is none; read once."""
+    wanted = (data, context if data.kind == "text" else 0)
     known = st.session_state.get("read_data")
-    if known is None or known[0] != data:  # a content that stayed is the same object, which takes no look at its bytes
+    # a content that stayed is the same object, which takes no look at its bytes
+    if known is None or known[0] != wanted:
         try:
             with st.spinner("Reading the data"):
-                task: tuple[Labelled | Language | None, str] = _task_of(data), ""
+                task: tuple[Labelled | Language | None, str] = _task_of(data, context), ""
         except HeadlightError as error:
             task = None, f"This data cannot be used: {error}."
-        known = st.session_state["read_data"] = (data, task)
+        known = st.session_state["read_data"] = (wanted, task)
     return known[1]
 
 
-def _task_of(data: Data) -> Labelled | Language:
+def _task_of(data: Data, context: int) -> Labelled | Language:
     if data.kind == "text":
-        return tasks.from_text(data.content)
+        return tasks.from_text(data.content, length=context)
     if data.kind == "hub":
         return tasks.from_hub()
     return tasks.from_csv(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -17,20 +18,32 @@ MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
+_share = st.components.v2.component("headlight_share", js=one_line("share.js"), isolate_styles=False)
 _news = st.components.v2.component("headlight_news", js=one_line("news.js"))
+_visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house() -> None:
-    """Brand, theme switch and style sheet of every page."""
-    _house(key="house", data={"css": f"{PREFIX}/house.css"})
+def house(path: str) -> None:
+    """The bar, the question of the page at this address, and the style sheet of every page."""
+    _house(key="house", data={"css": f"{PREFIX}/house.css", "path": path})
 
 
 def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
-    """The type size, and which keys must leave the address: what is known only when a page has been made."""
+    """Whether it is projected, and which keys must leave the address: what is known only when a page has been made."""
     with st.container(key="manners_carrier"):
         # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
         _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
+
+
+def share(address: str, query: str, *, code: str, note: str) -> None:
+    """The link to what is seen.
+
+    Args:
+        address: of this page for other machines; query: of what the script knows of; code: the link there as the
+            address of an image; note: what must be said. Each may be empty.
+    """
+    _share(key="share", data={"address": address, "query": query, "code": code, "note": note})
 
 
 def news(number: str, on_asked: Callable[[], None]) -> None:
@@ -42,9 +55,37 @@ def news(number: str, on_asked: Callable[[], None]) -> None:
         _news(key="news", data={"number": number}, on_asked_change=on_asked)
 
 
-def chart(key: str, figure: Figure, alt: str) -> None:
-    """Draws a Plotly figure of `kit.draw.figures`; `alt` says the same to who cannot see it."""
-    st.plotly_chart(_checked_before()(figure), theme=None, key=key, config=CONFIG, alt=alt)
+def visit(name: str, gone: str, on_known: Callable[[str], None]) -> None:
+    """Has the browser keep the name of this visit, or say which one it has kept.
+
+    Args:
+        name: of this session's visit; "" while there is none.
+        gone: the name that the browser said and that means nothing any more.
+        on_known: called before the next run with the name that the browser has kept; it is unchecked.
+    """
+
+    def hear() -> None:
+        on_known(events.text(st.session_state.get("kept_visit", {}), "known") or "")
+
+    with st.container(key="visit_carrier"):
+        _visit(key="kept_visit", data={"name": name, "gone": gone}, on_known_change=hear)
+
+
+def chart(key: str, figure: Figure, alt: str, on_point: Callable[[float], None] | None = None) -> None:
+    """Draws a Plotly figure of `kit.draw.figures`; `alt` says the same to who cannot see it.
+
+    `on_point` is called before the next run with the place, on the lower axis, of a point that was pressed.
+    """
+
+    def hear() -> None:
+        told = st.session_state.get(key) or {}
+        for point in told.get("selection", {}).get("points", [])[:1]:
+            x = point.get("x")
+            if on_point is not None and isinstance(x, (int, float)) and math.isfinite(x):
+                on_point(x)
+
+    pressed: dict[str, Any] = {} if on_point is None else {"on_select": hear, "selection_mode": "points"}
+    st.plotly_chart(_checked_before()(figure), theme=None, key=key, config=CONFIG, alt=alt, **pressed)
 
 
 @cache
@@ -87,4 +128,5 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
                     on_act(event)
                 heard[key] = turn  # not before: what a newer message ends is sent again with it
 
-    _sheet(key=key, data={**view.turns(key), "blocks": list(blocks)}, on_act_change=hear)
+    # in a list: see `view.View.show`
+    _sheet(key=key, data=[{**view.turns(key), "blocks": list(blocks)}], on_act_change=hear)

@@ -13,10 +13,10 @@ LONGEST = 3000  # characters: no view sends a longer text than a painted mask (`
 LARGEST = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
 
 
-def text(event: Mapping[str, Any], name: str) -> str | None:
+def text(event: Mapping[str, Any], name: str, longest: int = LONGEST) -> str | None:
     """A text of an event; None for anything else, for a longer one than any view sends, and for half a character."""
     value = event.get(name)
-    if not isinstance(value, str) or len(value) > LONGEST:
+    if not isinstance(value, str) or len(value) > longest:
         return None
     try:
         value.encode()

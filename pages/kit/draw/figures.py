@@ -20,6 +20,9 @@ Figure = dict[str, Any]
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 MOST_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
+GHOSTLY = 0.45  # opacity
+NAMES_APART = 0.055  # of the names at the ends of lines, in parts of the axis
+RATIOS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 SYMBOLS_SHOWN = 7  # on a curve over steps
 
 
@@ -45,6 +48,7 @@ class Curve:
         dash: the number of its dashes; 0 is a solid line.
         width: in pixels.
         listed: whether it stands in the legend.
+        ghost: it is of an earlier training: grey, and behind the others.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Curve:
     dash: int = 0
     width: float = 2.5
     listed: bool = True
+    ghost: bool = False
 
 
 def lines(
@@ -66,6 +71,7 @@ def lines(
     y_title: str,
     theme: str,
     reference: tuple[float, str] | None = None,
+    at_ends: bool = False,
 ) -> Figure:
     """Lines over a logarithmic axis of whole numbers, each with its spread.
 
@@ -75,6 +81,7 @@ def lines(
         x_title, y_title: what the axes show, with units.
         theme: "dark" or "light".
         reference: a level to draw across, and its name.
+        at_ends: the names stand at the ends of the lines, over an upright axis that is logarithmic too.
     """
     ticks = sorted({point.x for points in curves.values() for point in points})
     layout = layout_of(theme, x_title, y_title, height=420)
@@ -100,6 +107,8 @@ def lines(
         across = {"mode": "lines", "x": [10**end for end in ends], "y": [level, level], "hoverinfo": "skip"}
         dotted = {"color": PALETTES[theme].ink, "width": 1.5, "dash": "dot"}
         data.append({"type": "scatter", "name": escaped(name), **across, "line": dotted})
+    if at_ends:
+        _name_at_ends(layout, data)
     return {"data": data, "layout": layout}
 
 
@@ -152,12 +161,22 @@ def curves(
 
 
 def over_steps(
-    curves: Sequence[Curve], *, span: int, y_title: str, theme: str, share: bool, height: int = 340
+    curves: Sequence[Curve],
+    *,
+    span: int,
+    y_title: str,
+    theme: str,
+    share: bool,
+    height: int = 340,
+    reference: tuple[float, str] | None = None,
 ) -> Figure:
     """Curves over the steps of a training, from 0 to `span` however far they have come.
 
     Args:
         share: the values lie between 0 and 1, and all of that is shown.
+        reference: a level to draw across, and its name.
+
+    Without a curve the axes stand alone.
     """
     layout = layout_of(theme, "step", y_title, height=height)
     ticks = _round_ticks(0, span)
@@ -165,6 +184,8 @@ def over_steps(
     layout["xaxis"]["range"] = [-0.02 * span, 1.02 * span]
     levels = {"range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2f"}
     layout["yaxis"] |= {"zeroline": False, **(levels if share else {"rangemode": "tozero"})}
+    if not curves and not share:
+        layout["yaxis"]["range"] = [0, 1]
     data = [
         _band(curve.x, curve.low, curve.high, candidate_colour(curve.number, theme)) | {"showlegend": False}
         for curve in curves
@@ -174,12 +195,19 @@ def over_steps(
         values = [None if value is None else short(value) for value in curve.y]
         line = _line(curve.name, curve.x, values, curve.number, theme)
         # symbols tell the solid curves apart; the others would be hidden under theirs
-        line["mode"] = "lines+markers" if not curve.dash and curve.listed else "lines"
-        colour = {"color": candidate_colour(curve.number, theme)}
+        line["mode"] = "lines+markers" if not curve.dash and curve.listed and not curve.ghost else "lines"
+        colour = {"color": PALETTES[theme].muted if curve.ghost else candidate_colour(curve.number, theme)}
         line["line"] = {**colour, "width": curve.width, "dash": DASHES[curve.dash % len(DASHES)]}
         line["marker"] |= {**colour, "size": 8, "maxdisplayed": SYMBOLS_SHOWN}
+        line["unselected"] = {"marker": {"opacity": 1}}  # a point that is pressed does not dim the others
         line["showlegend"] = curve.listed
+        line |= {"opacity": GHOSTLY} if curve.ghost else {}
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
+    if reference is not None:
+        level, name = reference
+        across = {"mode": "lines", "x": [0, span], "y": [short(level)] * 2, "hoverinfo": "name"}
+        dashed = {"color": PALETTES[theme].ink, "width": 1.5, "dash": "dash"}
+        data.append({"type": "scatter", "name": escaped(name), **across, "line": dashed})
     return {"data": data, "layout": layout}
 
 
@@ -250,6 +278,25 @@ def _mark(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) 
     ]
     if marks:
         layout["margin"]["t"] = 30
+
+
+def _name_at_ends(layout: Figure, data: Sequence[Figure]) -> None:
+    """Writes the names of lines at their right ends, apart from one another, instead of a legend."""
+    levels = [value for line in data for value in line["y"]]
+    least, most = math.log10(min(levels)), math.log10(max(levels))
+    span = max(most - least, 0.15)
+    at, layout["annotations"] = -math.inf, []
+    for line in sorted(data, key=lambda line: float(line["y"][-1])):
+        at = max(math.log10(line["y"][-1]), at + NAMES_APART * span)
+        colour = {"color": line["line"]["color"], "size": 13}
+        place = {"xref": "paper", "x": 1.01, "xanchor": "left", "y": at, "showarrow": False, "font": colour}
+        layout["annotations"].append({"text": line["name"], **place})
+    ends = [least - 0.15 * span, max(most + 0.1 * span, at + NAMES_APART * span)]
+    ticks = [tick for tick in RATIOS if ends[0] <= math.log10(tick) <= ends[1]]
+    layout["yaxis"] |= {"type": "log", "range": ends, "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+    layout["yaxis"].pop("rangemode", None)
+    layout["margin"]["r"] = 7 * max(len(line["name"]) for line in data)
+    layout["showlegend"] = False
 
 
 def _round_ticks(first: int, last: int) -> list[int]:

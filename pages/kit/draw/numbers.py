@@ -61,6 +61,8 @@ def weight(value: float, decimals: int = 2) -> str:
 def in_a_cell(value: float) -> str:
     """A weight for a small cell: ".12", nothing for what would be ".00", "≈1" for what would be 1."""
     written = f"{value:.2f}"
+    if value >= 1.005:  # as dropout makes them
+        return written
     return "" if written == "0.00" else written[1:] if written != "1.00" else "1" if value == 1 else "≈1"
 
 
@@ -71,9 +73,7 @@ def outcome(value: float) -> str:
 
 def small(value: float) -> str:
     """A difference of weights: "0" only for 0, a power of ten for what is near it."""
-    if value == 0:
-        return "0"
-    return f"{value:.1e}".replace("e-0", "e-") if value < 0.001 else weight(value, 3)
+    return scientific(value) if value < 0.001 else weight(value, 3)
 
 
 def signed(value: float) -> str:
@@ -81,9 +81,9 @@ def signed(value: float) -> str:
     return ("−" if value < 0 else "+" if value else "") + small(abs(value)).lstrip(">")
 
 
-def scientific(value: float) -> str:
+def scientific(value: float, decimals: int = 1) -> str:
     """A rounding error as 4.0e−7; "0" only for 0."""
-    return "0" if value == 0 else f"{value:.1e}".replace("e-0", "e−").replace("e-", "e−")
+    return "0" if value == 0 else f"{value:.{decimals}e}".replace("e-0", "e−").replace("e-", "e−")
 
 
 def precise(value: float) -> str:

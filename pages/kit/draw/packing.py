@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-ALL_LAYERS_UP_TO = 256
+ALL_LAYERS_UP_TO = 256  # tokens
+LARGEST_WHOLE = 72 * 256**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 132
 THUMBNAIL = 128
 MEMORY_BYTES = 6 * 2**20
 
@@ -22,11 +23,10 @@ MEMORY_BYTES = 6 * 2**20
 def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
-    Above `ALL_LAYERS_UP_TO` tokens only `layer` goes whole, and every map as a thumbnail: each pixel the largest of
-    its cells.
+    Of what does not go whole, only `layer` does, and every map as a thumbnail: each pixel the largest of its cells.
     """
-    layers, heads, n, _ = weights.shape
-    whole = n <= ALL_LAYERS_UP_TO
+    layers, heads = weights.shape[:2]
+    whole = goes_whole(weights)
     parts = [weights if whole else weights[layer : layer + 1]]
     if not whole:
         parts.append(torch.nn.functional.adaptive_max_pool2d(weights, THUMBNAIL))
@@ -41,17 +41,31 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
     return pack(header, *(_bytes_of_weights(part) for part in parts))
 
 
+def goes_whole(weights: Tensor) -> bool:
+    """Tells whether maps (layers, h, i, j) are few and small enough to be sent all at once."""
+    return weights.shape[-1] <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
+
+
+def pack_layer(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
+    """The same with the maps of one layer alone."""
+    layers, heads = weights.shape[:2]
+    header = {"digest": digest, "tokens": list(tokens), "layers": layers, "heads": heads, "whole": [layer]}
+    return pack(header | {"thumbnail": 0}, _bytes_of_weights(weights[layer : layer + 1]))
+
+
 def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
     """The state of the view and float32 maps (i, j) one after another; their sizes belong in the header."""
     return pack(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
 
 
-def pack_memory(header: dict[str, Any], values: Sequence[Tensor], wanted: Sequence[int]) -> bytes:
+def pack_memory(
+    header: dict[str, Any], values: Sequence[Tensor], wanted: Sequence[int], *, most: int | None = None
+) -> bytes:
     """A trace as its memory: each piece that tensors share goes over once, as float32, and says where each lies in it.
 
     Adds to the header "pieces", their lengths, and "places", a tensor's piece and its offset in it. When all of it is
-    more than `MEMORY_BYTES`, only the pieces of the `wanted` tensors go, and of those none above that size; the others
-    have length 0.
+    more than `most` bytes, by default `MEMORY_BYTES`, only the pieces of the `wanted` tensors go, and of those none
+    above `MEMORY_BYTES`; the others have length 0.
     """
     pieces: dict[int, Tensor] = {}
     for value in values:
@@ -59,13 +73,18 @@ def pack_memory(header: dict[str, Any], values: Sequence[Tensor], wanted: Sequen
         pieces.setdefault(storage.data_ptr(), torch.empty(0, dtype=value.dtype, device=value.device).set_(storage))
     order = list(pieces)
     header["places"] = [[order.index(v.untyped_storage().data_ptr()), v.storage_offset()] for v in values]
-    if sum(4 * piece.numel() for piece in pieces.values()) > MEMORY_BYTES:
+    if sum(4 * piece.numel() for piece in pieces.values()) > (MEMORY_BYTES if most is None else most):
         keep = {values[n].untyped_storage().data_ptr() for n in wanted}
         for place, piece in pieces.items():
             if place not in keep or 4 * piece.numel() > MEMORY_BYTES:
                 pieces[place] = piece[:0]
     header["pieces"] = [piece.numel() for piece in pieces.values()]
     return pack_focus(header, *pieces.values())
+
+
+def pack_parts(*messages: bytes) -> bytes:
+    """Several messages as one. The last one may have any length, those before it a multiple of 4."""
+    return pack({"parts": [len(message) for message in messages]}, *messages)
 
 
 def _bytes_of_weights(weights: Tensor) -> bytes:

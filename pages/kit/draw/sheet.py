@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from .numbers import exact, number
+from .numbers import exact, in_a_cell, number, share
 
 Block = dict[str, Any]
 Event = dict[str, Any]
@@ -36,9 +36,23 @@ def title(text: str, note: str = "") -> Block:
     return {"kind": "title", "text": text, "note": note}
 
 
-def text(text: str, *, muted: bool = False) -> Block:
-    """A paragraph; `muted` for what is read second."""
-    return {"kind": "text", "text": text, "muted": muted}
+def text(text: str, *, muted: bool = False, live: bool = False) -> Block:
+    """A paragraph; `muted` for what is read second, `live` for what is read aloud whenever it changes."""
+    return {"kind": "text", "text": text, "muted": muted, "live": live}
+
+
+def continuation(given: str, drawn: Sequence[tuple[str, float]], joined_by: str) -> Block:
+    """A text, muted, and how a model goes on with it: each token in a colour as strong as its probability.
+
+    `joined_by`: what stands before a token.
+    """
+    tokens = [[joined_by, token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
+    return {"kind": "continuation", "given": given, "tokens": tokens}
+
+
+def verdict(result: Literal["", "holds", "does not hold", "depends"], heading: str, said: str) -> Block:
+    """What was found, a sentence and why, read aloud when it comes; without a result, a place that waits for it."""
+    return {"kind": "verdict", "result": result, "heading": heading, "said": said}
 
 
 def notices(sentences: Sequence[str]) -> Block:
@@ -57,6 +71,33 @@ def row(blocks: Sequence[Block], signs: Sequence[str] = (), *, even: bool = Fals
         if at < len(signs) and at + 1 < len(blocks):
             placed.append({"kind": "sign", "text": signs[at]})
     return {"kind": "row", "blocks": placed, "even": even}
+
+
+def chain(blocks: Sequence[Block], signs: Sequence[str]) -> Block:
+    """Small matrices in one line, as a sum is written; where they wrap, a sign goes with the matrix behind it."""
+    small = [block | {"compact": True} if "compact" in block else block for block in blocks]
+    pairs = [row([{"kind": "sign", "text": sign}, block]) for sign, block in zip(signs, small[1:], strict=True)]
+    return row([small[0], *pairs]) | {"chain": True}
+
+
+def columns(panels: Sequence[Block]) -> Block:
+    """Panels one below the other in two columns, whatever their heights; in one where the screen is narrow."""
+    return row(panels) | {"columns": True}
+
+
+def pictures(panels: Sequence[Block]) -> Block:
+    """Panels as wide as their matrices, as many in a row as fit; words below a matrix wrap."""
+    return row(panels) | {"pictures": True}
+
+
+def beside_list(panel: Block, listed: Block) -> Block:
+    """A panel, and what one chooses it from beside it; below it where the screen is narrow."""
+    return row([panel, listed]) | {"listed": True}
+
+
+def terms(name: str, rows: Sequence[tuple[str, str, str, str]]) -> Block:
+    """Words and what they mean; of each row the last two are the path and the title of the page to go to."""
+    return {"kind": "terms", "name": name, "rows": [list(line) for line in rows]}
 
 
 def panel(heading: str, blocks: Sequence[Block], note: str = "") -> Block:
@@ -130,6 +171,11 @@ def matrix(
     }
 
 
+def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "") -> Block:
+    """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys."""
+    return matrix(name, weights, rows=tokens, cols=tokens, write=in_a_cell, colour="weights", compact=True, note=note)
+
+
 def bars(
     name: str,
     labels: Sequence[str],
@@ -180,12 +226,15 @@ def table(
     marks: Mapping[tuple[int, int], Mark] | None = None,
     *,
     prose: bool = False,
+    order: tuple[int, bool] | None = None,
 ) -> Block:
     """A table of texts; columns of numbers stand to the right.
 
     Args:
         marks: (row, column) -> how to colour a cell, or with column −1 the whole row. The text must say the same.
         prose: cells hold phrases: they wrap, and the table shows its whole height.
+        order: the column that the rows are sorted by, and whether the largest comes first; then the head of each column
+            is a button that sends {"sort": its number}. None = the table is only read.
     """
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in head]
     return {
@@ -196,6 +245,7 @@ def table(
         "caption": caption,
         "marks": [[i, j, how] for (i, j), how in sorted((marks or {}).items())],
         "prose": prose,
+        "order": None if order is None else list(order),
     }
 
 

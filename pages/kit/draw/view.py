@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.kit.server import visits
 
 from . import events
 from .web import one_line
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
-Message = bytes | dict[str, Any]
 
 
 class View:
@@ -21,30 +22,23 @@ class View:
     Args:
         key: its name on the page and in the session; no control may have it.
         component: its name as a component, after "headlight_".
-        file, export: the module in assets/web that draws it, and what of the module.
-        carrier: name as a component, and export of the same module, of a second element: it has no picture and hands
-            its messages to the view, so that of a large and a small message only the changed one is sent.
+        file: the module in assets/web that draws it.
     """
 
-    def __init__(
-        self, key: str, component: str, file: str, export: str = "default", carrier: tuple[str, str] | None = None
-    ) -> None:
+    def __init__(self, key: str, component: str, file: str) -> None:
         self.key = key
-        self._view = st.components.v2.component(f"headlight_{component}", js=one_line(file, export))
-        self._name, own = carrier or ("", "")
-        self._carrier = st.components.v2.component(f"headlight_{self._name}", js=one_line(file, own)) if own else None
+        self._view = st.components.v2.component(f"headlight_{component}", js=one_line(file))
 
     def turns(self) -> dict[str, Any]:
         """The fields of its state that say which events the server has heard."""
         return turns(self.key)
 
-    def show(self, message: Message, takes: Callable[[Event], None], *carried: bytes) -> None:
-        """Draws the view and its carriers; the message that holds the `turns` goes last, after what it belongs to.
+    def show(self, state: dict[str, Any], takes: Callable[[Event], None]) -> None:
+        """Draws the view.
 
         Args:
-            message: bytes, or the state itself when the rest is carried.
+            state: with its `turns`.
             takes: called before the next run with what the visitor did. It lives until then: let it hold nothing large.
-            carried: the carriers' messages.
         """
 
         def hear() -> None:
@@ -53,22 +47,16 @@ class View:
             takes(event)
             heard()[self.key] = events.whole(event, "turn") or 0
 
-        if isinstance(message, dict):
-            self._carry(carried)
-        self._view(key=self.key, data=message, on_act_change=hear)
-        if not isinstance(message, dict):
-            self._carry(carried)
-
-    def _carry(self, messages: Sequence[bytes]) -> None:
-        if self._carrier is not None:
-            with st.container(key=f"{self._name}_carrier"):
-                for number, packed in enumerate(messages):
-                    self._carrier(key=f"{self._name}{number}", data=packed)
+        # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
+        self._view(key=self.key, data=[state], on_act_change=hear)
 
 
 def turns(key: str) -> dict[str, Any]:
     """The session, which counts its turns anew, and the last turn of that view which the server has heard."""
-    visit = st.session_state.setdefault("visit", secrets.token_hex(4))
+    context = get_script_run_ctx()
+    if "visit" not in st.session_state:
+        st.session_state["visit"] = visits.begin(context.session_id if context else "")
+    visit = st.session_state["visit"]
     return {"visit": visit, "heard": heard().get(key, 0)}
 
 

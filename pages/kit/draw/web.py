@@ -6,16 +6,18 @@ import hashlib
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
+FILES = {file.name: file.read_bytes() for file in sorted(FOLDER.iterdir())}  # name -> content
 
 
 def _version() -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for file in sorted(FOLDER.iterdir()):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for name, content in FILES.items():
+        digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()
 
 
 PREFIX = f"/headlight/{_version()}"
+WIRE = f"{PREFIX}/wire"  # of the data routes: an older page's files would not read what a newer server answers
 
 
 def one_line(file: str, name: str = "default") -> str:

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from mha_core import Model
 from mha_core import device as devices
 from mha_core.positions import Learned, is_altered
 from pages.kit.picture import mask_codec, models, rules
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import LONGEST_RULE, POSITIONS
+from pages.kit.picture.place import head_name
+from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import position_note
 
@@ -20,14 +23,18 @@ from .picture_page import PicturePage
 WRITTEN_FORMS = (
     "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5 (a new document begins at token 5)."
 )
-
-_WRITTEN = {"rule": "combination", "on": "painted"}  # key of a rule in written form -> the kind of mask that it is for
+NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000)."
 
 # A page that compares two settings has the controls of each twice: `side` is added to their keys.
 
 
+def sentence_of_view(name: str = models.MINILM) -> str:
+    """The sentence where the box belongs to a view: a field that only the link needs."""
+    return widgets.text("s", models.presets(name)[0])
+
+
 def sentence(name: str = models.MINILM) -> str:
-    """The sentence box of a model, live: the maps follow the typing."""
+    """The sentence box of a model, live: the page follows the typing."""
     start, placeholder = models.presets(name)[0], "Type a sentence"
     return widgets.text("s", start, live=True, label_visibility="collapsed", placeholder=placeholder)
 
@@ -51,7 +58,7 @@ def mask(page: PicturePage, side: str = "", *, paints: bool = True) -> str:
     kind = widgets.segments(f"mask{side}")
     # all of these stay mounted, so that the link keeps them
     written = {}
-    for key, shown_with in _WRITTEN.items():
+    for shown_with, key in WRITTEN.items():
         with widgets.seen(f"{key}{side}", kind == shown_with):
             written[shown_with] = key, widgets.text(f"{key}{side}", help=WRITTEN_FORMS)
     with widgets.seen(f"p{side}", shown=False):
@@ -69,8 +76,7 @@ def _usable_or_last(page: PicturePage, key: str, text: str, side: str) -> str:
     last = f"last_{key}{side}"
     if not rules.usable(text):
         used = str(st.session_state.get(last, DEFAULTS[key]))
-        said = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). Still using “{used}”."
-        _say(page, f"{said} {WRITTEN_FORMS}", side)
+        _say(page, f"{NOT_A_RULE} Still using “{used}”. {WRITTEN_FORMS}", side)
         return used
     st.session_state[last] = rules.plain(text)
     return rules.plain(text)
@@ -93,13 +99,17 @@ def _say(page: PicturePage, sentence: str, side: str) -> None:
 
 
 def position(page: PicturePage, side: str = "") -> str:
-    """Positional encoding, as `Model.run` takes it; a learned table can be altered only where there is one."""
-    table = isinstance(page.model.encoder.position, Learned)
-    names = [name for name, core in POSITIONS.items() if table or not is_altered(core)]
-    chosen = widgets.choice(f"pos{side}", names)
+    """Positional encoding, as `Model.run` takes it."""
+    chosen = widgets.choice(f"pos{side}", positions_of(page.model))
     if chosen != DEFAULTS["pos"]:
         st.caption(position_note(POSITIONS[chosen], page.model))
     return POSITIONS[chosen]
+
+
+def positions_of(model: Model) -> list[str]:
+    """The names of the encodings that a model can take: a learned table can be altered only where there is one."""
+    table = isinstance(model.encoder.position, Learned)
+    return [name for name, core in POSITIONS.items() if table or not is_altered(core)]
 
 
 def temperature(side: str = "", why_not: str = "") -> float:
@@ -108,6 +118,13 @@ def temperature(side: str = "", why_not: str = "") -> float:
     if why_not:
         st.caption(why_not)
     return degrees
+
+
+def sampling() -> None:
+    """How the next token is chosen, and the word that is asked about: fields that only the link needs."""
+    widgets.number("temp")
+    widgets.whole("dice")
+    widgets.text("word")
 
 
 def heads_off(page: PicturePage, side: str = "", why_not: str = "") -> tuple[tuple[int, int], ...]:
@@ -120,11 +137,6 @@ def heads_off(page: PicturePage, side: str = "", why_not: str = "") -> tuple[tup
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
 
 
-def head_name(layer: int, head: int) -> str:
-    """The name of a head in the control and in the link."""
-    return f"L{layer} H{head}"
-
-
 def layer(page: PicturePage) -> None:
     """The layer in focus. It is the first number of `at`, so that every page looks at the same one."""
     at = page.at
@@ -135,6 +147,11 @@ def layer(page: PicturePage) -> None:
     st.session_state["layer_of_at"] = str(at.layer)
     numbers = [str(number) for number in range(page.sizes[0])]
     st.segmented_control("Layer", numbers, required=True, key="layer_of_at", on_change=choose)
+
+
+def several_devices() -> bool:
+    """Tells whether there is a choice."""
+    return len(devices.available()) > 1
 
 
 def device() -> str:

@@ -9,9 +9,8 @@ from typing import TypeVar
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from pages.kit.picture import mask_codec, models, pictures, words
-from pages.kit.picture.limits import check_length
-from pages.kit.picture.models import MINILM
+from pages.kit.picture import models, words
+from pages.kit.picture.fitting import within
 from pages.kit.picture.settings import Settings
 
 T = TypeVar("T")
@@ -31,7 +30,6 @@ def or_last(
     """
     key = f"last_text{side}"
     try:
-        check_length(settings.text)
         fitting, left_out = within(settings)
         computed = compute(fitting)
     except HeadlightError as error:
@@ -42,22 +40,3 @@ def or_last(
         return compute(before), before, [f"{words.sentence(error)} {what} “{shown}”.", *said, *left_out]
     st.session_state[key] = settings.model, settings.text
     return computed, fitting, [*said, *left_out]
-
-
-def within(settings: Settings) -> tuple[Settings, list[str]]:
-    """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
-
-    Raises:
-        HeadlightError: not a token in the sentence, and no special ones round it; and what `Model.tokenize` raises.
-    """
-    if settings.model == MINILM and not settings.painted:
-        return settings, []
-    tokens, _ = pictures.model_of(settings).tokenize(settings.text)
-    if not tokens:
-        raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
-    if not settings.painted or mask_codec.tokens_of(settings.painted) == len(tokens):
-        return settings, []
-    sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {len(tokens)}"
-    applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
-    told = f"This mask was painted {sizes}, {applies}"
-    return settings.unpainted, [told]

@@ -1,4 +1,7 @@
-"""The frame of a page: the house and the controls in a rail, the picture on a stage beside it, below it on a phone."""
+"""The frame of a page: the bar, the controls in a rail, the picture on a stage beside it.
+
+On a phone the controls are a sheet over the picture.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError, WeightsFileError
-from pages.kit.draw import canvas
+from pages.kit.draw import canvas, pages
 
-from . import links, widgets
-
-# each page's module and title; the first is the default. Only pages that exist are shown.
-PAGES = {
-    "explore": "Explore",
-    "shapes": "Shapes",
-    "masks": "Masks",
-    "positions": "Positions",
-    "compare": "Compare",
-    "by_hand": "By hand",
-    "implementations": "Implementations",
-    "train": "Train",
-}
+from . import lent, links, widgets
+from .share import show_link
 
 
 @dataclass
@@ -33,14 +25,16 @@ class Page:
     """The places of a page, and what it has to say.
 
     Attributes:
+        bar: of what every page may have in the bar, as the choice of its model.
         rail: of the controls.
         stage: of the picture.
         hidden: of texts that the views write into the link; the fields are mounted and not shown.
-        about: of how to get the same again.
+        about: Share in the bar: of what can be taken away.
         said: sentences of the controls, for the visitor.
         unusable: keys of the link's texts that could not be used, once `answer_link` has found them.
     """
 
+    bar: DeltaGenerator
     rail: DeltaGenerator
     stage: DeltaGenerator
     hidden: DeltaGenerator
@@ -62,46 +56,56 @@ class Page:
 P = TypeVar("P", bound=Page)
 
 
-def page(about: str) -> AbstractContextManager[Page]:
-    """The frame of a page without a picture; `about` names its panel."""
-    return framed(Page, {}, about)
+def page(package: str) -> AbstractContextManager[Page]:
+    """The frame of a page without a picture; `package`: its name."""
+    return framed(Page, package, {})
 
 
 @contextmanager
-def framed(kind: type[P], own_defaults: Mapping[str, Any], about: str, **fields: Any) -> Iterator[P]:
+def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **fields: Any) -> Iterator[P]:
     """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
 
     The page links are made last: they carry what the controls of this run say.
 
     Args:
+        package: its name.
         own_defaults: of controls whose default is another one on this page.
-        about: the name of its panel.
         fields: what the page has beside its places.
     """
     links.remember(own_defaults)
+    has_rail = pages.PAGES[package].has_rail  # without one, what a page puts there is mounted and not seen
+    with st.container(key="bar"):
+        tools = st.container(key="bar_tools", horizontal=True, vertical_alignment="center")
     with st.container(key="frame"):
-        left, right = st.columns([1, 4], gap="medium")
-    house, rail, stage = left.container(key="house_and_pages"), left.container(key="rail"), right.container(key="stage")
-    with house:
-        canvas.house()
-    controls = rail.container(key="controls")
-    with rail:
-        large = widgets.switch("big")  # large type, for projectors
-        panel = st.popover(about, width="stretch")
+        if has_rail:
+            left, right = st.columns([1, 4], gap="medium")
+            rail, stage = left.container(key="rail"), right.container(key="stage")
+        else:
+            rail, stage = st.container(key="link_controls"), st.container(key="stage")
+    with stage:
+        canvas.house(pages.path(package))
+    with tools:
+        model, panel = st.container(key="bar_model"), st.popover("Share")
+    top_of_panel = panel.container()
     hidden, said = stage.container(key="link_texts"), st.session_state.pop("said_by_callbacks", [])
-    made = kind(controls, stage, hidden, panel, said, **fields)
+    with hidden:
+        large = widgets.switch("big")  # the bar's Projector presses it
+    made = kind(model, rail, stage, hidden, panel, said, **fields)
     try:
         yield made
     except WeightsFileError as error:
         stage.error(f"The model cannot be loaded: {error}.")
     except HeadlightError as error:
         stage.error(f"This cannot be shown: {error}.")
-    with house:
+    with top_of_panel:
+        show_link()
+    with hidden:
         canvas.manners(large=large, unusable=made.unusable)
         query = links.kept()
-        with st.container(key="pages", horizontal=True, gap="xxsmall"):
-            for name, title in PAGES.items():
-                st.page_link(f"../../{name}/page.py", label=title, query_params=query)
+        lent.told()
+        with st.container(key="pages"):
+            for other, named in pages.PAGES.items():
+                st.page_link(f"../../{other}/page.py", label=named.title, query_params=query)
 
 
 def say_next(sentence: str) -> None:

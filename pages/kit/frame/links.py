@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -14,6 +15,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from mha_core import device as devices
 from pages.kit.picture.fields import DEFAULTS, FIELDS
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
+
+from . import lent
 
 LONGEST_LINK = 6000
 # What a link leaves out when it would grow too long, in this order.
@@ -38,8 +41,8 @@ class Visit:
         defaults: those of the present page that differ from `DEFAULTS`; chosen: their values when the page was left.
         kept: the values of every control so far, also of pages that were left; long: those that no link can carry.
         unbound: the texts that are out of the link because it would grow too long.
-        repeated: sentences that the next run says once more.
-        refused: texts that the next run sets to their defaults.
+        repeated: sentences that the next run says once more; refused: texts that it sets to their defaults.
+        page, before: the present one, as Streamlit names it, and until it is made the one before.
     """
 
     asked: dict[str, list[str]] | None = None
@@ -51,6 +54,8 @@ class Visit:
     unbound: set[str] = field(default_factory=set)
     repeated: list[str] = field(default_factory=list)
     refused: frozenset[str] = frozenset()
+    page: str = ""
+    before: str = ""
 
 
 def _visit() -> Visit:
@@ -100,7 +105,12 @@ def remember(own_defaults: Mapping[str, Any]) -> None:
     `own_defaults` are those that differ from `DEFAULTS` on this page. A value that is the default of the page that the
     visitor comes from becomes this page's, unless it was chosen where it is not the default.
     """
-    visit = _visit()
+    visit, context = _visit(), get_script_run_ctx()
+    if context and context.page_script_hash != visit.page:
+        visit.before, visit.page = visit.page, context.page_script_hash
+        visit.kept |= lent.take_back()
+    else:
+        lent.hold()
     for key in visit.refused - {"model"}:  # which its picker takes back
         st.session_state[key] = (DEFAULTS | dict(own_defaults))[key]
     visit.refused = frozenset()
@@ -117,6 +127,18 @@ def remember(own_defaults: Mapping[str, Any]) -> None:
         if key not in st.session_state and key not in st.query_params:
             st.session_state[key] = text
     visit.long = {}
+
+
+def comes_from_another() -> bool:
+    """Tells whether the visitor comes from another page by a link: the first run of this one, and not by Back."""
+    context = get_script_run_ctx()
+    return bool(_visit().before) and context is not None and not context.is_history_navigation
+
+
+def always_say(key: str) -> None:
+    """Has the link of this page say what this control says, also where it is the default; after `remember`."""
+    visit = _visit()
+    visit.defaults = {**visit.defaults, key: None}
 
 
 def notices(usable: Mapping[str, bool], *, resets: bool = False) -> tuple[list[str], tuple[str, ...]]:
@@ -155,7 +177,7 @@ def notices(usable: Mapping[str, bool], *, resets: bool = False) -> tuple[list[s
         sentences.append(
             f"The full link would be longer than {LONGEST_LINK:,} bytes, so it omits {' and '.join(left_out)}."
         )
-    return sentences, unusable
+    return sentences, (*unusable, *lent.returned())
 
 
 def repeat(sentence: str) -> None:
@@ -175,6 +197,7 @@ def kept() -> list[tuple[str, str]]:
     often. A text that is too long for any link is kept for the next page of this visit.
     """
     visit = _visit()
+    visit.before = ""
     visit.kept.update(_present())
     visit.long = {key: visit.kept[key] for key in too_long() if key in visit.kept}
     return _parts({key: value for key, value in visit.kept.items() if key not in st.session_state}, (), {})
@@ -202,11 +225,10 @@ def bound(key: str) -> Literal["query-params"] | None:
     if key not in LEFT_OUT:
         return BOUND
     cut_texts([key])  # a fragment begins here
-    unbound, long = _visit().unbound, key in too_long()
-    if long:
-        unbound.add(key)
-    elif key in unbound:
-        unbound.remove(key)
+    if long := key in too_long():
+        _visit().unbound.add(key)
+    elif key in _visit().unbound:
+        _visit().unbound.remove(key)
         if key in st.session_state:
             st.session_state[key] = st.session_state[key]  # a value that code sets is written into the link
     return None if long else BOUND
@@ -273,8 +295,6 @@ def _normal(now: Any, asked: list[str]) -> list[str]:
     if isinstance(now, bool):
         return [text.lower() for text in asked]
     if isinstance(now, (int, float)):
-        try:
+        with suppress(ValueError):
             return [f"{float(text):g}" for text in asked]
-        except ValueError:
-            return asked
     return asked

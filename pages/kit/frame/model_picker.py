@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
 from mha_core.errors import HeadlightError
@@ -13,6 +15,10 @@ from pages.kit.picture.models import MINILM, Own
 from pages.kit.picture.place import parse_at, parse_look
 
 from . import links, widgets
+
+LOADS = (
+    "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer."
+)
 
 
 def enter() -> str:
@@ -28,6 +34,7 @@ def enter() -> str:
     before, state["chosen_model"] = state.get("chosen_model", name), name
     if before == asked != name:
         links.repeat("The trained model that was shown here is gone: MiniLM is shown instead.")
+    _load(name)
     if before != name:
         _fit(before, name)
     return name
@@ -55,11 +62,6 @@ def control(name: str) -> None:
     offered: dict[str, str] = st.session_state["offered_models"]
     st.session_state["model_choice"] = name
     st.selectbox("Model", list(offered), format_func=offered.__getitem__, key="model_choice", on_change=choose)
-    if name != MINILM:
-        model = pictures.model_on("auto", name)
-        layers, heads, vocabulary = model.sizes.n_layers, model.sizes.n_heads, model.sizes.vocabulary
-        parts = f"{layers} layer{'' if layers == 1 else 's'}, {heads} head{'' if heads == 1 else 's'}"
-        st.caption(f"{model.origin.capitalize()}: {parts}, a vocabulary of {vocabulary:,}.")
 
 
 def _offered() -> dict[str, str]:
@@ -67,6 +69,14 @@ def _offered() -> dict[str, str]:
     if own:
         models.keep(own)
     return models.offered(own)
+
+
+def _load(name: str) -> None:
+    """Loads a large model, and says so meanwhile; why it cannot be loaded the page says."""
+    if pictures.is_loaded(name):
+        return
+    with st.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):
+        pictures.model_on("auto", name)
 
 
 def _fit(before: str, now: str) -> None:
@@ -86,6 +96,9 @@ def _fit(before: str, now: str) -> None:
     heads = {f"L{layer} H{head}" for layer in range(sizes[0]) for head in range(sizes[1])}
     for key in {"off", "off2"} & set(state):
         state[key] = [head for head in state[key] if head in heads]
+    has_table = isinstance(model.encoder.position, Learned)
+    if "three" in state and not has_table:
+        state["three"] = [name for name in state["three"] if not is_altered(POSITIONS.get(name, ""))]
     for key in ("pos", "pos2"):
-        if is_altered(POSITIONS.get(state.get(key, ""), "")) and not isinstance(model.encoder.position, Learned):
+        if is_altered(POSITIONS.get(state.get(key, ""), "")) and not has_table:
             state[key] = "as trained"

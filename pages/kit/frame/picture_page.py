@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from . import last_usable, model_picker, widgets
 from .layout import Page, framed
 
 T = TypeVar("T")
+# of a model named like those that visitors train (jobs.visit)
+_LIKE_AN_OWN_ONE = re.compile(r"The link says model=[\w-]{22}, which", re.ASCII)
+FOREIGN = "If it was trained in another visit, it belongs to that one; its owner can send the zip."
 
 
 @dataclass
@@ -72,21 +76,23 @@ class PicturePage(Page):
         """As `Page.answer_link`; `of_picture`: of the model and the place too."""
         if of_picture:
             usable = {"model": model_picker.usable(), "at": self.at_usable(), **usable}
-        return super().answer_link(resets=resets, **usable)
+        sentences = super().answer_link(resets=resets, **usable)
+        return [f"{said} {FOREIGN}" if _LIKE_AN_OWN_ONE.match(said) else said for said in sentences]
 
 
 @contextmanager
-def picture_page(*, takes_model: bool = False, minilm_at: str = "") -> Iterator[PicturePage]:
+def picture_page(package: str, *, takes_model: bool = False, minilm_at: str = "") -> Iterator[PicturePage]:
     """The frame of a page with a picture.
 
     Args:
+        package: the name of the page's own.
         takes_model: the page shows the model that the link names, otherwise MiniLM.
         minilm_at: where one looks first in MiniLM, if not where one does on other pages.
     """
     name = model_picker.enter() if takes_model else MINILM
     first_at = minilm_at if minilm_at and name == MINILM else models.first_at(name)
     own_defaults = models.defaults(name) | ({"at": first_at} if minilm_at else {})
-    with framed(PicturePage, own_defaults, "About this picture", name=name, first_at=first_at) as page:
+    with framed(PicturePage, package, own_defaults, name=name, first_at=first_at) as page:
         with page.hidden:
             page.at_text = widgets.text("at", first_at)
         yield page

@@ -6,14 +6,19 @@ from importlib import import_module
 
 import streamlit as st
 
-st.set_page_config(page_title="Headlight", layout="wide", initial_sidebar_state="collapsed")
+st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
 try:
-    from pages.kit.frame.layout import PAGES
+    from pages.kit.draw.pages import PAGES, path
     from pages.kit.frame.links import cut_texts
 
     pages = {
-        name: st.Page(f"../../{name}/page.py", title=title, url_path=name.replace("_", "-"), default=not number)
-        for number, (name, title) in enumerate(PAGES.items())
+        name: st.Page(
+            f"../../{name}/page.py",
+            title=f"{named.title} · Headlight",
+            url_path=path(name) or name,
+            default=not path(name),
+        )
+        for name, named in PAGES.items()
     }
     chosen = st.navigation(list(pages.values()), position="hidden")
     cut_texts()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from urllib.parse import urlencode
+
 import streamlit as st
 
 from mha_core import Model
+from mha_core.errors import HeadlightError
 from pages.kit.draw import events
 from pages.kit.draw.view import Event
-from pages.kit.picture.place import parse_at, parse_heads, parse_look
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.place import head_name, parse_at, parse_heads, parse_look
+from pages.kit.picture.query import Query
 
-from .controls import head_name
+from . import lent
 
+LONGEST_TYPED = 200_000  # characters that a box passes on; `links` cuts them and says so
 Sizes = tuple[int, int]  # layers, and heads of each, of the model that the view showed
 
 
@@ -33,9 +40,38 @@ def take_look(event: Event, sizes: Sizes) -> None:
         st.session_state["look"] = look
 
 
-def take_heads_off(event: Event, sizes: Sizes) -> None:
+def take_heads_off(event: Event, sizes: Sizes, key: str = "off") -> None:
     """The heads switched off in the model."""
-    written = events.text(event, "off")
+    written = events.text(event, key)
     off = None if written is None else parse_heads(written, *sizes)
     if off is not None:
-        st.session_state["off"] = [head_name(layer, head) for layer, head in off]
+        st.session_state[key] = [head_name(layer, head) for layer, head in off]
+
+
+def take_controls(event: Event, *keys: str, positions: Collection[str] = ()) -> None:
+    """Controls that a view holds: `event["controls"]` has what a link would say of them, None for their default.
+
+    Args:
+        keys: of the controls that this view may set.
+        positions: the encodings that its model can take.
+    """
+    told = event.get("controls")
+    said: Event = told if isinstance(told, dict) else {}
+    for key in keys:
+        if key not in said:
+            continue
+        text = events.text(said, key)
+        try:
+            value = DEFAULTS[key] if said[key] is None else Query(urlencode({key: text or ""}).encode())[key]
+        except HeadlightError:
+            continue
+        if not key.startswith("pos") or value in positions:
+            st.session_state[key] = value
+            lent.chosen(key)
+
+
+def take_text(event: Event, key: str = "s") -> None:
+    """The sentence that was typed, as it stands in the box."""
+    text = events.text(event, key, LONGEST_TYPED)
+    if text is not None:
+        st.session_state[key] = text

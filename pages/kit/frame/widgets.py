@@ -26,6 +26,15 @@ def seen(name: str, shown: bool) -> Any:
     return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
 
 
+def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
+    """A place that the visitor unfolds; it is unfolded at first where the link says something of one of these keys.
+
+    `lazy`: the page runs again when it is unfolded, and its `open` says whether it is.
+    """
+    unfolded = st.session_state.setdefault(f"unfolded_{name}", any(key in st.query_params for key in keys))
+    return st.expander(label, expanded=unfolded, key=f"folded_{name}", on_change="rerun" if lazy else "ignore")
+
+
 def text(key: str, default: str | None = None, *, on_change: Callable[[], None] | None = None, **more: Any) -> str:
     """A text; `more` are arguments of `st.text_input`."""
     field = FIELDS[key]
@@ -71,10 +80,10 @@ def choice(key: str, names: Sequence[str] = ()) -> str:
     return str(st.selectbox(field.label, names, start, key=key, bind=BOUND) or names[start])
 
 
-def optional_choice(key: str, usual: str) -> str | None:
+def optional_choice(key: str, usual: str, names: Sequence[str] = ()) -> str | None:
     """One out of a list; the empty field means what is usual."""
     field = FIELDS[key]
-    return st.selectbox(field.label, field.choices, None, key=key, bind=BOUND, placeholder=usual)
+    return st.selectbox(field.label, list(names or field.choices), None, key=key, bind=BOUND, placeholder=usual)
 
 
 def segments(key: str, names: Sequence[str] = (), default: str | None = None) -> str:
@@ -85,6 +94,14 @@ def segments(key: str, names: Sequence[str] = (), default: str | None = None) ->
         field.label, list(names or field.choices), default=start, required=True, key=key, bind=BOUND
     )
     return str(chosen or start)
+
+
+def tabs(key: str) -> tuple[str, dict[str, Any]]:
+    """Tabs: the name of the open one, and a place for each by its name; what a closed one holds stays mounted."""
+    field = FIELDS[key]
+    places = st.tabs(list(field.choices), default=field.default, key=key, on_change="rerun", bind=BOUND)
+    names = dict(zip(field.choices, places, strict=True))
+    return next((name for name, place in names.items() if place.open), str(field.default)), names
 
 
 def pills(key: str) -> list[str]:

@@ -1,6 +1,6 @@
 """A job: work that waits for its place, runs in a thread of its own, and ends when its visitor is gone.
 
-A job whose visitor is not heard of for `SILENCE` seconds ends, so that a closed tab frees its place.
+A job whose visitor is not heard of for `silence` seconds ends, so that a closed tab frees its place.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Job(ABC):
     """
 
     button: ClassVar = "Start"
+    silence: ClassVar = SILENCE  # seconds without a word of its visitor, after which it ends
 
     def __init__(
         self, places: Places, seconds: float, visitor: Visitor | None, is_here: Callable[[], bool] = lambda: False
@@ -133,7 +134,7 @@ class Job(ABC):
         """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
             self.heard()
-        return self._stop.is_set() or self._clock() - self._heard_at > SILENCE
+        return self._stop.is_set() or self._clock() - self._heard_at > self.silence
 
     def _run(self) -> None:
         try:

@@ -13,6 +13,7 @@ from mha_core.errors import HeadlightError, SizeError
 from mha_core.training.events import History, Step, from_line
 from mha_core.training.recipe import Recipe
 
+CUT_SHORT = ("stopped", "time")  # the ends of runs that had steps to do
 MOST_LINE = 16 * 2**20
 MOST_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
 
@@ -101,10 +102,16 @@ class Record:
 
     @property
     def progress(self) -> float:
-        """The part of all steps that is done, from 0 to 1; a run that has ended counts as a whole."""
+        """The part of all steps that is done, from 0 to 1; a run that had no more to do counts as a whole."""
         with self._lock:
-            parts = [1.0 if run.end else run.step / run.recipe.steps for run in self._histories]
+            parts = [_part(run) for run in self._histories]
         return sum(parts) / len(parts)
+
+    @property
+    def held(self) -> int:
+        """Bytes of all maps."""
+        with self._lock:
+            return sum(len(shot.maps) for run in self._histories for shot in run.snapshots)
 
     @property
     def machine(self) -> str:
@@ -121,3 +128,9 @@ class Record:
         with self._lock:
             run = self._histories[number]
             return replace(run, steps=run.steps[:], evaluations=run.evaluations[:], snapshots=run.snapshots[:])
+
+
+def _part(run: History) -> float:
+    """The part of a run's steps that is done; a run that came to its own end needs no more of them."""
+    cut_short = run.end is None or run.end.reason in CUT_SHORT
+    return run.step / run.recipe.steps if cut_short else 1.0

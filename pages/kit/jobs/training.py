@@ -35,6 +35,7 @@ POLL_SECONDS: Final = 0.1
 # A worker ends itself after the plan's seconds; these are for its start, the timing and for saving.
 SLACK_SECONDS: Final = 90.0
 USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
+RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
 
 places = Places(WORKERS_AT_ONCE, LONGEST_QUEUE)
 
@@ -100,6 +101,7 @@ class TrainingJob(Job):
     """
 
     button = "Train"
+    silence = RELOAD_SECONDS
 
     def __init__(
         self, plan: Plan, folder: Path, visitor: Visitor | None = None, is_here: Callable[[], bool] = lambda: True
@@ -110,7 +112,7 @@ class TrainingJob(Job):
         self.folder = folder
         self.record = Record(plan.recipes, folder)
         self.pid: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: worker.Process | None = None
         self._shortened = 0.0
 
     def kill(self) -> None:
@@ -171,9 +173,9 @@ class TrainingJob(Job):
             stdout.close()
         self.error = self.error or self.record.error
         if not self.record.done and not self.error and not was_told:
-            self.error = f"the training process ended unexpectedly ({worker.ending(process.returncode)})"
+            self.error = f"the training process ended unexpectedly ({worker.ending(process.wait())})"
 
-    def _watch(self, process: subprocess.Popen[bytes], stdin: IO[bytes]) -> bool:
+    def _watch(self, process: worker.Process, stdin: IO[bytes]) -> bool:
         """Waits until the process has ended. Returns whether it was told to."""
         told_at: float | None = None
         latest = self.plan.seconds + SLACK_SECONDS

@@ -1,18 +1,9 @@
-"""The visit of one visitor: the present training, and the runs that it left. It goes when the visitor goes."""
+"""The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import tempfile
-import threading
-import time
-import weakref
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -20,84 +11,14 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mha_core.training import saved
-from mha_core.training.events import History
 from pages.kit.server.sockets import household
 
+from . import visit as visits
 from .queue import Visitor
 from .training import Plan, TrainingJob, writing
+from .visit import OwnRun, Tab, Visit
 
-KEPT_SECONDS = 2 * 3600.0
-MOST_OWN = 120  # runs, and
-MOST_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
-SWEEP_SECONDS = 60.0
-STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
-PREFIX = "headlight-visit-"
-
-
-@dataclass(frozen=True)
-class OwnRun:
-    """A trained model of this visitor.
-
-    Attributes:
-        id: its name in a link; nobody can guess it, and in any other visit it means nothing.
-        label: for a list of models.
-        folder: as `load_model` takes it.
-        history: how it was trained.
-        added_at: on the clock of `time.monotonic`.
-    """
-
-    id: str
-    label: str
-    folder: Path
-    history: History
-    added_at: float
-
-
-class _Visit:
-    """A visitor's folder and all that needs it. Nothing but the session holds it, so that it goes with that."""
-
-    def __init__(self) -> None:
-        with writing():
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
-        self.jobs: list[TrainingJob] = []  # the present one is the last
-        self.runs: dict[str, OwnRun] = {}
-        self.lock = threading.RLock()
-        self.end = weakref.finalize(self, _delete, self.folder, self.jobs)
-        self._collected: set[Path] = set()
-        with _listing:
-            _visits.add(self)
-        _start_sweeping()
-
-    def collect(self) -> None:
-        """Adds the runs that the jobs have saved by now."""
-        with self.lock:
-            for training in self.jobs:
-                for number, folder in enumerate(training.record.saved):
-                    if folder is not None and folder not in self._collected:
-                        self.add(folder, training.record.history(number))
-            self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
-
-    def add(self, folder: Path, history: History) -> OwnRun:
-        """Makes a saved run one of the models."""
-        run = OwnRun(secrets.token_urlsafe(16), _label(history), folder, history, time.monotonic())
-        with self.lock:
-            self.runs[run.id] = run
-            self._collected.add(folder)
-        return run
-
-    def drop_old(self) -> None:
-        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
-        latest, number, held = time.monotonic() - KEPT_SECONDS, 0, 0
-        with self.lock:
-            for run in reversed(list(self.runs.values())):
-                number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                if run.added_at < latest or number > MOST_OWN or held > MOST_MAPS:
-                    del self.runs[run.id]
-                    shutil.rmtree(run.folder, ignore_errors=True)
-
-
-_visits: weakref.WeakSet[_Visit] = weakref.WeakSet()
-_listing = threading.Lock()  # of the visits
+__all__ = ["OwnRun", "add_run", "come_back", "job", "job_on", "name", "new_folder", "own_runs", "start", "this_visitor"]
 
 
 def own_runs() -> dict[str, OwnRun]:
@@ -117,7 +38,7 @@ def add_run(folder: Path) -> OwnRun:
     Raises:
         WeightsFileError: it is no saved run.
     """
-    return _begun_visit().add(folder, saved.read(folder))
+    return _begun_visit().add(folder, saved.read(folder), opened=True)
 
 
 def new_folder() -> Path:
@@ -146,47 +67,44 @@ def start(plan: Plan) -> TrainingJob:
     Raises:
         HeadlightError: as in `Job.start` and `new_folder`; then the earlier training goes on.
     """
-    visit, visitor = _begun_visit(), this_visitor()
+    visit = _begun_visit()
     visit.collect()
-    training = TrainingJob(plan, new_folder(), visitor, partial(_is_connected, visitor.session)).start()
-    if visit.jobs:
-        visit.jobs[-1].stop()
-    visit.jobs.append(training)
+    training = TrainingJob(plan, new_folder(), this_visitor(), visit.heard).start()
+    with visit.lock:
+        if visit.jobs:
+            visit.jobs[-1].stop()
+        visit.jobs.append(training)
     return training
+
+
+def name() -> str:
+    """The name by which the visitor's browser finds this visit again; "" before there is anything to find."""
+    visit = _visit()
+    return "" if visit is None else visit.tell()
+
+
+def come_back(told: object) -> bool:
+    """Takes up the visit of a name that a browser has kept, whatever that says; False when there is none any more.
+
+    A session that has begun a visit of its own keeps that.
+    """
+    if _visit() is not None:
+        return True
+    visit = visits.find(told)
+    if visit is None:
+        return False
+    _enter(visit)
+    return True
 
 
 def this_visitor() -> Visitor:
     """The visitor whose page runs now: the session, and the address of the machine, empty when it is this one."""
     context = get_script_run_ctx()
-    address = household(st.context.ip_address or "") if runtime.exists() else ""
-    return Visitor(address, context.session_id if context else "")
+    return Visitor(_address(), context.session_id if context else "")
 
 
-def end_all() -> None:
-    """Ends every visit, with all that it trains and has trained."""
-    with _listing:
-        visits = list(_visits)
-    for visit in visits:
-        visit.end()
-
-
-def _visit() -> _Visit | None:
-    visit: _Visit | None = st.session_state.get("training_visit")
-    return visit
-
-
-def _begun_visit() -> _Visit:
-    if "training_visit" not in st.session_state:
-        st.session_state["training_visit"] = _Visit()
-    visit: _Visit = st.session_state["training_visit"]
-    return visit
-
-
-def _label(history: History) -> str:
-    """The words that tell a run from its neighbours."""
-    recipe = history.recipe
-    title = history.start.title if history.start else recipe.task
-    return f"{title}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
+def _address() -> str:
+    return household(st.context.ip_address or "") if runtime.exists() else ""
 
 
 def _is_connected(session: str) -> bool:
@@ -194,35 +112,20 @@ def _is_connected(session: str) -> bool:
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
 
-def _delete(folder: Path, jobs: Iterable[TrainingJob]) -> None:
-    """Deletes a visit: when its session is dropped, or when this process ends."""
-    for training in jobs:
-        training.kill()
-    shutil.rmtree(folder, ignore_errors=True)
+def _visit() -> Visit | None:
+    """The visit of this session; one that was ended meanwhile is none."""
+    visit: Visit | None = st.session_state.get("training_visit")
+    return visit if visit is not None and visit.end.alive else None
 
 
-@cache
-def _start_sweeping() -> None:
-    """Sweeps from now on, in one thread."""
-
-    def sweep_for_ever() -> None:
-        while True:
-            sweep()
-            time.sleep(SWEEP_SECONDS)
-
-    threading.Thread(target=sweep_for_ever, name="sweeper", daemon=True).start()
+def _begun_visit() -> Visit:
+    return _visit() or _enter(Visit(_address()))
 
 
-def sweep() -> None:
-    """Deletes old runs, and the folders of visits whose server was killed before it could."""
-    with _listing:
-        visits = list(_visits)
-    for visit in visits:
-        visit.drop_old()
-    known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it is gone already
-            status = folder.lstat()
-            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-            if folder not in known and mine and status.st_mtime < latest:
-                shutil.rmtree(folder, ignore_errors=True)  # never through a link
+def _enter(visit: Visit) -> Visit:
+    """Makes this session one of the visit's tabs."""
+    context = get_script_run_ctx()
+    tab = st.session_state["training_tab"] = Tab(partial(_is_connected, context.session_id if context else ""))
+    visit.tabs.add(tab)
+    st.session_state["training_visit"] = visit
+    return visit

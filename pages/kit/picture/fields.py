@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mha_core.attention import IMPLEMENTATIONS
+from mha_core.measure.agreement import BIASES
 from mha_core.positions import NAMES as ENCODINGS
 
 from . import limits
@@ -30,12 +31,20 @@ MASKS: dict[str, dict[str, str]] = {
     "painted": {},
 }
 _AMPLITUDES = (0.01, 2.0)
+_KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left sentence's words in a new order, or leave empty for a random one"
 _LONG = "Long text (empty: the longest training row that fits)"
+_SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
+_CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
+_WORD = "whose probability of coming next is told"
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
-_LOOK = "linear or own (scale), nospecials, all, table, sort, hide…, solo…, joined by `_`"
+_LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes or dropout"
+_LOOK = (
+    "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, hide…, solo…, "
+    "joined by `_`"
+)
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
 # its field.
@@ -133,6 +142,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("model", "minilm", "model", note="minilm, or a model trained by Headlight, such as who-rotary-1"),
         _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
         _text("look", "", "look", limits.LONGEST_LOOK + 1, note=_LOOK),
+        _text("word", "", "Word", limits.LONGEST_WORD, called="the word", note=_WORD),
         _text("pin", "", "pin", limits.LONGEST_PIN + 1, called="the pinned picture", note=_PIN),
         _switch("big", "Large type"),
     ),
@@ -163,7 +173,10 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("step", "q.transpose", "step", note="the step in focus"),
         _number("f", 0, "f", 0, limits.MOST_FEATURES - 1, note="the channel of the head in focus"),
         _choice("vs", "none", "Beside it", "none", *IMPLEMENTATIONS),
-        _text("lesson", "no transpose", "lesson", note="no transpose, wrong axis, products are loops or contiguous"),
+        _text("lesson", "no transpose", "lesson", note=_LESSON),
+        _choice("lw", "the model’s", "Weights of this layer", "the model’s", "random"),
+        _choice("biases", "all", "Biases", *BIASES, note="of random weights, here and on Implementations"),
+        _number("drop", 0.0, "Dropout of the weights", 0.0, 0.5, 0.05, note="rate, of a layer with random weights"),
     ),
     "Positions": (
         _choice("enc", "sinusoidal", "Encoding", *ENCODINGS),
@@ -187,10 +200,13 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _switch("sweep", "All lengths up to n", default=True),
         _choice("impl", "efficient", "Implementation", *IMPLEMENTATIONS),
         _choice("beside", "einsum", "Beside it", *IMPLEMENTATIONS),
+        _text(
+            "find", "", "Find a word in the dictionary", limits.LONGEST_WORD, note="a word to find in the dictionary"
+        ),
     ),
     "Train": (  # an empty field means what suits the task
         _choice("task", "who did what", "Task"),
-        _choice("post", "my own", "The long post's experiment"),
+        _choice("post", "my own", "A ready-made comparison of four models"),
         _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
         _several("by", ["fused"], "Implementations", *IMPLEMENTATIONS),
         _several("nl", [], "Attention layers", *map(str, range(1, limits.MOST_LAYERS + 1))),
@@ -208,7 +224,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("steps", None, "Steps", *limits.SIZES["steps"]),
         _number("batch", None, "Rows in a batch, b", *limits.SIZES["batch"]),
         _number("thr", None, "Threads of torch", *limits.SIZES["threads"]),
-        _number("cut", None, "Tokens of a text, at most", *limits.SIZES["max_len"]),
+        _number("cut", None, "Tokens of a text, at most", *limits.SIZES["max_len"], note=_CUT),
         _number("lr", None, "Learning rate, at most", 1e-5, 0.1),
         _choice("sched", None, "Learning rate", "one-cycle", "constant"),
         _number("budget", None, "Seconds for all runs, at most", 5, limits.MOST_BUDGET),
@@ -221,11 +237,41 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("ask2", "", "Another one", _SENTENCE, called="the other question"),
         _text("longer", "", _LONG, _SENTENCE, called="the long text"),
         _number("more", 12, "More tokens", 1, 200),
-        _number("temp", 0.0, "Temperature, 0 = the likeliest", 0.0, 5.0, 0.1),
-        _number("dice", 0, "Seed of the draws", 0, 9999),
-        _choice("cand", None, "Candidate", note="the model whose answers are taken apart; empty: the first"),
+        _number("temp", 0.0, "Sampling temperature, 0 = the likeliest", 0.0, 5.0, 0.1, note=_SAMPLING),
+        _number("dice", 0, "Seed of the draws", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),
+        _choice("cand", None, "Look closer at", note="the model whose answers are taken apart; empty: the first"),
         _choice("head", "mean of layer 0", "Head"),
         _text("film", "", "film", note="text, layer and head of the film, as `1.0.m`"),
+        _choice("cand2", None, "Beside it", note="another model whose answers are taken apart; empty: none"),
+        _choice("run", "all together", "Seeds", note="whose answers are taken apart: all together, or `seed 1` …"),
+        _choice("only", "every row", "Rows"),
+        _choice("true", None, "True class", note="of the predictions; empty: any"),
+        _choice("said", None, "Predicted class", note="of the predictions; empty: any"),
+        _choice("sort", "row", "Sorted by", note="a column of the predictions"),
+        _switch("desc", "Largest first"),
+        _choice("lines", "as the post does it", "Recorded runs", "as the post does it", "made fair"),
+        _switch("one", "All models in one panel"),
+        _switch("bag", "Bag of words beside them: what is possible without order"),
+        _choice("tab", "Curves", "tab", "Curves", "Ask", "Film", "Report", note="the part of the page that is open"),
+        _choice("tbias", None, "Biases in the attention", "yes", "no"),
+        _number("tdrop", None, "Dropout of the attention weights", 0.0, 0.9, 0.05),
+    ),
+    "Side by side": (
+        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
+        _switch("mean", "The mean over the heads", default=True),
+        _switch("kin", "Models that were trained with other positions", default=True),
+    ),
+    "Scaled dot product": (
+        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
+        _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
+        _number("nk", None, "Keys, j", 1, limits.LONGEST_AXIS),
+        _number("wv", None, "Width of the values", 1, limits.LONGEST_AXIS),
+        _number("draw", 0, "Seed of the numbers", 0, 9999),
+        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
+    ),
+    "Claims": (
+        _text("claim", "orange", "claim", note="the claim, by its name"),
+        _text("say", "", "say", note="the answer given to it, counted from 1, or show; the verdict then stands there"),
     ),
 }
 

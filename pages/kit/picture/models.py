@@ -1,4 +1,4 @@
-"""The models that a visitor may look at: MiniLM, the trained ones of assets/trained, and the visit's own.
+"""The models that a visitor may look at: MiniLM, SmolLM2, the trained ones of assets/trained, and the visit's own.
 
 Folders are found by name in this list alone, never by a path from a link. The name of an own run cannot be guessed, and
 the control offers it to its own visitor only.
@@ -6,6 +6,7 @@ the control offers it to its own visitor only.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Mapping
@@ -20,17 +21,23 @@ from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.attention.base import EVERYTHING
 from mha_core.errors import HeadlightError
 from mha_core.models.classifier import Classifier
+from mha_core.pretrained import smollm2
+from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.training import inference, tasks
 from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 
 from .place import DEFAULT_AT
-from .presets import PRESETS
+from .presets import CONTINUED, PRESETS
 
-MINILM = "minilm"
+MINILM, SMOLLM2 = "minilm", "smollm2"
 SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
 TITLE = "MiniLM · pretrained"
+SMOLLM2_TITLE = "SmolLM2 · pretrained, says the next word"
+SWITCH = "HEADLIGHT_SMOLLM2"  # "off" in the environment: this server offers SmolLM2 to nobody
 FIRST_AT = "0.0"  # of a model about whose heads nothing is known
+OWN_PRESETS = {MINILM: PRESETS, SMOLLM2: tuple(CONTINUED)}
+KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
 
@@ -71,7 +78,14 @@ def keep(runs: Mapping[str, Own]) -> None:
 
 def offered(runs: Mapping[str, Own]) -> dict[str, str]:
     """The choices of a visitor with these runs: name -> title."""
-    return {MINILM: TITLE, **shipped(), **{name: known.title for name, known in runs.items()}}
+    return {**pretrained(), **shipped(), **{name: known.title for name, known in runs.items()}}
+
+
+def pretrained() -> dict[str, str]:
+    """The models whose weights come from packages: name -> title, which says so where the package is missing."""
+    if os.environ.get(SWITCH, "").lower() == "off":
+        return {MINILM: TITLE}
+    return {MINILM: TITLE, SMOLLM2: SMOLLM2_TITLE if has_smollm2() else f"{SMOLLM2_TITLE} (not installed)"}
 
 
 def title(name: str) -> str:
@@ -94,22 +108,32 @@ def folder(name: str) -> Path:
 
 def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
-    if name == MINILM:
-        return PRESETS
+    if name in OWN_PRESETS:
+        return OWN_PRESETS[name]
     run = _runs.get(name)
     if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
     return run.presets
 
 
+def places(name: str) -> Mapping[str, str]:
+    """Of a model whose heads are known: the sentences of `presets`, and the head that shows what each is for."""
+    return CONTINUED if name == SMOLLM2 else {}
+
+
+def heads(model: Model) -> int:
+    """All heads of all layers, as `sharing.turn` asks for them."""
+    return model.sizes.n_layers * model.sizes.n_heads
+
+
 def defaults(name: str) -> dict[str, Any]:
     """The controls whose default is another one for this model."""
-    return {} if name == MINILM else {"s": presets(name)[0], "at": FIRST_AT}
+    return {} if name == MINILM else {"s": presets(name)[0], "at": first_at(name)}
 
 
 def first_at(name: str) -> str:
     """The head to look at first, as `at` of a link."""
-    return DEFAULT_AT if name == MINILM else FIRST_AT
+    return KNOWN_PLACES.get(name, FIRST_AT)
 
 
 def able(model: Model) -> Model:
@@ -131,7 +155,12 @@ def answer(model: Model, run: Run) -> list[str]:
 
 
 def unknown(model: Model, text: str) -> list[str]:
-    """A sentence on the words that the small vocabulary of a trained model lacks, if there are any."""
+    """A sentence on the words that a model lacks in its vocabulary, or the characters, if there are any."""
+    if isinstance(model.tokenizer, ByteLevel):
+        lost = model.tokenizer.unknown(text)
+        return (
+            [f"{len(lost)} of these characters have no token in this model: it reads on without them."] if lost else []
+        )
     missing = model.tokenizer.token_to_id("[UNK]")
     if model.history is None or missing is None:
         return []
@@ -151,6 +180,15 @@ def _title(name: str) -> str:
     kind = re.sub(r"-\d+$", "", variant).replace("-", " ")
     kind = {"none": "no positions", "1layer": "one layer", "2layers": "two layers"}.get(kind, kind)
     return f"{tasks.NAMES[task]}, {kind}"
+
+
+@lru_cache(maxsize=1)
+def has_smollm2() -> bool:
+    """Looks for the file alone: whether it is whole is found out when somebody asks for the model."""
+    try:
+        return smollm2.file().is_file()
+    except HeadlightError:
+        return False
 
 
 @lru_cache(maxsize=16)

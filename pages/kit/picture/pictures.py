@@ -15,10 +15,10 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from mha_core.measure.timing import prepare_profiler
-from pages.kit.draw.packing import ALL_LAYERS_UP_TO, pack_maps
+from pages.kit.draw.packing import goes_whole, pack_maps
 
 from . import models
-from .models import MINILM
+from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
 from .sharing import known, shared, threads_for, turn
@@ -78,14 +78,19 @@ def model_on(device: str, name: str = MINILM) -> Model:
     """
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" is another one only where it can fall back
-    if name == MINILM:
-        return _minilm(device)
+    if name in models.pretrained():
+        return pretrained_on(device, name)
     return _trained_on(device, str(models.folder(name)))  # before the cache: a run that was deleted is gone
 
 
 @shared({}, for_good=True)
-def _minilm(device: str) -> Model:
-    return load_model(MINILM, device=device)
+def pretrained_on(device: str, name: str) -> Model:
+    return load_model(name, device=device)
+
+
+def is_loaded(name: str) -> bool:
+    """Tells whether a model is there, or so small that it comes at once."""
+    return name != SMOLLM2 or any(known(pretrained_on, device, name) is not None for device in ("cpu", "auto"))
 
 
 @shared(LRUCache(TRAINED_BYTES, lambda model: _bytes_of(model)))
@@ -98,22 +103,36 @@ def model_of(settings: Settings) -> Model:
     return model_on(settings.device, settings.model)
 
 
+def sizes_of(name: str) -> tuple[int, int] | None:
+    """Layers and heads of a model, None of a name that is not in the list."""
+    try:
+        sizes = model_on("auto", name).sizes
+    except HeadlightError:
+        return None
+    return sizes.n_layers, sizes.n_heads
+
+
+def tokens(settings: Settings) -> list[str]:
+    """The tokens of the sentence, nothing else computed. Raises what `Model.tokenize` raises."""
+    return model_of(settings).tokenize(settings.text)[0]
+
+
 @shared(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = model_of(settings)
-    tokens = len(model.tokenize(settings.text)[1])
-    with turn(tokens):
+    count = len(model.tokenize(settings.text)[1])
+    with turn(count, models.heads(model)):
         start = time.perf_counter()
         run = settings.run(model)
         worst = compare.worst_row_sum(run.weights)  # reads the result, which waits for the device
         seconds = time.perf_counter() - start
         cosine = compare.cosine(run.sentence, _untouched_sentence(model, settings, run))
-    return Picture(settings, run, seconds, threads_for(tokens), cosine, worst, model)
+    return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
 
 
 def _packed_key(picture: Picture, layer: int) -> Hashable:
-    return picture.settings, layer if len(picture.run.tokens) > ALL_LAYERS_UP_TO else 0
+    return picture.settings, 0 if goes_whole(picture.run.weights) else layer
 
 
 @shared(LRUCache(PACKED_BYTES, len), _packed_key)
@@ -165,8 +184,8 @@ def _bytes_of(model: Model) -> int:
 
 
 def _bytes_held(settings: Settings, model: Model) -> int:
-    """Memory of the model that a picture keeps from being freed: none of MiniLM, which stays for good."""
-    return 0 if settings.model == MINILM else _bytes_of(model)
+    """Memory of the model that a picture keeps from being freed: none of a pretrained one, which stays for good."""
+    return 0 if settings.model in models.pretrained() else _bytes_of(model)
 
 
 @shared(LRUCache(256), lambda model, settings, run: settings.untouched)

@@ -13,7 +13,7 @@ from .limits import LONGEST_LOOK
 
 DEFAULT_AT = "3.1"
 SCALES = ("root", "linear", "own")
-_SWITCHES = ("nospecials", "all", "table", "sort")
+_SWITCHES = ("nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random")
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ class At:
     def on(self, tokens: Sequence[str]) -> At:
         """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
 
-        Chosen is the first "it", whose referent is the classic question; otherwise the first word.
+        Chosen is the first "it", whose referent is the classic question; otherwise the first word, and of a text
+        that is to be continued the last one.
         """
         n = len(tokens)
         if self.row is not None and self.row < n:
             return self if self.key is None or self.key < n else replace(self, key=None)
-        row = tokens.index("it") if "it" in tokens else min(1, n - 1)
+        is_continued = any(token.startswith("␣") for token in tokens)
+        row = n - 1 if is_continued else tokens.index("it") if "it" in tokens else min(1, n - 1)
         return replace(self, row=row, key=None)
 
 
@@ -114,3 +116,8 @@ def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ..
 def write_heads(pairs: frozenset[tuple[int, int]] | tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> str:
     """The inverse of `parse_heads`."""
     return "-".join(f"{layer}.{head}" for layer, head in sorted(pairs))
+
+
+def head_name(layer: int, head: int) -> str:
+    """The name of a head in the control and in the link."""
+    return f"L{layer} H{head}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -14,7 +14,8 @@ from mha_core import masks
 from mha_core.errors import MaskError
 
 from . import mask_codec
-from .limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED
+from .fields import MASKS
+from .limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
 
 JOINS = ("and", "or", "and not", "or not")
 _STOPS = {".", "!", "?"}
@@ -37,6 +38,19 @@ def plain(rule: str) -> str:
     return _written(_terms(rule))
 
 
+def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
+    """What the controls of a mask say: a kind with its numbers; a rule without a kind of its own is a combination."""
+    if painted:
+        return {"mask": "painted", "on": rule, "p": painted}
+    kind, *texts = rule.split(":")
+    keys = MASKS.get(kind)
+    numbers = [int(text) for text in texts if text.isdecimal() and 1 <= int(text) <= WIDEST_WINDOW]
+    if keys is not None and len(keys) == len(texts) == len(numbers):
+        return {"mask": kind, **dict(zip(keys, numbers, strict=True))}
+    return {"mask": "combination", "rule": rule}
+
+
+@lru_cache(maxsize=512)
 def joined(rule: str, join: str, other: str) -> str | None:
     """Two rules as one; None when it would be longer than a rule may be.
 
@@ -88,7 +102,6 @@ class Card:
         cells: what it forbids, as `mask_codec.write_cells`.
         counted: how much of the map that is.
         why_not: why it cannot be used here, or nothing.
-        event: what a click on it says.
     """
 
     name: str
@@ -98,54 +111,62 @@ class Card:
     cells: str
     counted: str
     why_not: str
-    event: dict[str, Any]
 
 
-def gallery(tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str) -> list[Card]:
+def gallery(
+    tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str, built_in: str = "none"
+) -> list[Card]:
     """Every kind of mask for one sentence.
 
     Args:
         head: the one in focus, whose mask is drawn where heads differ.
         rule: the one in use; a card of its kind takes its numbers over.
         painted: cells painted for this sentence on the rule `beneath`, "" for none.
+        built_in: the rule that belongs to the model itself, as in `mask_codec.allowed`.
     """
     n = len(tokens)
 
-    def card(name: str, line: str, event: dict[str, Any], rule: str, cells: str = "", why_not: str = "") -> Card:
-        allow = mask_codec.of_head(mask_codec.allowed(rule, cells, n, heads), head)
-        return Card(name, line, rule, cells, mask_codec.write_cells(~allow), counted(allow), why_not, event)
+    def card(name: str, line: str, rule: str, cells: str = "", why_not: str = "") -> Card:
+        return Card(name, line, rule, cells, *_drawn(rule, cells, n, heads, head, built_in), why_not)
 
     cards = [
-        card(name or written.replace(":", " "), line, {"rule": written}, written)
-        for written, (name, line) in _kinds(tokens, rule).items()
+        card(name or written.replace(":", " "), line, written)
+        for written, (name, line) in _kinds(tokens, rule, built_in).items()
     ]
     windows, why_not = _windows_or_why(n, heads)
-    event = {} if why_not else {"rule": "none", "painted": windows}
-    cards.append(card("per head", f"each another window; head {head}: {head + 1}", event, "none", windows, why_not))
+    cards.append(card("per head", f"each another window; head {head}: {head + 1}", "none", windows, why_not))
     line, why_not = (f"yours, on “{plain(beneath)}”", "") if painted else ("paint in the grid below",) * 2
-    cards.append(card("painted", line, {"kind": "painted"}, beneath, painted, why_not))
+    cards.append(card("painted", line, beneath, painted, why_not))
     return cards
 
 
-def _kinds(tokens: Sequence[str], rule: str) -> dict[str, tuple[str, str]]:
+@lru_cache(maxsize=64)
+def _drawn(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
+    """What a head's mask forbids, as text, and how much that is."""
+    allow = mask_codec.of_head(mask_codec.allowed(rule, painted, n, heads, built_in), head)
+    return mask_codec.write_cells(~allow), counted(allow)
+
+
+def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:
     """The written form of each kind -> its name, empty for the written form itself, and its meaning."""
     numbers = {"window": "window:3", "prefix": "prefix:2", "sinks": "sinks:1", "dilated": "dilated:3:2"}
     kind = rule.split(":")[0]
     if kind in numbers and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
         numbers[kind] = rule
-    cut = "cut at . ! ?" if any(token in _STOPS for token in tokens[:-2]) else "two halves"
+    part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
     documents = ":".join(map(str, starts_of_documents(tokens)))
     return {
-        "none": ("full", "everyone sees everyone"),
+        "none": ("full", "everyone sees everyone") if built_in == "none" else ("none", "the model’s own mask alone"),
         "causal": ("causal", "nobody sees the future"),
         numbers["window"]: ("", "only near neighbours"),
         numbers["prefix"]: ("", "a free start, then causal"),
         numbers["sinks"]: ("", "only the first keys"),
         numbers["dilated"]: ("", "every so many steps"),
-        f"documents:{documents}": ("documents", f"not across a border: {cut}"),
+        f"documents:{documents}": ("documents", f"each {part} sees only itself"),
     }
 
 
+@lru_cache(maxsize=64)
 def _windows_or_why(n: int, heads: int) -> tuple[str, str]:
     """`per_head_windows` as text for a link and "", or "" and the reason why a link cannot hold them."""
     if n > MOST_PAINTED:

@@ -19,6 +19,7 @@ THREADS: Final = torch.get_num_threads()  # that torch would use
 PASSES_AT_ONCE: Final = min(4, THREADS)
 SHORT_TOKENS: Final = 32  # of a pass that is hardly slower on one thread
 LARGE_TOKENS: Final = 200  # of one whose maps take 12 MiB and more
+USUAL_HEADS: Final = 72  # of the model that these are for; a pass of more heads counts as one of more tokens
 LONGEST_LINE: Final = 20  # who wait to be alone
 TOLD_SECONDS: Final = 0.1  # between two calls of `told`
 
@@ -65,22 +66,27 @@ def forget() -> None:
             cache.clear()
 
 
-def threads_for(tokens: int) -> int:
+def threads_for(tokens: int, heads: int = USUAL_HEADS) -> int:
     """The number of threads of a pass. It depends on nothing else, so that the same sentence gives the same numbers."""
-    return THREADS if tokens > SHORT_TOKENS else 1
+    return THREADS if _counted(tokens, heads) > SHORT_TOKENS else 1
+
+
+def _counted(tokens: int, heads: int) -> float:
+    return tokens * max(1.0, heads / USUAL_HEADS)
 
 
 @contextmanager
-def turn(tokens: int = 0) -> Iterator[None]:
+def turn(tokens: int = 0, heads: int = USUAL_HEADS) -> Iterator[None]:
     """One of the process's few places for a pass, to be held while something computes: `with turn(): …`.
 
     Nothing that takes a place itself may be asked for in it: those who do so would wait for each other.
 
     Args:
         tokens: of the pass. A short one gets one thread. Of large ones there is one at a time: it needs 150 MiB at 511.
+        heads: of the model, in all layers.
     """
-    with _large if tokens > LARGE_TOKENS else nullcontext(), _passes:
-        torch.set_num_threads(threads_for(tokens))  # this thread's alone
+    with _large if _counted(tokens, heads) > LARGE_TOKENS else nullcontext(), _passes:
+        torch.set_num_threads(threads_for(tokens, heads))  # this thread's alone
         yield
 
 

@@ -23,12 +23,14 @@ class Excerpt:
         first: number of the first line in the file.
         lines: as they stand there, less the common indent.
         marked: the lines that made the step, as indices into `lines`.
+        records: the lines that only record, or prepare a record, of all steps; likewise.
     """
 
     where: str
     first: int
     lines: tuple[str, ...]
     marked: tuple[int, ...]
+    records: tuple[int, ...]
 
 
 @lru_cache(maxsize=1024)
@@ -46,10 +48,11 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
     first, file = body[0].lineno, Path(code.co_filename)
     marked = {number for statement in _made(function, line - start + 1) for number in _lines(statement)}
     return Excerpt(
-        where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_name}",
+        where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_qualname}",
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marked=tuple(sorted(number - first for number in marked)),
+        records=tuple(sorted({number - first for statement in _recording(function) for number in _lines(statement)})),
     )
 
 
@@ -70,8 +73,14 @@ def _made(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
         given = _names(statement, ast.Store) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
         if given & wanted and not given <= others:
             lines.append(statement)
-            wanted |= _names(statement, ast.Load)
+            wanted |= _names(statement, ast.Load) - {"trace"}  # which makes nothing
     return lines or [block[at]]
+
+
+def _recording(function: ast.FunctionDef) -> list[ast.stmt]:
+    """What a function says for the record alone: the trace statements, and what gives `trace` its value."""
+    found = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    return [node for node in found if _is_record(node) or ast.unparse(node).startswith("trace = ")]
 
 
 def _is_record(statement: ast.stmt) -> bool:

@@ -10,12 +10,34 @@ from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import dataflow
 from pages.kit.picture.settings import Settings
 
-from . import mask_codec, pictures, words
+from . import mask_codec, models, pictures, words
 from .sharing import shared, turn
 from .source import Excerpt, excerpt
 
 _SHOWN_AS = {"torch": "nn.MultiheadAttention"}
 TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not kept
+
+
+@dataclass(frozen=True)
+class RandomLayer:
+    """What a visitor chose instead of the model's weights.
+
+    Attributes:
+        biases: a key of `mha_core.measure.agreement.BIASES`.
+        dropout: rate of the weights' dropout.
+        seed: of the weights, and of what is dropped.
+    """
+
+    biases: str = "all"
+    dropout: float = 0.0
+    seed: int = 0
+
+    @property
+    def label(self) -> str:
+        """In a few words."""
+        biases = {"all": "all biases", "none": "no biases"}.get(self.biases, "biases of value and output alone")
+        dropped = f", dropout {self.dropout:g}" if self.dropout else ""
+        return f"random weights (seed {self.seed}), {biases}{dropped}"
 
 
 @dataclass(frozen=True)
@@ -26,6 +48,8 @@ class Traced:
         settings, layer, implementation: what was asked.
         tokens: of the sentence.
         steps: in the order in which they were made.
+        notices: what must be said of the pass, in whole sentences.
+        instead: the random weights, where they are not the model's own.
     """
 
     settings: Settings
@@ -33,6 +57,8 @@ class Traced:
     implementation: str
     tokens: list[str]
     steps: tuple[Step, ...]
+    notices: tuple[str, ...] = ()
+    instead: RandomLayer | None = None
 
     @property
     def nbytes(self) -> int:
@@ -76,9 +102,9 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
 def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
-    with turn(len(model.tokenize(settings.text)[1])):
+    with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
-    return Traced(settings, layer, implementation, run.tokens, run.steps)
+    return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)
 
 
 def parents(trace: Traced, at: int) -> list[int]:

@@ -35,8 +35,8 @@ def sentence(error: Exception) -> str:
     return f"{message[:1].upper()}{message[1:]}."
 
 
-def figures(picture: Picture, difference: float | None) -> list[dict[str, str]]:
-    """The strip under the maps: value, what it is, and a note on how to get it."""
+def figures(picture: Picture) -> list[dict[str, str]]:
+    """The strip under the maps: value, what it is, and what a button says that has it computed."""
     model, off = picture.model, len(picture.settings.heads_off)
     n_heads = model.sizes.n_layers * model.sizes.n_heads
     strip = [
@@ -49,12 +49,13 @@ def figures(picture: Picture, difference: float | None) -> list[dict[str, str]]:
         then = f"; then {', '.join(others)}" if others else ""
         answer = {"value": first, "label": f"what the model says of this sentence, under these settings{then}"}
         return [answer, *strip] if first else strip
-    compared = {
-        "value": "" if difference is None else "0" if difference == 0 else f"{difference:.1e}",
-        "label": "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)",
-        "ask": "compare now",
-    }
-    return [*strip, compared]
+    label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
+    return [*strip, {"value": "", "label": label, "ask": "compare now"}]
+
+
+def compared(difference: float | None) -> str:
+    """The value of the figure that is computed when it is asked for."""
+    return "" if difference is None else numbers.scientific(difference)
 
 
 def status(picture: Picture, sent: int) -> str:
@@ -94,6 +95,13 @@ def as_trained(position: str, model: Model) -> bool:
         table = model.encoder.position
         return model.sizes.position == position and isinstance(table, Sinusoidal) and table.amplitude == 1
     return position == "trained" or (position in ("rotary", "alibi", "none") and position == model.sizes.position)
+
+
+def computed_by(model: Model) -> str:
+    """What computes a trained model where it is not what it was trained in; "" where it is."""
+    now = model.sizes.implementation
+    before = model.history.recipe.implementation if model.history else now
+    return "" if before == now else f"Trained in {before}, computed by {now} with the same weights."
 
 
 def position_note(position: str, model: Model) -> str:

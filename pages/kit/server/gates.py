@@ -21,6 +21,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from .sockets import household
+from .visits import is_connected
 
 # What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
 _CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|auth/.*|oauth2callback)/?", re.DOTALL)
@@ -92,10 +93,6 @@ class RouteGate:
             await self.app(scope, receive, send)
 
 
-def _is_connected(session: str) -> bool:
-    return runtime.exists() and runtime.get_instance().is_active_session(session)
-
-
 def _files_of(session: str) -> list[str]:
     """The ids of the files that a visitor has left here, the oldest first."""
     manager = runtime.get_instance().uploaded_file_mgr
@@ -133,7 +130,7 @@ class UploadGate:
     def __init__(
         self,
         app: ASGIApp,
-        connected: Callable[[str], bool] = _is_connected,
+        connected: Callable[[str], bool] = is_connected,
         files: Callable[[str], list[str]] = _files_of,
         held: Callable[[], Mapping[str, int]] = _held,
         forget: Callable[[str, str], None] = _forget,

@@ -16,6 +16,8 @@ from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from .precedence import give_way
+
 Rate = tuple[float, int]  # a second, and at once
 
 MOST_SOCKETS = 400  # connections in all
@@ -151,6 +153,7 @@ class _Connection:
                 return {"type": "websocket.disconnect", "code": 1008}
             await asyncio.sleep(self._messages.take(count))
             await self._read.wait()
+            await give_way()
         return message
 
     async def send(self, message: Message) -> None:
@@ -169,19 +172,25 @@ class _Connection:
         finally:
             self._read.set()
 
-    def _transport(self) -> Any:
-        """The connection itself. ASGI can only close it politely: after all has been read, which may be never."""
-        return getattr(getattr(self._receive, "__self__", None), "transport", None)
-
     def _unread(self) -> int:
         """Bytes that were sent and not taken yet."""
-        transport = self._transport()
+        transport = transport_of(self._receive)
         return transport.get_write_buffer_size() if transport else 0
 
     def _hang_up(self) -> None:
-        transport = self._transport()
-        if transport:
-            transport.abort()
+        hang_up(self._receive)
+
+
+def hang_up(receive: Receive) -> None:
+    """Ends a connection at once. ASGI can only close it politely: after all has been read, which may be never."""
+    transport = transport_of(receive)
+    if transport:
+        transport.abort()
+
+
+def transport_of(receive: Receive) -> Any:
+    """The connection itself, None where the server hides it."""
+    return getattr(getattr(receive, "__self__", None), "transport", None)
 
 
 def _names_too_many(content: bytes) -> bool:

@@ -1,0 +1,163 @@
+"""What is printed beside what is computed from the same inputs, and why they differ where they do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from mha_core.measure.by_hand import softmax_steps
+from pages.kit.draw import sheet
+from pages.kit.draw.numbers import count, exact, number, weight
+from pages.kit.draw.sheet import Block
+
+from .examples import IDS
+from .printed import Printed, of
+from .workbook import TOKENS, Workbook, defaults
+
+NOTE = (
+    "in print: in the article on the transformer that these inputs are from; computed: from the inputs as given, "
+    "whatever is changed above; a frame marks what differs"
+)
+
+
+@lru_cache(maxsize=8)
+def panel(example: str) -> list[Block]:
+    """Every printed matrix of an example with the computed one; nothing where nothing is printed."""
+    rows = [_beside(one) for one in of(example)]
+    return [sheet.panel("In print, and computed", rows, NOTE)] if rows else []
+
+
+@lru_cache(maxsize=8)
+def computed(example: str) -> dict[str, Tensor]:
+    """The same matrices from the inputs as given, by their printed names."""
+    book = Workbook(defaults())
+    match example:
+        case "one head":
+            done = softmax_steps(book["s"], book["x"])
+            ids = torch.tensor(IDS, dtype=torch.float64)[:, None]
+            return {"ids": ids, "x": book["x"], "scores": book["s"], "weights": done.weights, "out": done.mixed}
+        case "two heads":
+            made: dict[str, Tensor] = {}
+            for head in range(2):
+                q, k, v = (book["x4"] @ book[f"w{name}{head}"] for name in "qkv")
+                made[f"q, k, v of head {head}"] = q
+                made[f"mixed of head {head}"] = softmax_steps(q @ k.T, v).mixed
+            return made | {"joined": torch.cat([made[f"mixed of head {head}"] for head in range(2)], dim=1)}
+        case "stacked weights":
+            own = [book[f"w{head}"].T for head in range(2)]
+            stacked = torch.cat(own)
+            named = {f"W of head {head}": one for head, one in enumerate(own)}
+            return {"x": book["x4"], **named, "W": stacked, "x Wᵀ": book["x4"] @ stacked.T}
+    return {}
+
+
+def different(one: Printed) -> list[tuple[int, int]]:
+    """The cells, (row, column), whose printed number is not the computed one to as many digits."""
+    value = computed(one.example)[one.name]
+    shown = value.round(decimals=one.decimals).tolist()
+    half = 10**-one.decimals / 2
+    return [
+        (i, j)
+        for i, line in enumerate(one.values)
+        for j, printed in enumerate(line)
+        if abs(printed - shown[i][j]) > half
+    ]
+
+
+def reason(one: Printed) -> str:
+    """What the two have in common, or why they differ: computed from both."""
+    cells, value = different(one), computed(one.example)[one.name]
+    if one.name == "out" and not cells:
+        return _from_which_weights(one)
+    if not cells:
+        return "Equal to the last printed digit." if one.decimals else "Equal."
+    if one.name == "weights":
+        return _cut(one, cells, value)
+    if one.name.startswith("q, k, v"):
+        (i, j), *_ = cells
+        given = exact(one.values[i][j])
+        return (
+            f"{count(len(cells), 'number')} of “{TOKENS[i]}” differs: {given} in print, "
+            f"{number(float(value[i, j]), 0)} computed, as in the inputs in print. So {given} is a slip, and it goes "
+            "on into what follows there."
+        )
+    return (
+        _one_hot(one, value)
+        if one.name != "joined"
+        else "The two heads side by side, in print as computed; they differ as the heads do."
+    )
+
+
+def _cut(one: Printed, cells: list[tuple[int, int]], value: Tensor) -> str:
+    """Whether each differing cell is the computed one with its further digits cut off."""
+    step = 10**one.decimals
+    cut = [(i, j) for i, j in cells if math.floor(float(value[i, j]) * step) / step == one.values[i][j]]
+    all_cells = sum(map(len, one.values))
+    said = f"{len(cells)} of {count(all_cells, 'cell')} differ"
+    if cut == cells:
+        said += ": their further digits are cut off in print, where the others are rounded"
+    pairs = ", ".join(f"{number(float(value[i, j]), 5)} stands as {one.values[i][j]}" for i, j in cells)
+    return f"{said}. {pairs}."
+
+
+def _from_which_weights(one: Printed) -> str:
+    """That the printed output comes from weights with all their digits."""
+    (weights,) = (other for other in of(one.example) if other.name == "weights")
+    printed = torch.tensor(weights.values, dtype=torch.float64)
+    mixed = (printed @ computed(one.example)["x"])[0]
+    total = float(printed[0].sum())
+    would = " ".join(number(float(part), one.decimals) for part in mixed)
+    return (
+        "Equal to the last printed digit, so it was computed with all digits of the weights: with those in print, "
+        f"whose first row sums to {number(total, 2)}, its first row would be {would}."
+    )
+
+
+def _one_hot(one: Printed, value: Tensor) -> str:
+    """What was added in print instead of attending, and what attention makes of these inputs."""
+    head = one.name[-1]
+    (given,) = (other for other in of(one.example) if other.name == f"q, k, v of head {head}")
+    added = torch.tensor(one.values, dtype=torch.float64) - torch.tensor(given.values, dtype=torch.float64)
+    q = computed(one.example)[given.name]
+    weights = softmax_steps(q @ q.T, q).weights
+    said = ""
+    if float(added.max() - added.min()) < 1e-9:
+        shift = number(float(added.mean()), 1)
+        said = f"In print, {shift} is added to each number of v, to show that attention changes it. "
+    words = {TOKENS[at] for at in weights.argmax(dim=-1).tolist()}
+    if len(words) == 1:
+        out = " ".join(number(float(part), 0) for part in value[0])
+        least = float(weights.amax(-1).min())
+        share = "all its weight" if least == 1 else f"at least {weight(least)} of its weight"
+        said += f"Attention itself puts {share} on “{words.pop()}” in every row: all become its value, {out}."
+    return said
+
+
+def _beside(one: Printed) -> Block:
+    value = computed(one.example)[one.name]
+    rows: Sequence[str] = TOKENS
+    cols = [str(place) for place in range(len(one.values[0]))]
+    if one.of_weights:
+        rows = [str(place) for place in range(len(one.values))]
+    elif len(cols) == len(TOKENS):
+        cols = list(TOKENS)
+    marks = different(one)
+
+    def half(name: str, values: list[list[float]]) -> Block:
+        return sheet.matrix(
+            f"{one.name}, {name}",
+            values,
+            rows=rows,
+            cols=cols,
+            axes="",
+            write=lambda cell: number(cell, one.decimals),
+            compact=True,
+            marks=marks,
+        )
+
+    pair = [half("in print", [list(line) for line in one.values]), half("computed", value.tolist())]
+    return sheet.row([*pair, sheet.text(reason(one))])

@@ -1,0 +1,52 @@
+"""Claims: what five texts say, a question on each, and after an answer the verdict that tensors give."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import streamlit as st
+
+from pages.kit.draw import canvas, events, sheet
+from pages.kit.draw.sheet import Block
+from pages.kit.frame import widgets
+from pages.kit.frame.layout import page
+from pages.kit.picture.fields import DEFAULTS
+
+from . import answer
+from .catalog import CLAIMS, GROUPS, SHOW
+
+
+def show() -> None:
+    """The buttons of all claims, then the chosen one; nothing is computed before it is answered."""
+    with page("claims") as here:
+        with here.hidden:
+            name, given = widgets.text("claim"), widgets.text("say")
+        known = name in CLAIMS
+        name = name if known else str(DEFAULTS["claim"])
+        usable = CLAIMS[name].usable(given) if known else not given  # an answer to another claim is none to this one
+        with here.stage:
+            notices = here.answer_link(claim=known, say=usable)
+            claim = answer.panel(name, given if usable else "", st.session_state.get("claim_timed", 0))
+            canvas.sheet("claims", [sheet.notices(notices), sheet.beside_list(claim, choices(name))], take)
+
+
+def choices(chosen: str) -> Block:
+    """A button for each claim, group by group."""
+    rows = [
+        sheet.buttons(group, [(claim.title, {"claim": name}, name == chosen) for name, claim in claims.items()])
+        for group, claims in GROUPS.items()
+    ]
+    return sheet.panel(f"{len(CLAIMS)} claims", rows)
+
+
+def take(event: dict[str, Any]) -> None:
+    """A claim was chosen, answered, or is to be timed again."""
+    name, given = events.text(event, "claim"), events.text(event, "say")
+    if name in CLAIMS:
+        st.session_state["claim"], st.session_state["say"] = name, ""
+    elif given is not None and CLAIMS.get(st.session_state["claim"], CLAIMS[DEFAULTS["claim"]]).usable(given):
+        st.session_state["say"] = given
+    elif event.get("again") is True:
+        st.session_state["say"] = st.session_state["say"] or SHOW
+        st.session_state["claim_timed"] = time.monotonic_ns()

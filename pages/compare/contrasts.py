@@ -1,0 +1,103 @@
+"""What two settings differ in, in words: the names of the differences, and what each side has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mha_core import Model
+from pages.kit.draw import numbers
+from pages.kit.picture import words
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.place import head_name
+from pages.kit.picture.settings import Settings
+
+LONGEST_NAME = 28  # characters of a sentence in a title
+MOST_WORDS = 2  # that differ in two sentences and are named one by one
+NAMES = {core: name for name, core in POSITIONS.items()}
+SIDES = "Left", "Right"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One thing that differs: its name, its control's key in a link ("s": the sentences), and what each side has."""
+
+    name: str
+    key: str
+    left: str
+    right: str
+
+
+def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
+    """Everything that differs between two settings of one model, in the order of the page's controls."""
+    found = [
+        Contrast("sentence", "s", *_sentences(left.text, right.text)),
+        Contrast("mask", "mask", _mask(left), _mask(right)),
+        Contrast("positions", "pos", *(_positions(side.position, model) for side in (left, right))),
+        Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
+        Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
+    ]
+    differs = [
+        left.text != right.text,
+        (left.mask, left.painted) != (right.mask, right.painted),
+        not _same_positions(left.position, right.position, model),
+        left.temperature != right.temperature,
+        left.heads_off != right.heads_off,
+    ]
+    return [one for one, here in zip(found, differs, strict=True) if here]
+
+
+def titles(found: Sequence[Contrast]) -> tuple[str, str]:
+    """What each side is called: what it has of the differences; "Left" and "Right" where that does not tell them."""
+    left, right = (", ".join(getattr(one, side) for one in found) for side in ("left", "right"))
+    return SIDES if left == right else (_capital(left), _capital(right))
+
+
+def line(found: Sequence[Contrast]) -> str:
+    """The differences by name, and what follows where there are several."""
+    if not found:
+        return "Both sides are the same. Change one thing on a card."
+    named = [one.name for one in found]
+    if len(named) == 1:
+        return f"One thing differs: {named[0]}."
+    listed = f"{', '.join(named[:-1])} and {named[-1]}"
+    return f"{len(named)} things differ: {listed}. Which of them made a change cannot be told."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sentences(left: str, right: str) -> tuple[str, str]:
+    """The words that differ where they are few, otherwise the beginnings of both."""
+    a, b = left.split(), right.split()
+    pairs = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
+    if len(a) == len(b) and 0 < len(pairs) <= MOST_WORDS:
+        left, right = (" ".join(side) for side in zip(*pairs, strict=True))
+    return tuple(f"“{numbers.cut(text, LONGEST_NAME)}”" for text in (left, right))  # type: ignore[return-value]
+
+
+def _mask(settings: Settings) -> str:
+    if settings.painted:
+        return "painted mask"
+    rule = settings.mask.replace(":", " ")
+    return "no mask" if rule == "none" else f"{rule} mask" if rule.isalpha() else f"mask {rule}"
+
+
+def _positions(position: str, model: Model) -> str:
+    """The encoding, named as what the model was trained with where it is that."""
+    if position == "trained" or words.as_trained(position, model):
+        return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"
+    name = NAMES.get(position, position)
+    untrained = " (untrained)" if position == model.sizes.position else ""
+    return "no positions" if position == "none" else f"{name} positions{untrained}"
+
+
+def _same_positions(left: str, right: str, model: Model) -> bool:
+    return left == right or (words.as_trained(left, model) and words.as_trained(right, model))
+
+
+def _heads(off: Sequence[tuple[int, int]]) -> str:
+    if not off:
+        return "all heads on"
+    return f"{head_name(*off[0])} off" if len(off) == 1 else f"{numbers.count(len(off), 'head')} off"

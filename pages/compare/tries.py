@@ -1,0 +1,59 @@
+"""Comparisons that are one click away: the values that the controls then have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mha_core import Model
+from pages.kit.picture import models
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.models import MINILM
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.query import Query
+
+FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
+# Comparisons of MiniLM: name -> the controls that differ from this page's defaults.
+TRY: dict[str, dict[str, Any]] = {
+    "with and without positions": {},
+    "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
+    "causal alone": {"pos": "none", "mask2": "causal"},
+    "can you can that": {"s": "can you can that"},
+    "how are you / you how are": {
+        "s": "how are you",
+        "s2": "you how are",
+        "order": "you how are",
+        "pos": "none",
+        "pos2": "none",
+    },
+}
+_CHOSEN_BY_TRY = ("s", "s2", "mask", "mask2", "pos", "pos2", "t", "t2", "off", "off2", "order", "at")
+
+
+def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
+    """What the controls must say for each of the comparisons that are offered of a model of this name."""
+    own, offered = {"at": FIRST_AT}, TRY
+    if name != MINILM:
+        own, presets = models.defaults(name), models.presets(name)
+        offered = {"with and without positions": {}}
+        if model.own_mask == "none":
+            offered["causal alone"] = TRY["causal alone"]
+        if len(presets) > 1:
+            offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
+    plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
+    return {title: plain | values for title, values in offered.items()}
+
+
+def tried(query: Query, offered: dict[str, dict[str, Any]]) -> str:
+    """The one that a query says; "" for none. Where it looks does not count."""
+    for title, values in offered.items():
+        if all(query[key] == value for key, value in values.items() if key != "at"):
+            return title
+    return ""
+
+
+def in_link(values: dict[str, Any]) -> dict[str, str | list[str]]:
+    """The values of controls as a link writes them, the defaults too."""
+    return {
+        key: value if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in values.items()
+    }

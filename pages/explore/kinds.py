@@ -1,0 +1,109 @@
+"""The kind of each head: where its weight goes on this sentence, as one word that its tile says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core.measure import head_kinds
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.sharing import shared
+
+HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind
+NEAR, MOST_OF_IT = 2, 0.6  # words on either side, and how much of the weight they get together
+STRONG = 0.5  # a single weight between two words that are no neighbours
+SPREAD = "spread"
+
+Kind = tuple[str, float]  # its name, and the number that made it so
+
+
+@shared(LRUCache(64), lambda picture: picture.settings)
+def of_heads(picture: Picture) -> list[list[Kind]]:
+    """The kind of every head of a picture, layer by layer."""
+    return kinds(picture.run.weights, picture.run.tokens)
+
+
+def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
+    """The kinds of heads.
+
+    Args:
+        weights: (layers, h, i, j).
+        tokens: n of them; those in square brackets are special ones.
+
+    Returns:
+        for each layer and head the first of these that holds, with its number: at least half of the weight of the rows
+        whose token stood before, on average, goes to what followed it there ("induction head", Olsson et al. 2022); at
+        least half of a row's weight, on average, goes to the word before, the word after, the word itself; one weight
+        of at least a half between two words that are no neighbours; half goes to the first or the last token (asked
+        before the pair where these are words); 0.6 to both together, or to the words at most two steps away; otherwise
+        it is spread, and the number is the largest weight.
+    """
+    n = len(tokens)
+    first, last = (_name(tokens[at], word) for at, word in ((0, "first word"), (-1, "last word")))
+    pair = ("word → word", weights.masked_fill(~_apart(tokens, weights), 0).amax((-1, -2)), STRONG)
+    ends = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
+    repeated = _after_the_same(tokens, weights)
+    shares = [
+        *([("copies", repeated, HALF)] if repeated is not None else []),
+        ("word before", _on_diagonal(weights, -1), HALF),
+        ("word after", _on_diagonal(weights, 1), HALF),
+        ("itself", _on_diagonal(weights, 0), HALF),
+        # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
+        *([pair, *ends] if is_special(tokens[0]) else [*ends, pair]),
+        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
+        ("near words", _sums_near(weights) / n, MOST_OF_IT),
+        (SPREAD, weights.amax((-1, -2)), 0.0),
+    ]
+    if n == 1:
+        shares = shares[-1:]
+    values = torch.stack([share for _, share, _ in shares])
+    least = torch.tensor([bound for _, _, bound in shares], device=values.device).view(-1, 1, 1)
+    chosen = (values >= least).int().argmax(0)  # the first that holds
+    numbers = values.gather(0, chosen[None])[0].tolist()
+    return [
+        [(shares[at][0], round(number, 4)) for at, number in zip(row, own, strict=True)]
+        for row, own in zip(chosen.tolist(), numbers, strict=True)
+    ]
+
+
+def _name(token: str, word: str) -> str:
+    return token if is_special(token) else word
+
+
+def is_special(token: str) -> bool:
+    """Tells whether a token is none of the sentence's: [CLS], [SEP], [UNK] …"""
+    return token.startswith("[") and token.endswith("]") and len(token) > 2
+
+
+def _sum_on_diagonal(weights: Tensor, step: int) -> Tensor:
+    """What all rows give to the token so many steps away: (layers, h)."""
+    return weights.diagonal(step, -2, -1).sum(-1)
+
+
+def _sums_near(weights: Tensor) -> Tensor:
+    """What all rows give to the words near them: (layers, h)."""
+    return torch.stack([_sum_on_diagonal(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
+
+
+def _on_diagonal(weights: Tensor, step: int) -> Tensor:
+    """The same on average over the rows that have such a token: (layers, h)."""
+    return _sum_on_diagonal(weights, step) / max(1, weights.shape[-1] - abs(step))
+
+
+def _after_the_same(tokens: Sequence[str], weights: Tensor) -> Tensor | None:
+    """The scores of induction heads, (layers, h), in a model that reads to the right alone; None without a repeat."""
+    looks_ahead = bool(weights[0].triu(1).any())  # of one layer: all have the same mask
+    if is_special(tokens[0]) or looks_ahead:
+        return None
+    scores = head_kinds.score(weights, head_kinds.cells("induction", [tokens.index(token) for token in tokens]))
+    return None if scores.isnan().any() else scores.to(weights.device)
+
+
+def _apart(tokens: Sequence[str], weights: Tensor) -> Tensor:
+    """The pairs (i, j) of words that are neither special nor neighbours."""
+    word = torch.tensor([not is_special(token) for token in tokens], device=weights.device)
+    place = torch.arange(len(tokens), device=weights.device)
+    return word[:, None] & word & ((place[:, None] - place).abs() > 1)

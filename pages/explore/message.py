@@ -1,0 +1,189 @@
+"""What the map view is told of a picture, by the wire: the answer to a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from mha_core.errors import HeadlightError
+from mha_core.measure import compare
+from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
+from pages.kit.picture import fitting, mask_codec, models, pictures, words
+from pages.kit.picture.pictures import Picture, Pinned
+from pages.kit.picture.place import At, parse_look
+from pages.kit.picture.query import Query
+from pages.kit.picture.settings import Settings
+
+from . import goes_on, kinds, pins
+from .effect import effect
+
+ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown.
+
+    Attributes:
+        picture: of the sentence.
+        at: layer, head, query and key in focus.
+        pinned: the map beside it, and what is looked at in it.
+        notices: what must be said of it.
+        effect: what its changes did, None while nothing is changed.
+        before: the picture without them, where the map in focus is to be seen beside it.
+        goes_on: what is told of its next tokens.
+    """
+
+    picture: Picture
+    at: At
+    pinned: tuple[Pinned, At] | None = None
+    notices: list[str] = field(default_factory=list)
+    effect: dict[str, Any] | None = None
+    before: Picture | None = None
+    goes_on: dict[str, Any] = field(default_factory=dict)
+
+    def maps(self) -> bytes:
+        """All maps."""
+        return pictures.packed(self.picture, self.at.layer)
+
+    def focus(self) -> bytes:
+        """The maps in focus, and what is said."""
+        maps = [picture.run.weights[self.at.layer, self.at.head] for picture in self._pictures()]
+        return pack_focus(self.header(), *maps, *self._pinned_map())
+
+    def header(self) -> dict[str, Any]:
+        """Everything that is said of the picture."""
+        picture, settings, at = self.picture, self.picture.settings, self.at
+        return {
+            "digest": settings.digest,
+            "layer": at.layer,
+            "head": at.head,
+            "row": at.row,
+            "key": at.key,
+            "forbidden": forbidden(settings, len(picture.run.tokens)),
+            "label": words.label(settings, picture.model),
+            "origin": picture.model.origin,
+            "presets": models.presets(settings.model),
+            "places": models.places(settings.model),
+            "typed": settings.text,
+            "notices": self.notices,
+            "figures": words.figures(picture),
+            "status": words.status(picture, len(self.maps())),
+            "kinds": kinds.of_heads(picture),
+            "effect": self.effect,
+            "before": self._before(),
+            "pieces": pieces(picture),
+            "kv": picture.run.kv_heads,
+            **self.goes_on,
+            "pinTail": pins.pin_tail(settings),
+            "pin": self._pin(),
+        }
+
+    def _pictures(self) -> list[Picture]:
+        """The picture, and the one before its changes where that is asked for."""
+        return [self.picture, *([] if self.before is None else [self.before])]
+
+    def _before(self) -> dict[str, Any] | None:
+        if self.before is None:
+            return None
+        now, before = (picture.run.weights[self.at.layer, self.at.head] for picture in self._pictures())
+        return {
+            "forbidden": forbidden(self.before.settings, len(self.before.run.tokens)),
+            "distances": compare.row_distances(before, now).tolist(),
+        }
+
+    def _pin(self) -> dict[str, Any] | None:
+        if self.pinned is None:
+            return None
+        other, where = self.pinned
+        return {
+            "tokens": other.tokens,
+            "at": str(where),
+            "label": words.label(other.settings, other.model) + _whose(other.settings, self.picture.settings),
+            "forbidden": forbidden(other.settings, len(other.tokens)),
+        }
+
+    def _pinned_map(self) -> list[Tensor]:
+        return [] if self.pinned is None else [self.pinned[0].weights]
+
+
+def maps(raw: bytes) -> bytes:
+    """The answer to a query: state and maps in focus, then all maps. Raises a HeadlightError."""
+    shown = _shown(raw)
+    return pack_parts(shown.focus(), shown.maps())
+
+
+def first(raw: bytes) -> bytes:
+    """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
+    fitting.fits_at_first(pictures.tokens(Query(raw).settings()))
+    shown = _shown(raw)
+    if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
+        return pack_parts(shown.focus(), shown.maps())
+    picture, layer = shown.picture, shown.at.layer
+    maps = pack_layer(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
+    return pack_parts(shown.focus(), maps)
+
+
+def focus(raw: bytes) -> bytes:
+    """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
+    return pack_parts(_shown(raw).focus())
+
+
+def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
+    """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
+    try:
+        parsed = pins.parse_pin(text, device, pictures.sizes_of)
+        if parsed is None:
+            return None
+        settings, at = parsed
+        pinned = pictures.pinned(settings, at.layer, at.head)
+    except HeadlightError:
+        return None
+    return pinned, at.on(pinned.tokens)
+
+
+def forbidden(settings: Settings, tokens: int) -> list[str]:
+    """The cells that may not be looked at, those of the model's own mask among them."""
+    model = pictures.model_of(settings)
+    return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask)
+
+
+def _shown(raw: bytes) -> Shown:
+    query = Query(raw)
+    settings, left_out = fitting.within(query.settings())
+    # first: its sentence vector then takes no pass of its own
+    before = pictures.picture(settings.untouched) if settings != settings.untouched else None
+    picture = pictures.picture(settings)
+    at = query.at.on(picture.run.tokens)
+    pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
+    notices = [*left_out, *picture.run.notices, *models.unknown(picture.model, settings.text)]
+    look = parse_look(query["look"], *query.sizes)
+    wanted = look.switches if look else frozenset()
+    beside = before if "difference" in wanted else None
+    continued = goes_on.told(picture, query, wanted)
+    return Shown(picture, at, pinned, notices, effect(picture), beside, continued)
+
+
+def pieces(picture: Picture) -> list[str]:
+    """What must be explained of the tokens: special ones, pieces of words, and words that the model does not know."""
+    tokens = picture.run.tokens
+    told, n = list[str](), len(tokens)
+    unknown = tokens.count("[UNK]")
+    if unknown:
+        told.append(f"{unknown} of {n} tokens are unknown to this model: [UNK] is the same to it wherever it stands.")
+    if any(token.startswith("##") for token in tokens):
+        told.append("A word that the model does not know whole is read in pieces: ## goes on the piece before.")
+    if any(token.startswith("␣") for token in tokens):
+        told.append("␣ is the space before a word; this model reads it as a part of the word.")
+    if any(token.startswith("<0x") for token in tokens):
+        told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
+    if "[CLS]" in tokens:
+        told.append("[CLS] and [SEP] mark both ends; heads with nothing to look for look there.")
+    return told
+
+
+def _whose(pinned: Settings, shown: Settings) -> str:
+    """Names the model of a pinned picture where it is another one."""
+    return "" if pinned.model == shown.model else f"; {models.title(pinned.model)}"

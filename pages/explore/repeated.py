@@ -1,0 +1,82 @@
+"""Random tokens, said twice: what a model can know of the second time it must have copied from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache
+
+from mha_core import Run
+from mha_core.errors import HeadlightError
+from mha_core.measure import head_kinds, surprise
+from pages.kit.draw.numbers import fixed
+from pages.kit.picture import models
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
+
+from . import found_heads
+from .found_heads import Found
+
+LONGEST = 25  # random tokens, each once; fewer where the model cannot read or tell so many
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The mean loss of a token, in nats, of either time, and which heads do what on so many tokens, said twice."""
+
+    tokens: int
+    first: float
+    second: float
+    found: dict[str, list[Found]]
+
+
+def of(picture: Picture) -> Repeated:
+    """Under the picture's rule, encoding, temperature and heads off. Raises a HeadlightError where it cannot be run."""
+    return _of(replace(picture.settings, text="", painted=""), picture)
+
+
+def found(picture: Picture) -> dict[str, list[Found]]:
+    """The heads that do a thing most on such a text; none where it cannot be run."""
+    try:
+        return of(picture).found
+    except HeadlightError:
+        return {}
+
+
+def in_words(picture: Picture) -> str:
+    """Both losses in a sentence, beside those of the untouched model; why not where there are none."""
+    try:
+        now = of(picture)
+        before = _of(replace(picture.settings.untouched, text=""), picture)
+    except HeadlightError as error:
+        return f"Random tokens, said twice: {error}."
+    left = now.second / now.first
+    gained = "it copies" if left < 0.5 else "it copies a little" if left < 0.8 else "it does not copy"
+    changed = (
+        "" if now is before else f" In the untouched model: {fixed(before.first, 1)} and {fixed(before.second, 1)}."
+    )
+    painted = " Painted cells are left out here." if picture.settings.painted else ""
+    return (
+        f"{now.tokens} random tokens, said twice: a token costs {fixed(now.first, 1)} nats the first time and "
+        f"{fixed(now.second, 1)} the second, so {gained}.{changed}{painted}"
+    )
+
+
+def _key(settings: Settings, picture: Picture) -> Hashable:
+    return settings
+
+
+@shared(LRUCache(64), _key)
+def _of(settings: Settings, picture: Picture) -> Repeated:
+    model = picture.model
+    sizes = model.sizes
+    period = min(LONGEST, sizes.vocabulary, sizes.max_len // 2)
+    ids = head_kinds.repeated_ids(sizes.vocabulary, period)
+    with turn(len(ids), models.heads(model)):
+        run: Run = model.run(ids, **settings.switches(model))
+        losses = surprise.surprise(model, run)
+    halves = losses[1:period], losses[period + 1 :]  # before the first token, and in front of the repeat, nothing tells
+    first, second = (float(half.mean()) for half in halves)
+    return Repeated(period, first, second, found_heads.most(run))

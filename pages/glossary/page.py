@@ -1,0 +1,27 @@
+"""Glossary: every word of the field that a page uses, in one sentence, with the way to where one meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pages.kit.draw import canvas, pages, sheet
+from pages.kit.frame.layout import page
+
+from .terms import TERMS, Term
+
+
+def show() -> None:
+    """A card for each group of words."""
+    with page("glossary") as here, here.stage:
+        canvas.sheet(
+            "glossary",
+            [
+                sheet.notices(here.answer_link()),
+                sheet.columns([_card(name, terms) for name, terms in TERMS.items()]),
+            ],
+        )
+
+
+def _card(name: str, terms: Sequence[Term]) -> sheet.Block:
+    rows = [(term.name, term.meaning, pages.path(term.page), pages.PAGES[term.page].title) for term in terms]
+    return sheet.panel(name, [sheet.terms(name, rows)])

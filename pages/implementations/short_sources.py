@@ -1,0 +1,104 @@
+"""What each implementation does, in its own lines: without those that only record, with the axes that they record."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import cast
+
+from mha_core import IMPLEMENTATIONS
+
+# the methods that tell most, where it is not `attend` alone
+METHODS = {
+    "naive": ("attend", "_head"),
+    "efficient": ("_project", "attend"),
+    "fused": ("_project", "attend"),
+    "sequence_first": ("time_first",),
+}
+_RECORDS = {"trace", "together", "_record"}
+
+
+def label(name: str) -> str:
+    """The name of an implementation and its first words."""
+    first_line = (inspect.getdoc(inspect.getmodule(IMPLEMENTATIONS[name])) or "").split("\n")[0]
+    return f"{name}: {re.split(r'[:.]( |$)', first_line)[0]}"
+
+
+def short_source(name: str) -> str:
+    """The lines of its telling methods, one method after another."""
+    names = METHODS.get(name, ("attend",))
+    parts = [without_records(inspect.getsource(getattr(IMPLEMENTATIONS[name], method))) for method in names]
+    return "\n\n".join(parts)
+
+
+def without_records(source: str) -> str:
+    """The lines of a function without its docstring, comments, blank lines, records, and the types of its arguments.
+
+    What a record says of the axes of a tensor stands behind the line that makes this tensor.
+    """
+    source = textwrap.dedent(source)
+    statements = sorted((one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt)), key=_first_line)
+    left_out = [one for one in statements if _is_record(one) or _is_docstring(one)]
+    dropped = {at for one in left_out for at in range(one.lineno, _last_line(one) + 1)}
+    axes = _axes(statements)
+    function = cast(ast.FunctionDef, statements[0])
+    dropped |= set(range(1, _first_line(function.body[0])))  # up to its body
+    kept = [
+        f"{text}  # {axes[at]}" if at in axes else text
+        for at, text in enumerate(source.split("\n"), 1)
+        if at not in dropped and text.strip() and not text.strip().startswith("#")
+    ]
+    arguments = ", ".join(one.arg for one in function.args.args if one.arg != "self")
+    return "\n".join([f"def {function.name}({arguments}):", *kept])
+
+
+def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
+    """Line -> the axes of what is made there, by the records that follow; with its name where several are made."""
+    made: dict[str, tuple[int, bool]] = {}
+    axes: dict[int, str] = {}
+    for one in statements:
+        if isinstance(one, ast.Assign):
+            names = [node.id for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name)]
+            made |= {name: (_last_line(one), len(names) > 1) for name in names}
+        elif _is_record(one):
+            tensor, letters = _recorded(one)
+            at, several = made.get(tensor, (0, False))
+            told = f"{tensor}: {letters}" if several else letters
+            if at and letters and told not in axes.get(at, ""):
+                axes[at] = f"{axes[at]}, {told}" if at in axes else told
+    return axes
+
+
+def _first_line(node: ast.stmt) -> int:
+    return node.lineno
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_record(node: ast.stmt) -> bool:
+    """A call that only records, such as `trace("q", q, "b h i d", …)`, or the name of what records."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], ast.Name) and node.targets[0].id == "trace"
+    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return False
+    called = node.value.func
+    called = called.func if isinstance(called, ast.Call) else called  # of_head(trace, n)(…)
+    return isinstance(called, ast.Name) and called.id in _RECORDS | {"of_head"}
+
+
+def _recorded(node: ast.stmt) -> tuple[str, str]:
+    """The name of the tensor that a record is of, and its axes; empty where it says none."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    arguments = call.args if isinstance(call, ast.Call) else []
+    names = [one.id for one in arguments if isinstance(one, ast.Name) and one.id != "trace"]
+    texts = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return (names[0], texts[1]) if names and len(texts) > 1 else ("", "")

@@ -1,0 +1,82 @@
+"""The formulas of "Attention Is All You Need" with the sizes of what is computed, in the colours of the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .formula import Node, both, called, equation, fraction, lowered, name, power, root, row, sign, sized, under, value
+from .numbers import number, whole
+from .sheet import Block
+
+_Q, _K, _V = (name(letter) for letter in "QKV")
+_PAIR = name("m")  # the paper's i, which is a query everywhere else here
+
+
+def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int] = ()) -> Block:
+    """Equation 1: softmax(Q Kᵀ / √d) V.
+
+    Args:
+        len_q, len_k, d: queries, keys, and channels of both. width: channels of V.
+        leading: the sizes of the axes before these two; each index of them has a formula of its own.
+    """
+    q, k, v = (
+        sized(_Q, ("i", len_q), ("d", d)),
+        sized(power(_K, name("T")), ("d", d), ("j", len_k)),
+        sized(_V, ("j", len_k), ("c", width)),
+    )
+    scores = fraction(row(q, k), under(root(lowered(name("d"), name("k"))), row(sign("√"), value(whole(d), "d"))))
+    weights = called("softmax", scores)
+    left = sized(called("Attention", _Q, _K, _V), ("i", len_q), ("c", width))
+    many = " × ".join(whole(size) for size in leading)
+    note = f"once for each of {many} leading indices" if leading else ""
+    return equation("Scaled dot-product attention", [row(left, sign("="), weights, v)], note)
+
+
+def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None) -> Block:
+    """Section 3.2.2: the heads side by side, times one more matrix.
+
+    Args:
+        width: channels of a head's values, default d_model / n_heads, as queries and keys have.
+    """
+    d = d_model // n_heads
+    d_v = d if width is None else width
+    heads = [lowered(name("head"), value("1"))]
+    if n_heads > 1:
+        heads += [sign("…")] * (n_heads > 2) + [lowered(name("head"), value(whole(n_heads), "h"))]
+    joined = sized(called("Concat", *heads), ("i", len_q), ("c", n_heads * d_v))
+    out = sized(power(name("W"), name("O")), ("c", n_heads * d_v), ("c", d_model))
+    whole_layer = row(called("MultiHead", _Q, _K, _V), sign("="), joined, out)
+    own = [
+        row(letter, sized(both(name("W"), name("h", "h"), letter), ("c", d_model), ("d", size)))
+        for letter, size in ((_Q, d), (_K, d), (_V, d_v))
+    ]
+    head = sized(lowered(name("head"), name("h", "h")), ("i", len_q), ("d", d_v))
+    lines = [whole_layer, row(head, sign("="), called("Attention", *own))]
+    counted = f"h from 1 to {n_heads}, as the paper counts" if n_heads > 1 else "with one head"
+    return equation("Multi-head attention", lines, counted)
+
+
+def sinusoids(position: int, pair: int, d_model: int, waves: tuple[float, float]) -> Block:
+    """Section 3.5: a sine and a cosine for each pair of channels, with one place worked out.
+
+    Args:
+        position, pair: of that place, counted from 0. waves: its sine and cosine, as computed.
+    """
+    exponent = row(value("2"), _PAIR, sign("/"), lowered(name("d"), name("model")))
+    angle = fraction(name("pos", "i"), power(value("10000"), exponent))
+    here = fraction(
+        value(whole(position), "i"),
+        power(value("10000"), row(value(whole(2 * pair)), sign("/"), value(whole(d_model), "c"))),
+    )
+    lines: list[Node] = []
+    for function, more, found in zip(("sin", "cos"), (0, 1), waves, strict=True):
+        channel = row(value("2"), _PAIR, *([sign("+"), value("1")] if more else []))
+        general = row(
+            lowered(name("PE"), row(name("pos", "i"), sign(","), channel)), sign("="), called(function, angle)
+        )
+        at = row(value(whole(position), "i"), sign(","), value(whole(2 * pair + more), "c"))
+        lines.append(general)
+        lines.append(
+            row(lowered(name("PE"), at), sign("="), called(function, here), sign("="), value(number(found, 6)))
+        )
+    return equation("Positional encoding", [lines[0], lines[2], lines[1], lines[3]], "m counts pairs of channels")

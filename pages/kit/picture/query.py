@@ -1,0 +1,199 @@
+"""The query of a public link, parsed by the table of fields into the settings of a picture: without the app's script.
+
+What the script would set right is an error here, one sentence: its own links are never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mha_core import Model
+from mha_core import device as devices
+from mha_core.errors import HeadlightError
+from mha_core.positions import Learned, is_altered
+
+from . import mask_codec, models, pictures, rules
+from .fields import FIELDS, MASKS, Field
+from .limits import MOST_CHOSEN, POSITIONS
+from .models import MINILM
+from .place import At, head_name, parse_at
+from .settings import Settings
+
+LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
+MOST_PAIRS = 2_000
+# The kinds of masks that are written out, each with the key of its rule.
+WRITTEN = {"combination": "rule", "painted": "on"}
+MOST_NAMED = 12  # choices that an error lists
+_SWITCHES = {"true": True, "false": False}
+
+
+class Query:
+    """The values that a link gives to the controls of a page; each is checked when it is asked for.
+
+    Args:
+        raw: what stands behind the question mark. Keys of no control are left out.
+        minilm_at: where the page looks first in MiniLM, if not where others do.
+
+    Raises:
+        HeadlightError: it is too long, or no text.
+    """
+
+    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
+        if len(raw) > LONGEST:
+            raise HeadlightError(f"a query may have {LONGEST:,} bytes, this one has {len(raw):,}")
+        try:
+            pairs = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MOST_PAIRS)
+        except ValueError:
+            raise HeadlightError("the query is not UTF-8 in percent signs") from None
+        self.pairs = tuple(sorted((key, text) for key, text in pairs if key in FIELDS))
+        self._minilm_at = minilm_at
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of a control, its default where the query says nothing.
+
+        Raises:
+            HeadlightError: no control of that key could say this.
+        """
+        field, texts = FIELDS[key], [text for own, text in self.pairs if own == key]
+        if not texts:
+            return self._defaults.get(key, field.default)
+        if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
+            raise HeadlightError(f"the link says “{key}” {len(texts)} times")
+        return _several(field, texts) if field.kind == "choices" else _one(field, texts[0])
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its model; whether there is one, `model` says."""
+        return self["model"] if any(key == "model" for key, _ in self.pairs) else MINILM
+
+    @cached_property
+    def model(self) -> Model:
+        """Its model. Raises a HeadlightError for a name that is not in the list."""
+        return pictures.model_on(self.device, self.name)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Layers and heads of the model."""
+        return self.model.sizes.n_layers, self.model.sizes.n_heads
+
+    @property
+    def device(self) -> str:
+        """As in `Settings`: the best one is "auto"."""
+        chosen, present = self["dev"], devices.available()
+        if chosen not in (None, *present):
+            raise HeadlightError(f"the device “{chosen:.20}” is not here; there are {', '.join(present)}")
+        return "auto" if chosen in (None, present[0]) else chosen
+
+    def settings(self, side: str = "", text: str = "") -> Settings:
+        """What a picture is asked with; of two sides one has a key of its own for everything.
+
+        Args:
+            text: the sentence where the link has none.
+        """
+        rule, painted = self._mask(side)
+        return Settings(
+            text=self[f"s{side}"] or text,
+            mask=rule,
+            position=self._position(side),
+            temperature=self[f"t{side}"],
+            heads_off=self._heads_off(side),
+            device=self.device,
+            painted=painted,
+            model=self.name,
+        )
+
+    @property
+    def at(self) -> At:
+        """The place looked at; the sentence may lack its row or key."""
+        found = parse_at(self["at"], *self.sizes)
+        if found is None:
+            raise HeadlightError(f"this model has no head “{self['at']:.20}”")
+        return found
+
+    @cached_property
+    def _defaults(self) -> Mapping[str, Any]:
+        """Those that differ on this page, for this model."""
+        first = {"at": self._minilm_at} if self._minilm_at and self.name == MINILM else {}
+        return models.defaults(self.name) | first
+
+    def _mask(self, side: str) -> tuple[str, str]:
+        """The rule in written form, and what is painted on it."""
+        kind = self[f"mask{side}"]
+        if kind not in WRITTEN:
+            return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""
+        rule = self[f"{WRITTEN[kind]}{side}"]
+        if not rules.usable(rule):
+            raise HeadlightError("this is not a valid rule of a mask")
+        painted = mask_codec.usable(self[f"p{side}"], self.sizes[1]) if kind == "painted" else ""
+        if painted is None:
+            raise HeadlightError("this is not a valid painted mask")
+        return rules.plain(rule), painted
+
+    def _position(self, side: str) -> str:
+        core = POSITIONS[self[f"pos{side}"]]
+        if is_altered(core) and not isinstance(self.model.encoder.position, Learned):
+            raise HeadlightError("this model has no learned table of positions to alter")
+        return core
+
+    def _heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
+        layers, heads = self.sizes
+        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+        chosen = set(self[f"off{side}"])
+        if not chosen <= set(pairs):
+            raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
+        return tuple(sorted(pairs[name] for name in chosen))
+
+
+def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
+    """What the controls say of these settings: key -> values, the inverse of `Query.settings`."""
+    mask = rules.controls_of(settings.mask, settings.painted)
+    position = next(name for name, core in POSITIONS.items() if core == settings.position)
+    off = [head_name(layer, head) for layer, head in settings.heads_off]
+    own = mask | {"s": settings.text, "pos": position, "t": f"{settings.temperature:g}"}
+    shared = {"model": settings.model} | ({} if settings.device == "auto" else {"dev": settings.device})
+    listed = {f"{key}{side}": [str(value)] for key, value in own.items()} | {f"off{side}": off}
+    return listed | {key: [value] for key, value in shared.items()}
+
+
+def _one(field: Field, text: str) -> Any:
+    """The value of a control that says one thing."""
+    _check(field, text)
+    if field.kind == "number":
+        return _number(field, text)
+    if field.kind == "switch" and text not in _SWITCHES:
+        raise HeadlightError(f"“{field.key}” of a link is true or false")
+    return _SWITCHES[text] if field.kind == "switch" else text
+
+
+def _several(field: Field, texts: list[str]) -> list[str]:
+    for text in texts:
+        _check(field, text)
+    return texts
+
+
+def _check(field: Field, text: str) -> None:
+    """Raises a HeadlightError for a text that is too long, or not among the choices."""
+    if len(text) > field.longest:
+        had = f"{field.longest:,} characters, here it has {len(text):,}"
+        raise HeadlightError(f"“{field.key}” of a link may have {had}")
+    if field.choices and text not in field.choices:
+        several = len(field.choices) > MOST_NAMED
+        named = f"{field.choices[0]} to {field.choices[-1]}" if several else f"one of {', '.join(field.choices)}"
+        raise HeadlightError(f"“{field.key}” of a link is {named}")
+
+
+def _number(field: Field, text: str) -> float:
+    """A number within the ends of its field, whole where its default is."""
+    least, most = field.ends
+    try:
+        number = float(text) if len(text) <= 30 else math.nan
+    except ValueError:
+        number = math.nan
+    whole = isinstance(field.default, int)
+    if not least <= number <= most or (whole and number != int(number)):
+        raise HeadlightError(f"“{field.key}” of a link is a {'whole ' * whole}number from {least:g} to {most:g}")
+    return int(number) if whole else number

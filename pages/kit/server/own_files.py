@@ -1,0 +1,44 @@
+"""Headlight's own files, answered from memory. The browser keeps them for good: their address names their content."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from functools import cache
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+KEPT = "public, max-age=31536000, immutable"
+# The machine's own list is not asked: on Windows it may call a script plain text, which no browser runs.
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+class OwnFiles:
+    """ASGI app that answers with files.
+
+    Args:
+        files: name -> content.
+    """
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+        self._squeezed = cache(lambda name: gzip.compress(files[name], mtime=0))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(scope)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> ASGIApp:
+        name = scope["path"].removeprefix(f"{scope.get('root_path', '')}/")
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("Only GET is answered here.", 405, {"Allow": "GET, HEAD"})
+        if name not in self._files:
+            return PlainTextResponse("There is no such file.", 404)
+        headers, kind = (
+            {"Cache-Control": KEPT, "Vary": "Accept-Encoding"},
+            TYPES.get(name.rpartition(".")[2], "text/plain"),
+        )
+        if "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+            return Response(self._squeezed(name), 200, headers | {"Content-Encoding": "gzip"}, kind)
+        return Response(self._files[name], 200, headers, kind)

@@ -1,0 +1,206 @@
+"""The first picture: a page brings its bar, its question and the answer to its own link along, and what draws them.
+
+They stand before Streamlit is there: what the page asked for itself would wait behind a hundred files of the front end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import html
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw import pages
+from pages.kit.draw.web import FILES, PREFIX
+from pages.kit.picture import pictures
+from pages.kit.picture.query import LONGEST, Query
+from pages.kit.server.network import wants_gzip
+from pages.kit.server.sockets import household
+
+from .line import MOST_OF_ADDRESS, Busy, Gone, Line
+from .routes import GZIP_LEVEL, is_long
+
+WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
+# The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
+PAGES = {
+    "/": ("explore", "explore.js"),
+    "/masks": ("masks", "painter.js"),
+    "/compare": ("compare", "pair.js"),
+    "/shapes": ("shapes", "steps.js"),
+}
+_KNOWN = {f"/{pages.path(name)}" for name in pages.PAGES}
+_OWN_NAME = f"/{next(iter(pages.PAGES))}"  # of the default page, which Streamlit does not find by it
+_INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
+_UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>No such page · Headlight</title><link rel="stylesheet" href="{prefix}/house.css"><body class="unknown-page">
+<h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
+_FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
+_SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
+_IMPORT = re.compile(r'from "(\./[\w.]+)"')
+_STYLE = re.compile(r'"(\./\w+\.css)"')
+
+
+def first(page: str, raw: bytes) -> bytes:
+    """The message that a page begins with. Raises a HeadlightError when it has to come later."""
+    made: Callable[[bytes], bytes] = import_module(f"pages.{page}.message").first
+    return made(raw)
+
+
+class FirstPicture:
+    """ASGI middleware that puts the picture of a link into the page that the link opens."""
+
+    def __init__(self, app: ASGIApp, line: Line | None = None, answers: Callable[[str, bytes], bytes] = first) -> None:
+        self.app = app
+        self._line = line or Line()
+        self._answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        # a last part with a point is a file's
+        is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
+        if not is_page or len(scope["query_string"]) > LONGEST:
+            await self.app(scope, receive, send)
+            return
+        if path.rstrip("/") == _OWN_NAME:
+            query = scope["query_string"].decode("latin-1")
+            home = f"{scope.get('root_path', '')}/"
+            await RedirectResponse(f"{home}?{query}" if query else home)(scope, receive, send)
+            return
+        page = PAGES.get(path)
+        picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None
+        whole = _Whole(send, scope)
+        try:
+            # the page as it is, not packed and not “as before”: it is another one with the picture in it
+            plain = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
+            await self.app({**scope, "headers": plain}, receive, whole.hold)
+            if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
+                await whole.release(_unknown(path), 404)
+            else:
+                await whole.release(_with_first(whole.text, page and page[1], await picture if picture else None))
+        finally:
+            if picture:
+                picture.cancel()
+
+    async def _picture(self, page: str, scope: Scope) -> bytes | None:
+        """The message, None where it cannot be had in time."""
+        raw, visitor = scope["query_string"], household(str((scope.get("client") or ("",))[0]))
+        try:
+            if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
+                return None
+            return await self._line.answer(
+                f"opens from {visitor}",
+                (page, raw),
+                lambda: self._answers(page, raw),
+                asyncio.sleep(WAIT_SECONDS),
+                most=MOST_OF_ADDRESS,
+                is_long=is_long(raw),
+            )
+        except (HeadlightError, ImportError, Busy, Gone):  # the page itself says why, if there is anything to say
+            return None
+
+
+_CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+
+
+class _Whole:
+    """An answer that is held back until it is complete, if it is a page."""
+
+    def __init__(self, send: Send, scope: Scope) -> None:
+        self._send, self._scope = send, scope
+        self._start: Message | None = None
+        self._body = b""
+
+    async def hold(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            if not self._is_page(message):
+                await self._send(message)
+        elif self._start is not None and self._is_page(self._start):
+            self._body += message.get("body", b"")
+        else:
+            await self._send(message)
+
+    @property
+    def text(self) -> str:
+        """The page; empty while the answer is none."""
+        return self._body.decode("utf-8")
+
+    async def release(self, text: str, status: int = 200) -> None:
+        """Sends this in the page's place."""
+        if self._start is None or not self._is_page(self._start):
+            return
+        body = text.encode("utf-8")
+        self._start["status"] = status
+        headers = MutableHeaders(scope=self._start)
+        for name in ("etag", "last-modified", "content-length"):
+            if name in headers:
+                del headers[name]
+        headers["Cache-Control"] = "no-store"  # a sentence is in it
+        if wants_gzip(self._scope):
+            body = gzip.compress(body, GZIP_LEVEL, mtime=0)
+            headers["Content-Encoding"] = "gzip"
+        headers["Content-Length"] = str(len(body))
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": body})
+
+    @staticmethod
+    def _is_page(start: Message) -> bool:
+        return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
+
+
+def _with_first(index: str, module: str | None, message: bytes | None) -> str:
+    """Streamlit's page with what stands first in front of everything that it loads."""
+    font = _FONT.search(index)
+    if _INDEX not in index or font is None:
+        return index
+    listed = f'<script type="application/json" id="headlight-pages">{pages.as_json()}</script>'
+    face = f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{html.escape(font[1])}"); }}'
+    block = ""
+    if module and message is not None:
+        data = base64.b64encode(message).decode("ascii")
+        block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
+    head = "".join([f"<style>{face}</style>", *_links(module if block else None), listed, block])
+    return _held_back(index).replace("<title>", head + "<title>", 1)
+
+
+def _unknown(path: str) -> str:
+    """The page for an address that is none."""
+    links = "".join(
+        f'<li><a href="/{pages.path(name)}">{named.title}</a> {html.escape(named.question)}</li>'
+        for name, named in pages.PAGES.items()
+    )
+    return _UNKNOWN.format(prefix=PREFIX, name=html.escape(path.strip("/")[:60]), links=links)
+
+
+def _held_back(index: str) -> str:
+    """The page with Streamlit's own scripts in a template, which boot.js empties when the picture is drawn."""
+    found = _SCRIPT.findall(index)
+    if not found:
+        return index
+    later = f'<template id="headlight-later">{"".join(found)}</template>'
+    return _SCRIPT.sub("", index).replace("</head>", f'{later}<script src="{PREFIX}/boot.js"></script></head>', 1)
+
+
+@cache
+def _links(module: str | None) -> tuple[str, ...]:
+    """What has the browser fetch the files at once, those of a view too, and then run what draws first."""
+    files = ["first.js", *([module] if module else [])]
+    for file in files:  # grows while it is walked
+        text = FILES[file].decode("utf-8") if file.endswith(".js") else ""
+        found = [name[2:] for name in _IMPORT.findall(text) + _STYLE.findall(text)]
+        files += [name for name in dict.fromkeys(found) if name not in files]
+    kinds = {"js": 'rel="modulepreload"', "css": 'rel="preload" as="fetch" crossorigin'}
+    return (
+        f'<link rel="stylesheet" href="{PREFIX}/house.css">',
+        *(f'<link {kinds[file.rpartition(".")[2]]} href="{PREFIX}/{file}">' for file in files),
+        f'<script type="module" src="{PREFIX}/first.js"></script>',
+    )

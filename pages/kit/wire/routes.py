@@ -1,0 +1,194 @@
+"""The data routes: a link's query in, the bytes that a view draws out, without a run of the app's script.
+
+GET only, for this server's own pages only. A refusal is one sentence, with the status that fits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import secrets
+import traceback
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw.web import WIRE
+from pages.kit.picture import words
+from pages.kit.picture.query import LONGEST, Query
+from pages.kit.server import visits
+from pages.kit.server.network import wants_gzip
+from pages.kit.server.precedence import first
+from pages.kit.server.sockets import hang_up, household
+
+from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line
+
+Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
+
+# The name of a route -> the page whose `message` has a function of that name.
+ROUTES = {
+    "maps": "explore",
+    "focus": "explore",
+    "masked": "masks",
+    "pair": "compare",
+    "steps": "shapes",
+    "film": "train",
+}
+VISIT = "headlight-visit"  # the header that names the visitor
+UNREAD_SECONDS = 30.0  # who has not taken a piece of his answer for so long is hung up on
+PIECE = 2**17  # bytes that are sent at once
+LONG = 700  # bytes of a query; a sentence of a hundred words has so many
+GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
+_START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
+
+log = logging.getLogger(__name__)
+
+
+def answer(route: str, raw: bytes) -> bytes:
+    """The message of a route for a query. Raises a HeadlightError when there is none."""
+    made: Answer = getattr(import_module(f"pages.{ROUTES[route]}.message"), route)
+    return made(raw)
+
+
+class Wire:
+    """The ASGI app of the routes under `WIRE`.
+
+    Args:
+        answers: the message of a route of this name for a query.
+        is_open: tells whether a visitor of that name has a page open.
+    """
+
+    def __init__(
+        self,
+        answers: Callable[[str, bytes], bytes] = answer,
+        line: Line | None = None,
+        is_open: Callable[[str], bool] = visits.is_open,
+    ) -> None:
+        self._answers = answers
+        self._line = line or Line()
+        self._is_open = is_open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, headers = scope["path"].removeprefix(f"{WIRE}/"), Headers(scope=scope)
+        refusal = self._refusal(scope, name, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        squeezed = wants_gzip(scope)
+        try:
+            query = Query(scope["query_string"])
+            # films have a name that is no control's
+            tag = _tag(name, query.pairs or scope["query_string"], squeezed)
+            if headers.get("if-none-match") == tag:
+                await Response(None, 304, _headers(tag))(scope, receive, send)
+                return
+            visitor, most = self._visitor(scope, headers)
+            with first():
+                body = await self._line.answer(
+                    visitor,
+                    tag,
+                    lambda: self._computed(name, scope["query_string"], squeezed),
+                    _hung_up(receive),
+                    most=most,
+                    is_long=is_long(scope["query_string"]),
+                )
+        except HeadlightError as error:
+            await refused(422, words.sentence(error))(scope, receive, send)
+        except ImportError as error:
+            told = f"The package {error.name} is missing. Set Headlight up again with `make run`."
+            await refused(503, told)(scope, receive, send)
+        except Busy as busy:
+            await refused(429, str(busy), {"Retry-After": str(busy.seconds)})(scope, receive, send)
+        except Gone:
+            return
+        except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
+            where = "".join(traceback.format_tb(error.__traceback__))
+            log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)
+            await refused(500, "This picture could not be computed.")(scope, receive, send)
+        else:
+            # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
+            encoding = {"Content-Encoding": "gzip" if squeezed else "identity"}
+            await _sent(body, _headers(tag) | encoding, receive, send)
+
+    def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
+        """The answer to what is no question of ours; None where it is one."""
+        if name not in ROUTES:
+            return refused(404, "There is no such route.")
+        if scope["method"] != "GET":
+            return refused(405, "Only GET is answered here.", {"Allow": "GET"})
+        if not _is_own_page(headers):
+            return refused(403, "Only Headlight’s own pages are answered here.")
+        if len(scope["query_string"]) > LONGEST:
+            return refused(414, f"A query may have {LONGEST:,} bytes.")
+        return None
+
+    def _visitor(self, scope: Scope, headers: Headers) -> tuple[str, int]:
+        """Who asks, and how many questions of his may wait: the visit, and of everybody else all of one address."""
+        name = headers.get(VISIT, "")
+        if name and self._is_open(name):
+            return name, MOST_OF_ONE
+        return f"from {household(str((scope.get('client') or ('',))[0]))}", MOST_OF_ADDRESS
+
+    def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
+        message = self._answers(name, raw)
+        return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
+
+
+def is_long(raw: bytes) -> bool:
+    """Tells whether a question may ask for a pass that takes long, before anything of it is parsed."""
+    return len(raw) > LONG
+
+
+def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that says why there is none."""
+    return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def _tag(name: str, asked: object, squeezed: bool) -> str:
+    """Names exactly this answer: equal questions have equal ones."""
+    said = repr((_START, name, asked, squeezed)).encode("utf-8", "surrogatepass")
+    return f'"{hashlib.blake2b(said, digest_size=12).hexdigest()}"'
+
+
+def _headers(tag: str) -> dict[str, str]:
+    return {
+        "Content-Type": "application/octet-stream",
+        "Cache-Control": "private, no-cache",  # kept by the browser, and asked for again by its tag
+        "ETag": tag,
+        "Vary": "Accept-Encoding",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+
+
+def _is_own_page(headers: Headers) -> bool:
+    """Tells whether this server's page asks, as far as the browser says who does."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        return False
+    return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+async def _hung_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _sent(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
+    """Sends in pieces, so that an answer that nobody reads is given up."""
+    listed = [(key.lower().encode(), value.encode()) for key, value in headers.items()]
+    listed.append((b"content-length", str(len(body)).encode()))
+    try:
+        async with asyncio.timeout(UNREAD_SECONDS) as time_left:
+            await send({"type": "http.response.start", "status": 200, "headers": listed})
+            for at in range(0, len(body), PIECE):
+                time_left.reschedule(asyncio.get_running_loop().time() + UNREAD_SECONDS)
+                last = at + PIECE >= len(body)
+                await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": not last})
+    except OSError:  # a TimeoutError too
+        hang_up(receive)

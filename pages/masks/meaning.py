@@ -1,0 +1,94 @@
+"""What a mask means, in one sentence."""
+
+from __future__ import annotations
+
+import re
+
+from pages.kit.picture.rules import Card, plain
+
+_PER_HEAD = (
+    "Every head has a window of its own: head 0 sees itself alone, head 1 one word more to each side, and so on."
+)
+
+
+def of_card(card: Card, built_in: str = "none") -> str:
+    """A card of the gallery in words; `built_in`: the rule that belongs to the model itself."""
+    if card.name == "per head":
+        return f"{_PER_HEAD} Not here: {card.why_not}." if card.why_not else _PER_HEAD
+    if card.name == "painted":
+        return (
+            painted_on(card.rule, built_in)
+            if card.painted
+            else "Nothing is painted yet: press a cell of the mask below."
+        )
+    return of_rule(card.rule, built_in)
+
+
+def of_rule(rule: str, built_in: str = "none") -> str:
+    """A usable rule in words: of one kind what it does and what it is for, of several how they are joined."""
+    rule = plain(rule)
+    if built_in != "none" and rule in ("none", built_in):
+        added = "No mask is added" if rule == "none" else "This mask changes nothing here"
+        return f"{added}: the model’s own is {built_in}, so a word sees itself and the words before it."
+    return f"{_of_rule(rule)}{_beneath(built_in)}"
+
+
+def _of_rule(rule: str) -> str:
+    if re.search(r"[&|!]", rule):
+        return f"A cell is open where {' or '.join(_term(term) for term in rule.split(' | '))}."
+    kind, *texts = rule.split(":")
+    numbers = [int(text) for text in texts]
+    match kind:
+        case "none":
+            return "No mask: every word may look at every word, before and behind it. This model was trained so."
+        case "causal":
+            return (
+                "A word sees itself and the words before it, never those behind it. Models that write the next word "
+                "are trained so."
+            )
+        case "window":
+            return _window(numbers[0])
+        case "prefix":
+            first = _count(numbers[0])
+            return (
+                f"Everyone sees the first {first}; behind, the mask is causal. So a model reads a question and writes."
+            )
+        case "sinks":
+            return f"Only the first {_count(numbers[0])} may be looked at. It is meant to be combined: window or sinks."
+        case "dilated":
+            reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} to each side"
+            return f"A word sees {reach}, in steps of {numbers[1]}: far, at the price of few."
+        case "documents":
+            return "Several texts stand in one row: a word sees only the words of its own text."
+        case _:
+            return f"The rule “{rule}”."
+
+
+def painted_on(rule: str, built_in: str = "none") -> str:
+    """A painting in words."""
+    beneath = "an open map" if plain(rule) == "none" else f"the mask “{plain(rule)}”"
+    return f"Painted by hand on {beneath}. The link keeps every cell.{_beneath(built_in)}"
+
+
+def _beneath(built_in: str) -> str:
+    return "" if built_in == "none" else f" What the model’s own {built_in} mask forbids stays forbidden."
+
+
+def _window(width: int) -> str:
+    near = width - 1
+    if not near:
+        return "A word sees itself alone."
+    return f"A word sees itself and {near} {_words(near)} to each side. Long texts are cheaper so."
+
+
+def _count(first: int) -> str:
+    return "token" if first == 1 else f"{first} tokens"
+
+
+def _words(many: int) -> str:
+    return "word" if many == 1 else "words"
+
+
+def _term(term: str) -> str:
+    parts = term.split(" & ")
+    return " and ".join(f"“{part[1:]}” hatches it" if part[0] == "!" else f"“{part}” opens it" for part in parts)

@@ -1,0 +1,123 @@
+"""What the painter is told of a mask and its weights, by the wire: the answer to a link."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from pages.kit.draw.packing import pack_focus, pack_parts
+from pages.kit.picture import fitting, mask_codec, pictures, rules
+from pages.kit.picture.fields import FIELDS, MASKS
+from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.place import At
+from pages.kit.picture.query import Query
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.words import label
+
+from . import beginning, meaning
+from .clicks import RULE, clicks
+from .effects import sums_in_words
+
+
+def masked(raw: bytes, begins: str = "") -> bytes:
+    """The answer to a query: what is said of the mask, and the weights (i, j) of the head in focus before and after.
+
+    Args:
+        begins: the query of the picture that a bare address begins with.
+
+    Raises a HeadlightError.
+    """
+    query = Query(raw)
+    settings, left_out = fitting.within(query.settings())
+    picture = pictures.picture(settings)
+    at = query.at.on(picture.run.tokens)
+    weights = [pictures.picture(own).run.weights[at.layer, at.head] for own in (before(settings), settings)]
+    header = {
+        **_header(picture, at),
+        "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
+        "sums": sums_in_words(weights[1]),
+        "notices": [*left_out, *picture.run.notices],
+        "begins": begins,
+    }
+    return pack_parts(pack_focus(header, *weights))
+
+
+def first(raw: bytes) -> bytes:
+    """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
+    begins = urlencode(beginning.of_address(Query(raw)))
+    raw = begins.encode() or raw
+    fitting.fits_at_first(pictures.tokens(Query(raw).settings()))
+    return masked(raw, begins)
+
+
+def before(settings: Settings) -> Settings:
+    """What the weights are compared with: the rule alone where cells are painted, otherwise no mask at all."""
+    return settings.unpainted if settings.painted else replace(settings, mask="none")
+
+
+def _header(picture: Picture, at: At) -> dict[str, Any]:
+    """What is said of the mask; `at`: layer, head, query and key in focus."""
+    settings, model, tokens = picture.settings, picture.model, picture.run.tokens
+    other, own, (n, heads) = before(settings), model.own_mask, (len(tokens), model.sizes.n_heads)
+    return {
+        "digest": settings.digest,
+        "tokens": tokens,
+        "layers": model.sizes.n_layers,
+        "heads": heads,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row,
+        "key": at.key,
+        "rule": settings.mask,
+        "painted": settings.painted,
+        "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
+        "base": mask_codec.forbidden(settings.mask, "", n, heads)[0],
+        "own": mask_codec.forbidden(own, "", n, heads)[0],
+        "forbidden": mask_codec.forbidden(settings.mask, settings.painted, n, heads, own),
+        "forbiddenBefore": mask_codec.forbidden(other.mask, other.painted, n, heads, own),
+        "ruleKeys": RULE,
+        "most": MOST_PAINTED,
+        "longest": LONGEST_PAINTED,
+        "without": _without(other.mask, own),
+        "typed": settings.text,
+        "label": f"Layer {at.layer}, head {at.head}, {label(settings, model)}, {model.origin} weights",
+    }
+
+
+def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[dict[str, Any]]:
+    """The gallery, each card with what a click on it makes of the link."""
+    rule, heads, own = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
+    cards = rules.gallery(picture.run.tokens, heads, at.head, rule, beneath, painted, own)
+    return [
+        {
+            **asdict(card),
+            "clicks": clicks(card, rule),
+            "meaning": meaning.of_card(card, own),
+            "numbers": [] if card.painted else _numbers(card.rule),
+        }
+        for card in cards
+    ]
+
+
+def _without(rule: str, built_in: str) -> str:
+    """What the weights are compared with, in words."""
+    if rule != "none":
+        return f"{rule} alone"
+    return "no mask" if built_in == "none" else "its own mask alone"
+
+
+def _numbers(rule: str) -> list[dict[str, Any]]:
+    """The numbers that a rule takes, each with its key in the link, its name and what it does, and its ends."""
+    kind, *values = rule.split(":")
+    return [
+        {"key": key, "name": FIELDS[key].label, "label": label, "value": int(value), "ends": FIELDS[key].ends}
+        for (key, label), value in zip(MASKS.get(kind, {}).items(), values, strict=False)
+    ]
+
+
+def _kept(query: Query, n: int) -> tuple[str, str]:
+    """The rule that is painted on and what is painted on it, in use or not, as far as it is for so many tokens."""
+    on, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
+    return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""

@@ -1,0 +1,71 @@
+"""One head of the model under each encoding: small maps, and the chosen one enlarged (assets/web/encodings.js)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import streamlit as st
+
+from mha_core.positions import NAMES
+from pages.kit.draw import events
+from pages.kit.draw.numbers import weight
+from pages.kit.draw.view import Event, View
+from pages.kit.picture import pictures, words
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.limits import POSITIONS
+
+from .in_model import TITLES, OnModel
+
+VIEW = View("encodings_view", "encodings", "encodings.js")
+AS_TRAINED = "as trained"
+# in Explore's control -> the encoding that has a portrait here
+ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSITIONS.items()}
+
+
+def show(tokens: list[str], found: OnModel) -> None:
+    """The maps of the sentence."""
+    chosen, before = _chosen(), {name: figure for name, _, _, figure in found.rows}
+    place = f"Layer {found.layer} head {found.head}"
+    model = pictures.model_on("auto")
+    tiles: list[dict[str, Any]] = []
+    for name, note, _, _ in found.rows:
+        title, figure = TITLES.get(name, name), weight(before[name])
+        told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
+        learnt = words.as_trained(POSITIONS[name], model)
+        tiles.append(
+            {"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt},
+        )
+    values = b"".join(one.float().cpu().contiguous().numpy().tobytes() for one in found.maps)
+    state = {
+        **VIEW.turns(),
+        "place": place,
+        "tokens": tokens,
+        "tiles": tiles,
+        "maps": base64.b64encode(values).decode("ascii"),
+        "chosen": chosen,
+        "asks": not drawn(),
+    }
+    VIEW.show(state, _take)
+
+
+def drawn() -> bool:
+    """Tells whether the browser has drawn the maps: what takes it long, the charts, comes after them."""
+    return bool(st.session_state.get("maps_drawn"))
+
+
+def _chosen() -> str:
+    """The map that is enlarged: the one that was pressed last, while its encoding's portrait is shown."""
+    now, pressed = st.session_state.get("enc", DEFAULTS["enc"]), st.session_state.get("encoding_map", AS_TRAINED)
+    if ENCODING_OF[pressed] == now:
+        return str(pressed)
+    return AS_TRAINED if now in (DEFAULTS["enc"], "learned") and "encoding_map" not in st.session_state else str(now)
+
+
+def _take(event: Event) -> None:
+    """The maps are drawn, or one was pressed: its encoding's portrait comes too."""
+    if event.get("drawn") is True:
+        st.session_state["maps_drawn"] = True
+    name = events.text(event, "chosen")
+    if name in POSITIONS:
+        st.session_state["encoding_map"], st.session_state["enc"] = name, ENCODING_OF[name]

@@ -1,0 +1,130 @@
+"""The parts of the page as blocks: the shapes and numbers of one call, the comparison, the formulas with its sizes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from mha_core.attention.functional import attention, softmax_over_keys
+from mha_core.positions.added import sinusoids
+from pages.kit.draw import events, paper, sheet
+from pages.kit.draw.numbers import scientific, share, whole
+from pages.kit.draw.sheet import Block
+
+from . import diagram, products
+from .case import CASES, SOURCES, Case, Checked
+
+WHAT = {
+    "q": "the queries: …, i, d",
+    "k": "the keys: …, j, d",
+    "v": "the values: …, j, any width",
+    "scores": "q kᵀ / √d: …, i, j",
+    "weights": "softmax of the scores over j: …, i, j",
+    "mixed": "weights · v: …, i, width of v",
+}
+PLACE, PAIR = 2, 0  # of the positional encoding that is worked out: place, pair of channels
+
+
+def opening(case: Case, made: Checked) -> Block:
+    """The call, and how far it lies from torch's own, in one line."""
+    ours, torchs = SOURCES[case.source]
+    far = scientific(made.to_torch)
+    same = "equal in every bit" if not made.largest else f"{far} apart, relative to the whole, which is rounding"
+    if made.to_torch > 1e-6:
+        same = f"{far} apart, relative to the whole"
+    return sheet.title(f"{ours} and torch's own are {same}", f"{torchs}, asked now on {made.device} in float32")
+
+
+def cases(case: Case) -> Block:
+    """Buttons for shapes that the function meets."""
+    offered: list[tuple[str, dict[str, Any], bool | None]] = [
+        (name, {"case": name}, one.queries == case.queries and one.source == case.source and one.sizes == case.sizes)
+        for name, one in CASES.items()
+    ]
+    return sheet.buttons("Cases", offered)
+
+
+def chosen(event: dict[str, Any]) -> Case | None:
+    """The case of a button."""
+    return CASES.get(events.text(event, "case") or "")
+
+
+def comparison(made: Checked) -> Block:
+    """The shapes of every tensor, and the differences."""
+    shapes = sheet.table(
+        ["tensor", "shape", "what it is"], [[name, str(shape), WHAT[name]] for name, shape in made.shapes.items()]
+    )
+    rows = [
+        ["attention − torch's own", scientific(made.to_torch)],
+        ["attention − truth", scientific(made.to_truth)],
+        ["torch's own − truth", scientific(made.torch_to_truth)],
+        ["largest single difference to torch's own", scientific(made.largest)],
+        ["row sum farthest from 1, less 1", scientific(abs(made.row_sum - 1))],
+    ]
+    differences = sheet.table(["difference", "measured"], rows, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
+    return sheet.row(
+        [sheet.panel("Shapes", [shapes], "leading axes alike"), sheet.panel("How far apart", [differences])]
+    )
+
+
+def matrices(case: Case, made: Checked) -> Block:
+    """The first index of every leading axis: the weights, and the outputs of both functions."""
+    i, j, _, width = case.sizes
+    rows = [str(place) for place in range(len(made.weights))]
+    keys = [str(place) for place in range(len(made.weights[0]))]
+    channels = [str(place) for place in range(len(made.mixed[0]))]
+    cut = (len(rows), len(keys), len(channels)) != (i, j, width)
+    pair = [
+        sheet.matrix(name, values, rows=rows, cols=channels, axes="" if cut else "i c", compact=True)
+        for name, values in (("mixed, by attention", made.mixed), ("mixed, by torch", made.torchs))
+    ]
+    weights = sheet.matrix(
+        "weights",
+        made.weights,
+        rows=rows,
+        cols=keys,
+        axes="" if cut else "i j",
+        write=lambda weight: share(weight, 2),
+        compact=True,
+        colour="weights",
+    )
+    where = f"index {', '.join('0' for _ in case.leading)} of the leading axes; " if case.leading else ""
+    shown = f"the first rows and columns of {i} queries, {j} keys, {width} channels" if cut else "all rows and columns"
+    note = f"{where}{shown}; counted from 0"
+    return sheet.panel("The numbers", [sheet.row([weights, *pair])], note)
+
+
+def formulas(case: Case) -> Block:
+    """The paper's formulas with the sizes of this call."""
+    i, j, d, width = case.sizes
+    heads = case.leading[-1] if len(case.leading) > 1 else 1
+    shown = [paper.attention(i, j, d, width, case.leading), paper.multi_head(i, heads, heads * d, width)]
+    said = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
+    if d % 2 == 0:
+        angles = sinusoids(PLACE + 1, d)[PLACE, 2 * PAIR : 2 * PAIR + 2].tolist()
+        shown.append(paper.sinusoids(PLACE, PAIR, d, (angles[0], angles[1])))
+    else:
+        shown.append(sheet.text(f"A positional encoding has a sine and a cosine for each pair: a width of {d} is odd."))
+    return sheet.panel("The same as the paper writes it", shown, f"sizes in the colours of their axes; {said}")
+
+
+def figures() -> Block:
+    """The two figures, whose boxes open their steps."""
+    return sheet.panel(
+        "The same as two figures",
+        [sheet.row(diagram.figures())],
+        "read from below; press a box to see its step with numbers on Shapes",
+    )
+
+
+def source() -> str:
+    """The function, and the softmax that it calls, as they ran."""
+    return "\n\n".join(inspect.getsource(one).rstrip() for one in (attention, softmax_over_keys))
+
+
+def product_choices(shape: tuple[int, ...]) -> Block:
+    """Buttons for the shapes of A."""
+    text = ", ".join(map(str, shape))
+    return sheet.buttons(
+        "Cases", [(name, {"product": written}, written == text) for name, written in products.CASES.items()]
+    )

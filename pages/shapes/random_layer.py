@@ -1,0 +1,114 @@
+"""A layer with random weights in the place of the model's own: its biases and dropout are the visitor's to choose."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, Trace
+from mha_core.attention import AttentionLayer, respelled
+from mha_core.measure import compare
+from mha_core.models.stack import Stack
+from mha_core.positions import InLayers
+from pages.kit.picture import models, pictures, traces
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
+from pages.kit.picture.traces import RandomLayer, Traced
+
+KEPT_BYTES = 24 * 2**20
+_drawing = threading.Lock()  # F.dropout draws from torch's one generator, which must not be somebody else's meanwhile
+
+
+def chosen(values: Mapping[str, Any] | Any) -> RandomLayer | None:
+    """What a link says, by its keys; None = the model's own weights."""
+    if values["lw"] != "random":
+        return None
+    return RandomLayer(values["biases"], values["drop"], values["dice"])
+
+
+def traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer | None) -> Traced:
+    """The steps of a layer of the model, or of a random layer on the same input. Raises what `Model.run` raises."""
+    if instead is None:
+        return traces.traced(settings, layer, implementation)
+    return _traced(settings, layer, implementation, instead)
+
+
+@shared(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
+def _traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer) -> Traced:
+    own = traces.traced(settings, layer, "efficient")  # whatever enters it, enters this layer
+    model, trace = pictures.model_of(settings), Trace()
+    switches = model.switches(len(own.tokens), None, **settings.switches(model))
+
+    def run(stack: Stack) -> None:
+        x = own.steps[0].value.to(stack.device)
+        given = switches(stack)
+        heads = given["heads"]
+        on = None if heads is None or bool(heads[layer].all()) else heads[layer]
+        own_layer = build(instead, implementation, stack.block(layer).attention).to(stack.device)
+        with drawn(instead.seed, x):
+            own_layer(x, trace=trace, **given | {"heads": on, "position": InLayers(given["position"])})
+
+    with turn(len(own.tokens), models.heads(model)):
+        model.compute(run)
+    return replace(own, implementation=implementation, steps=tuple(trace.steps), instead=instead)
+
+
+def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
+    """The random layer, of the same width and heads as a layer of the model; it drops weights where that is asked."""
+    weights = compare.random_weights(like.d_model, seed=instead.seed, biases=instead.biases)
+    layer = compare.loaded(implementation, weights, like.n_heads, dropout=instead.dropout)
+    return layer.train(instead.dropout > 0).requires_grad_(False)
+
+
+def attention(layer: Traced, implementation: str) -> AttentionLayer:
+    """The very layer whose steps are shown, in eval mode and in any implementation."""
+    own = pictures.model_of(layer.settings).encoder.block(layer.layer).attention
+    if layer.instead is None:
+        return respelled(own, implementation)
+    return build(layer.instead, implementation, own).eval().to(layer.steps[0].value.device)
+
+
+@contextmanager
+def drawn(seed: int, x: Tensor) -> Any:
+    """In here torch draws by this seed, and afterwards goes on as if nothing had been."""
+    devices = [x.device] if x.is_cuda else []
+    with _drawing, torch.random.fork_rng(devices), torch.no_grad():
+        torch.manual_seed(seed)
+        yield
+
+
+def told(implementation: str, instead: RandomLayer | None) -> list[str]:
+    """What must be said of an implementation with such weights."""
+    if instead is None:
+        return []
+    sentences, kind = [], IMPLEMENTATIONS[implementation]
+    if instead.biases == "value and output" and kind.one_matrix:
+        sentences.append(f"{implementation} has one bias for q, k and v together: its parts for q and k are 0 here.")
+    if instead.dropout and implementation == "sdpa":
+        sentences.append("sdpa drops weights inside torch’s kernel and has no step for it; what it mixed is after it.")
+    if instead.dropout and implementation == "torch":
+        sentences.append("nn.MultiheadAttention drops weights inside: of its steps only out is after dropout.")
+    return sentences
+
+
+def parameters(like: AttentionLayer, biases: str) -> str:
+    """How many parameters the layer has, with all biases and without."""
+    c = like.d_model
+    whole, matrices, own = 4 * c * c + 4 * c, 4 * c * c, 4 * c * c + len(compare.BIASES[biases]) * c
+    return f"{own:,} parameters; with all biases {whole:,}, with none {matrices:,}."
+
+
+def theirs(layer: AttentionLayer, origin: str) -> str:
+    """What biases the model's own layer has, and why they are not a visitor's to choose."""
+    biases = {name: bias for name, bias in layer.save().items() if name.endswith("_bias") and bias is not None}
+    names = {"q_bias": "query", "k_bias": "key", "v_bias": "value", "o_bias": "output"}
+    count = sum(bias.numel() for bias in biases.values())
+    has = f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
+    return f"{origin.capitalize()} weights with {has}. On random weights biases can be taken away and dropout tried."

@@ -1,0 +1,37 @@
+"""The names of steps: which there are, and which step of a trace a name leads to."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import torch
+
+from mha_core import IMPLEMENTATIONS, Step, Trace
+
+
+def usable(step: str) -> bool:
+    """True when some implementation has a step of that name."""
+    return re.sub(r"\.head\d{1,2}$", ".head0", step, flags=re.ASCII) in _names_of_steps()
+
+
+def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
+    """The step of that name; where an implementation has none, the one it leads to, or the first.
+
+    "q.transpose" leads to "q", "qkv.view" to "q", and a step of a single head to that of `head`, the one in focus.
+    The browser finds it the same way (findStep in assets/web/tensor.js).
+    """
+    names = [step.name for step in steps]
+    of_head, base = re.sub(r"\.head\d+$", f".head{head}", name), name.split(".")[0]
+    return next((names.index(known) for known in (of_head, base, base[:1]) if known in names), 0)
+
+
+@lru_cache(maxsize=1)
+def _names_of_steps() -> frozenset[str]:
+    """The names of all steps of all implementations, from a tiny pass of each, with a mask and as in training."""
+    names = set()
+    for kind in IMPLEMENTATIONS.values():
+        trace = Trace()
+        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=torch.ones(2, 2, dtype=torch.bool), trace=trace)
+        names |= {step.name for step in trace.steps}
+    return frozenset(names)

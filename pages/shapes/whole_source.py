@@ -1,0 +1,42 @@
+"""A class as it stands in its file, and below it every function and class of the attention package that it calls."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+_OURS = "mha_core.attention."
+_LEFT_OUT = {"Switches"}  # the arguments of a pass, which say nothing of how it is computed
+
+
+@lru_cache(maxsize=32)
+def whole_source(kind: Callable[..., Any]) -> str:
+    """The lines of a class or function, then those of all that it calls, each once and in the order of the calls."""
+    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in (kind, *called(kind)))
+
+
+def called(kind: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """The functions and classes of the attention package that one calls, and those that these call."""
+    found: dict[Callable[..., Any], None] = {}
+    waiting = [kind]
+    while waiting:
+        for other in _called_by(waiting.pop(0)):
+            if other is not kind and other not in found:
+                found[other] = None
+                waiting.append(other)
+    return list(found)
+
+
+def _called_by(one: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Those whose names are called in its lines, as its module knows them, in order."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(one)))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    places = sorted((call.lineno, call.col_offset, call.func.id) for call in calls if isinstance(call.func, ast.Name))
+    known = (vars(sys.modules[one.__module__]).get(name) for _, _, name in places if name not in _LEFT_OUT)
+    return [other for other in known if isinstance(other, (type, FunctionType)) and other.__module__.startswith(_OURS)]

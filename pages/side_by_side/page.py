@@ -1,0 +1,94 @@
+"""Side by side: the same sentence in several maps with their numbers, of one head or of the mean over a layer's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.kit.draw import canvas, sheet
+from pages.kit.frame import controls, model_picker, widgets
+from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.share import show_about
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
+
+from . import beside, maps
+from .beside import Side
+
+TWICE = PRESETS[2]  # a word that stands there twice: only its place tells its rows apart
+MEAN = "mean of all"
+_BEGUN = "side_by_side_begun"
+
+
+def show() -> None:
+    """The sentence, what is compared, and a map for each."""
+    begin()
+    with picture_page("side_by_side", takes_model=True) as page:
+        with page.bar:
+            model_picker.control(page.name)
+        with page.stage:
+            sentence = controls.sentence(page.name)
+            with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
+                sides = sides_of(page, Settings(sentence, model=page.name))
+                head = looked_at(page)
+            blocks, shown, notices = page.or_last(
+                sides[0].settings,
+                lambda first: maps.shown([on_text(side, first.text) for side in sides], page.at.layer, head),
+                "Still showing",
+            )
+            told = sheet.notices([*notices, *page.answer_link()])
+            note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
+            canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
+        with page.about:
+            show_about(shown)
+
+
+def begin() -> None:
+    """Has the bare address show a sentence in which a word stands twice."""
+    state = st.session_state
+    if _BEGUN not in state and not state.get("offered_models") and not set(st.query_params) & set(DEFAULTS):
+        state["s"] = TWICE
+    state[_BEGUN] = True
+
+
+def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
+    """The pictures: the models that were trained with other positions, or this one under the chosen ones."""
+    others = beside.siblings(page.name)
+    with widgets.seen("kin", bool(others)):
+        of_task = widgets.switch("kin") and bool(others)
+    names = beside.choices(page.model)
+    usual = [name for name in beside.USUAL if name in names]
+    with widgets.seen("three", not of_task):
+        chosen = widgets.several("three", names, max_selections=beside.MOST, placeholder=", ".join(usual))
+    return beside.of_task(settings, others) if of_task else beside.under(settings, chosen or usual)
+
+
+def looked_at(page: PicturePage) -> int | None:
+    """The head, or None for the mean over the layer's. Both are numbers of `at`, as on every page."""
+    at = page.at
+    with widgets.seen("mean", shown=False):
+        mean = widgets.switch("mean")
+    before = MEAN if mean else str(at.head)
+
+    def take() -> None:
+        layer, head = (st.session_state[key] for key in ("layer_beside", "head_beside"))
+        st.session_state["mean"] = head == MEAN
+        st.session_state["at"] = str(replace(at, layer=int(layer), head=at.head if head == MEAN else int(head)))
+
+    layers, heads = page.sizes
+    st.session_state.update(layer_beside=str(at.layer), head_beside=before)
+    st.selectbox("Layer", list(map(str, range(layers))), key="layer_beside", on_change=take)
+    st.selectbox("Head", [MEAN, *map(str, range(heads))], key="head_beside", on_change=take)
+    return None if mean else at.head
+
+
+def on_text(side: Side, text: str) -> Side:
+    """The same picture of another text."""
+    return replace(side, settings=replace(side.settings, text=text))
+
+
+def heading(layer: int, head: int | None) -> str:
+    """Which map is shown."""
+    return f"layer {layer}, mean over its heads" if head is None else f"layer {layer}, head {head}"

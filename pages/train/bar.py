@@ -1,0 +1,170 @@
+"""The bar of a training: Train and Stop, how far it is, and what must be said of it. It is polled while one goes on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+
+from mha_core.errors import HeadlightError
+from mha_core.training import plan_time
+from mha_core.training.tasks import Labelled, Language
+from pages.kit.draw import canvas, sheet
+from pages.kit.draw.numbers import count
+from pages.kit.jobs import visitor
+from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.picture.sharing import turn
+
+from . import news, standing
+from .recipe_controls import title_of
+from .runs import Shown
+
+LONG_SECONDS = 20.0  # of a training for which one seed is offered
+NO_DATA = "There is no data yet that can be trained on: bring it below"
+BUDGET_USED = 0.9  # of the budget by what is offered instead: a step that is measured is not the next one
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The page's side of the bar.
+
+    Attributes:
+        plan: what the button "Train" begins, None when nothing can be trained now.
+        problem: why not.
+        shown: the runs below, by which the time of a plan is told.
+        job: the training of this page's task, None when there is none.
+        present: the visitor's training, of this task or another.
+        task: the data of the plan.
+    """
+
+    plan: Plan | None
+    problem: str
+    shown: Shown
+    job: TrainingJob | None
+    present: TrainingJob | None
+    task: Labelled | Language | None = None
+
+    def draw(self) -> None:
+        """Draws Train, Stop, progress, and the sentences on them."""
+        running = self.present if self.present is not None and not self.present.over else None
+        job = running or self.job
+        with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
+            off = running is not None or self.plan is None or bool(self.problem)
+            st.button("Train", key="train_start", type="primary", disabled=off, on_click=self._start)
+            st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
+            self._offer_one_seed(running)
+            st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
+        canvas.sheet("train_told", [sheet.notices(self._notices(running))])
+        canvas.news(news.number(self.job), lambda: st.rerun("train_curves"))
+
+    def _start(self) -> None:
+        st.session_state["ghosts"] = self.shown.candidates
+        try:
+            visitor.start(self.plan or Plan(()))
+        except HeadlightError as error:
+            st.session_state["training_refused"] = f"This cannot be trained now: {error}."
+
+    def _offer_one_seed(self, running: TrainingJob | None) -> None:
+        """A button where the training takes long, and one seed would take less."""
+        seeds = {recipe.seed for recipe in self.plan.recipes} if self.plan else set[int]()
+        if self._offer_what_fits(running) or running is not None or len(seeds) < 2 or self._seconds <= LONG_SECONDS:
+            return
+
+        def choose() -> None:
+            st.session_state["seeds"] = 1
+
+        st.button(f"1 seed: about {max(1, round(self._seconds / len(seeds)))} s", key="one_seed", on_click=choose)
+
+    def _offer_what_fits(self, running: TrainingJob | None) -> bool:
+        """A button where data from outside would take longer than the budget: fewer seeds, then fewer steps."""
+        if running is not None or self.plan is None or not self._measured or self._seconds <= self.plan.seconds:
+            return False
+        recipes = self.plan.recipes
+        ones = [recipe for recipe in recipes if recipe.seed == recipes[0].seed]
+        parts = self._measured[:: len(recipes) // len(ones)]
+        seeds, part = plan_time.fitting(
+            parts, len(recipes) // len(ones), BUDGET_USED * self.plan.seconds - self._reading
+        )
+        steps = max(1, math.floor(part * recipes[0].steps))
+        what = count(seeds, "seed") + (f", {steps:,} steps" if part < 1 else "")
+
+        def choose() -> None:
+            st.session_state["seeds"] = seeds
+            if part < 1:
+                st.session_state["steps"] = steps
+
+        st.button(f"What fits into {self.plan.seconds:.0f} s: {what}", key="what_fits", on_click=choose)
+        return True
+
+    @cached_property
+    def _measured(self) -> list[float]:
+        """Seconds of each run of a plan on data from outside, from a step that is measured; empty of other plans."""
+        if self.plan is None or self.plan.data is None or not isinstance(self.task, Labelled):
+            return []
+        with turn():
+            return [plan_time.run_seconds(recipe, self.task) for recipe in self.plan.recipes]
+
+    @property
+    def _reading(self) -> float:
+        return plan_time.reading_seconds(self.task) if isinstance(self.task, Labelled) else 0.0
+
+    @property
+    def _seconds(self) -> float:
+        """About how long the plan takes, measured or going by the steps of the runs shown; 0 where nothing tells."""
+        if self._measured:
+            return sum(self._measured) + self._reading
+        recipes = self.plan.recipes if self.plan else ()
+        ended = [run for own in self.shown.candidates for run in own.histories if run.end and run.step]
+        sizes = {(run.recipe.d_model, run.recipe.n_layers, run.recipe.batch) for run in ended}
+        if not recipes or sizes != {(recipe.d_model, recipe.n_layers, recipe.batch) for recipe in recipes}:
+            return 0.0
+        steps = sum(recipe.steps for recipe in recipes)
+        return steps * sum(run.seconds for run in ended) / sum(run.step for run in ended)
+
+    @property
+    def _announcement(self) -> str:
+        """The number of runs and steps to train, and about how long they take."""
+        if self.plan is None:
+            return NO_DATA if self.task is None and not self.problem else ""
+        recipes = self.plan.recipes
+        seeds = len({recipe.seed for recipe in recipes})
+        made = f" ({len(recipes) // seeds} × {count(seeds, 'seed')})" if seeds > 1 else ""
+        text = f"{count(len(recipes), 'run')}{made} of {recipes[0].steps:,} steps"
+        if self._measured:
+            text += f": about {max(1, round(self._seconds))} s here, of {self.plan.seconds:.0f} s that they may take"
+        elif self._seconds:
+            text += f", about {max(1, round(self._seconds))} s if they take as long as the runs below"
+        return text
+
+    def _notices(self, running: TrainingJob | None) -> list[str]:
+        sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
+        if job is not None and job.error:
+            sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
+        elif job is not None and job.stopped:
+            sentences.append("Stopped: what was learnt up to there is kept.")
+        elif job is not None and job.shortened:
+            sentences.append(
+                f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt until then is kept."
+            )
+        if running is not None and job is None:
+            task = title_of(running.plan.recipes[0].task)
+            sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
+        return [sentence for sentence in sentences if sentence]
+
+
+def _progress(job: TrainingJob) -> str:
+    """The words beside its progress bar."""
+    if job.place:
+        first = "1 training comes" if job.place == 1 else f"{job.place} trainings come"
+        return f"Waiting: {first} first, at most {math.ceil(max(1.0, job.begins_within) / 60)} min"
+    if not job.over and not job.record.started:
+        return "Starting: the first look at the test rows is still to come"
+    recipes, record = job.plan.recipes, job.record
+    steps = sum(recipe.steps for recipe in recipes)
+    if job.over and record.step < steps and not job.error:
+        timed = record.done == "time"
+        why = "others were waiting" if job.shortened else "its time was up" if timed else ""
+        return standing.ended(len(recipes), record.step, steps, record.seconds, stopped=job.stopped or timed, why=why)
+    return standing.progress(len(recipes), record.step, steps, record.seconds)

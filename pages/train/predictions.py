@@ -1,0 +1,140 @@
+"""Every answer of trained classifiers as one table: a row a text, its probabilities, its class, and the true one.
+
+The table is a pandas frame, so that it can be sorted, filtered and written out; pandas is imported when somebody looks
+at it, because that takes half a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from pages.kit.draw import sheet
+from pages.kit.draw.numbers import count, cut, share
+from pages.kit.draw.sheet import Block
+from pages.kit.draw.tables import quoted
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TYPED = "typed"  # the number of a row that is no test row
+NOT_KNOWN = ""  # the class of such a text
+EVERY, RIGHT, WRONG, OWN = "every row", "right answers", "wrong answers", "typed sentences"
+CHOICES = (EVERY, WRONG, RIGHT, OWN)
+MOST_SHOWN = 100  # rows on the screen; all are in the file
+_MOST_LETTERS = 80  # of a text on the screen
+_DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one model made of some texts.
+
+    Attributes:
+        model: its name.
+        classes: their names.
+        texts: what it was asked; of rows whose text is not at hand "".
+        labels: the class of each, None where nobody knows.
+        probabilities: (rows, classes).
+        typed: so many of the last texts were typed, the others are test rows.
+    """
+
+    model: str
+    classes: tuple[str, ...]
+    texts: tuple[str, ...]
+    labels: tuple[int | None, ...]
+    probabilities: Tensor
+    typed: int = 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The rows to see and their order.
+
+    Attributes:
+        only: one of `EVERY`, `RIGHT`, `WRONG`, `OWN`.
+        actual, predicted: a class, None = any.
+        by: the column to sort by; one that the table lacks keeps the order of the rows.
+        down: the largest first.
+    """
+
+    only: str = EVERY
+    actual: str | None = None
+    predicted: str | None = None
+    by: str = "row"
+    down: bool = False
+
+
+def columns(classes: Sequence[str]) -> list[str]:
+    """The names of the columns, in their order."""
+    return ["row", "text", *map(chance_of, classes), "predicted", "actual", "model"]
+
+
+def chance_of(name: str) -> str:
+    """The column of the probability of a class; no class can be called as another column is."""
+    return f"P({name})"
+
+
+def frame(parts: Sequence[Answered]) -> DataFrame:
+    """The answers of all these models, which have the same classes, in one table; a row knows its place in the data."""
+    import pandas as pd
+
+    tables = []
+    for part in parts:
+        best = part.probabilities.argmax(dim=-1).tolist()
+        test_rows = len(part.texts) - part.typed
+        table = pd.DataFrame(part.probabilities.numpy(), columns=[*map(chance_of, part.classes)])
+        table.insert(0, "row", [*map(str, range(test_rows)), *[TYPED] * part.typed])
+        table.insert(1, "text", list(part.texts))
+        table["predicted"] = [part.classes[at] for at in best]
+        table["actual"] = [NOT_KNOWN if label is None else part.classes[label] for label in part.labels]
+        table["model"] = part.model
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def chosen(table: DataFrame, choice: Choice) -> DataFrame:
+    """The rows of a table that are wanted, in the order that is wanted; equal ones stay as they were."""
+    known, right = table["actual"] != NOT_KNOWN, table["predicted"] == table["actual"]
+    kept = {EVERY: known | ~known, RIGHT: right, WRONG: known & ~right, OWN: table["row"] == TYPED}[choice.only]
+    for column, wanted in (("actual", choice.actual), ("predicted", choice.predicted)):
+        if wanted is not None:
+            kept &= table[column] == wanted
+    some = table[kept]
+    if choice.by == "row":  # the place in the data, not its digits
+        return some.iloc[::-1] if choice.down else some
+    by = [choice.by] if choice.by in some else []
+    return some.sort_values(by, ascending=not choice.down, kind="stable") if by else some
+
+
+def csv_of(table: DataFrame) -> bytes:
+    """A table as CSV, every digit of its probabilities in it; no cell of text is a formula."""
+    safe = table.copy()
+    for column in safe.columns[[kind.kind != "f" for kind in safe.dtypes]]:
+        safe[column] = safe[column].map(quoted)
+    safe.columns = [quoted(str(name)) for name in safe.columns]
+    written: str = safe.to_csv(index=False)
+    return written.encode("utf-8-sig", "replace")
+
+
+def block(table: DataFrame, choice: Choice, rows: int) -> Block:
+    """The first rows of a table that was chosen out of so many rows, each right or wrong."""
+    head, first = list(map(str, table.columns)), table.head(MOST_SHOWN)
+    cells, marks = [], dict[tuple[int, int], sheet.Mark]()
+    for at, values in enumerate(first.itertuples(index=False)):
+        cells.append([_written(value) for value in values])
+        predicted, actual = (values[head.index(name)] for name in ("predicted", "actual"))
+        if actual != NOT_KNOWN:
+            cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
+            marks[at, head.index("predicted")] = "good" if predicted == actual else "bad"
+    shown = f", of which the first {MOST_SHOWN} are shown and all are in the file" if len(table) > MOST_SHOWN else ""
+    caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ = as the data say, ✗ = the data say otherwise."
+    by = head.index(choice.by) if choice.by in head else 0
+    return sheet.table(head, cells, caption, marks, order=(by, choice.down))
+
+
+def _written(value: object) -> str:
+    return cut(value, _MOST_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]

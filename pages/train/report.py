@@ -1,0 +1,100 @@
+"""The report on a trained candidate: right and wrong answers, times, data, the other pages on it, files to keep."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from mha_core.training import saved
+from mha_core.training.tasks import Labelled, Language
+from pages.kit.draw import canvas, sheet
+from pages.kit.draw.pages import PAGES
+from pages.kit.frame import links, widgets
+from pages.kit.picture import models
+
+from . import confusion, predictions_section, probabilities, recorded_runs, recorded_section, summary, verdicts
+from .ask_section import Asked
+from .confusion import Outcome
+from .predictions import Answered
+from .runs import Shown, csv_of
+
+_SHOWN_ON = ("explore", "shapes", "compare")
+
+
+def open_in(shown: Shown, *, seen: bool) -> None:
+    """Links to the map of each candidate's model, under the curves."""
+    with widgets.seen("open_in", seen and bool(shown.ready)), st.container(horizontal=True, key="models_of_curves"):
+        for name, model in shown.ready.items():
+            st.page_link("../../explore/page.py", label=f"Look into “{name}”", query_params=_query(model))
+
+
+def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_open: bool) -> None:
+    """Draws the choice of candidates and seeds, what they got right and wrong, and how all were trained.
+
+    `asked`: their models and the sentences that were typed.
+    """
+    seeds = sorted({run.recipe.seed for own in shown.candidates for run in own.histories})
+    with st.container(border=True, key="judge_panel"):
+        with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
+            names, seed = verdicts.controls([candidate.name for candidate in shown.candidates], seeds)
+            if is_open:
+                _ways_out(shown, shown.ready.get(names[0]))
+        if is_open:
+            verdicts.draw(outcomes(shown, task), names, seed)
+            canvas.sheet("posts_reports", recorded_section.posts_reports(names) if shown.recorded else [])
+    _predictions(shown, names, seed, asked, is_open=is_open)
+    if is_open:
+        about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
+        blocks = [*summary.epochs(shown.timing), *(_heads(shown)), about]
+        canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
+
+
+def outcomes(shown: Shown, task: Labelled | Language | None) -> dict[str, Outcome]:
+    """What each candidate made of the test rows, where they were these rows or their classes were recorded."""
+    found = recorded_runs.outcomes(shown.recorded)
+    if isinstance(task, Labelled):
+        judged = {own.name: confusion.outcome(own.name, own.histories, task) for own in shown.candidates}
+        found |= {name: one for name, one in judged.items() if one is not None}
+    return found
+
+
+def _predictions(shown: Shown, names: list[str], seed: int | None, asked: Asked, *, is_open: bool) -> None:
+    """Draws every prediction of these candidates: those that were recorded, or what the models say now."""
+    classes = recorded_runs.classes(shown.recorded) or asked.classes
+
+    def answers() -> tuple[list[Answered], list[str]]:
+        if shown.recorded:
+            return recorded_runs.answered(shown.recorded, names, seed), [recorded_runs.NO_TEXTS]
+        typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
+        task = asked.task if asked.task and asked.task.classes == asked.classes else None
+        chosen = {name: asked.models[name] for name in names if name in asked.models}
+        parts = probabilities.answered(chosen, task, typed)
+        return parts, probabilities.notes(chosen, parts, task)
+
+    predictions_section.draw(classes, answers, seen=is_open and bool(classes))
+
+
+def _ways_out(shown: Shown, model: str | None) -> None:
+    """The other pages on this model, and files."""
+    if model is not None:
+        for page in _SHOWN_ON:
+            title = f"Open in {PAGES[page].title}"
+            st.page_link(f"../../{page}/page.py", label=title, query_params=_query(model))
+        st.download_button(
+            "The trained model, zip",
+            lambda: saved.pack(models.folder(model)),
+            "headlight-run.zip",
+            "application/zip",
+            on_click="ignore",
+        )
+    st.download_button(
+        "All curves, CSV", lambda: csv_of(shown), "headlight-training.csv", "text/csv", on_click="ignore"
+    )
+
+
+def _query(model: str) -> list[tuple[str, str]]:
+    return [*((key, value) for key, value in links.kept() if key != "model"), ("model", model)]
+
+
+def _heads(shown: Shown) -> list[sheet.Block]:
+    scores = summary.heads(shown.candidates)
+    return [sheet.title("Heads of the language models", "first seed, last look"), sheet.row(scores)] if scores else []

@@ -1,0 +1,42 @@
+"""Opening a run that was saved before."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.training import saved
+from pages.kit.draw import canvas, sheet
+from pages.kit.jobs import visitor
+from pages.kit.jobs.training import MOST_BYTES, writing
+
+from .recipe_controls import TASKS, title_of
+
+
+def draw() -> None:
+    """Opens a saved run, which becomes one of this visitor's models."""
+    megabytes = MOST_BYTES // 2**20
+    with st.expander("Open a saved run"):
+        label = f"A zip file that was downloaded here, at most {megabytes} MB"
+        st.file_uploader(label, ["zip"], key="run_file", on_change=_open, max_upload_size=megabytes)
+        sentence = st.session_state.get("opened_told", "")
+        canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
+
+
+def _open() -> None:
+    file = st.session_state["run_file"]
+    if file is None:
+        st.session_state["opened_told"] = ""
+        return
+    try:
+        folder = visitor.new_folder() / "run"
+        with writing():
+            task = saved.unpack(file.getvalue(), folder).recipe.task
+        if task not in TASKS.values():
+            raise WeightsFileError(f"there is no task {task!r:.40} here")
+        run = visitor.add_run(folder)
+    except HeadlightError as error:
+        st.session_state["opened_told"] = f"This run cannot be opened: {error}. What was trained before is still there."
+        return
+    st.session_state["task"] = title_of(task)
+    st.session_state["opened_told"] = f"Opened: {run.label}. It is one of the models on the other pages too."

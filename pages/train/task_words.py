@@ -1,0 +1,77 @@
+"""What a task asks, in one sentence and two rows of its own data."""
+
+from __future__ import annotations
+
+from mha_core.training.tasks import Labelled, Language
+from pages.kit.draw.numbers import cut
+
+Task = Labelled | Language | None  # None while the data are not at hand
+
+_ASKED = {
+    "who": "Who acts in the sentence? One of {classes}.",
+    "food": "Is the food good? What is said of the service does not count.",
+    "brackets": "Is every bracket closed in the right order?",
+    "words": "A few random words, and then the same again: which word comes next?",
+    "names": "People are named in full, later once more: which surname comes next?",
+    "made_up": "Is the news about business, entertainment, politics, sport or tech? All of it is made up.",
+    "text": "Which character comes next in the text?",
+}
+_CLASSES = "Which of {classes} is the text?"
+_NO_DATA = {
+    "text": "Bring a text of your own: the models learn which character comes next.",
+    "csv": "Bring a table of your own: the models learn the label of each text.",
+    "news": "Bring a table of news: the models learn the label of each text.",
+}
+_MOST_NAMED = 4  # classes
+_MOST_LETTERS = 60  # of a row
+
+
+def asked(name: str, task: Task) -> str:
+    """What the task asks. `task`: its data, None when they are not at hand."""
+    if task is None:
+        return _NO_DATA.get(name, "")
+    sentence = _ASKED.get(name, _CLASSES)
+    return sentence.format(classes=_listed(task.classes) if isinstance(task, Labelled) else "")
+
+
+def examples(task: Task) -> list[str]:
+    """Two rows of the data: "the fox visited the queen → fox"."""
+    if task is None:
+        return []
+    if isinstance(task, Labelled):
+        return [
+            f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in rows(task)
+        ]
+    pairs = [_next(task, *both) for both in zip(task.questions, task.probes, strict=False)]
+    return [f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{token}" for text, token in pairs[:2]]
+
+
+def rows(task: Labelled) -> list[tuple[str, str]]:
+    """Two test rows with their classes: of generated data a mirror pair, of others the shortest of two classes."""
+    if len(task.test) > 1 and task.test[0].pair is not None and task.test[0].pair == task.test[1].pair:
+        chosen = list(task.test[:2])
+    else:
+        shortest = {row.label: row for row in sorted(task.test, key=lambda row: -len(row.text))}
+        chosen = sorted(shortest.values(), key=lambda row: len(row.text))[:2]
+    return [(row.text, task.classes[row.label]) for row in chosen]
+
+
+def usual_texts(task: Labelled | Language) -> tuple[str, ...]:
+    """Texts to ask while nothing is typed; of a visitor's table its own rows."""
+    if isinstance(task, Labelled) and task.name in ("csv", "news"):
+        own = [text for text, _ in rows(task)]
+        return (*own, *(text for text in task.questions if text not in own))
+    return task.questions
+
+
+def _next(task: Language, question: str, probe: str) -> tuple[str, str]:
+    """A beginning and the token that comes next in its probe."""
+    rest = probe.removeprefix(question) if probe.startswith(question) else ""
+    if task.joined_by and rest.strip():
+        return question, rest.split()[0]
+    return probe[:-1], f"“{probe[-1:]}”"
+
+
+def _listed(classes: tuple[str, ...]) -> str:
+    named = ", ".join(f"“{name:.30}”" for name in classes[:_MOST_NAMED])
+    return f"{named} and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else named
