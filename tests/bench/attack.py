@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.bench.serving import ROOT, Server, quantiles, serve, slow
+from tests.bench.serving import ROOT, Server, quantiles, serve
+from tests.bench.typist import Typist
 from tests.bench.visitors import Visitor, open_socket, sentence
 
 PAUSE = 0.25  # seconds between two keys of the visitor who is watched
@@ -128,6 +129,31 @@ def long_sentences(url: str, seconds: float, number: int, begun: Callable[[], ob
         visitor.type(sentence(511, f"{number} {turn}"))
 
 
+def wire(tokens: int) -> Run:
+    """Asks the wire for new pictures as fast as it answers, with the name of an open visit."""
+
+    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+        typist = Typist(url)
+        begun()
+        end, turn = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            turn += 1
+            typist.ask(sentence(tokens, f"{number} {turn}"))
+
+    return run
+
+
+def nameless(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    """The same without a name, as whoever has no page open."""
+    typist = Typist(url)
+    typist.headers = {}
+    begun()
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        typist.ask(sentence(TOKENS, f"{number} {turn}"))
+
+
 ATTACKS = {
     "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst(1_000)),
     "100,000 messages": Attack("one client sends 100,000 of them", burst(100_000)),
@@ -138,6 +164,9 @@ ATTACKS = {
     "random input": Attack("four change the size of the random input near its bound", random_input, 4),
     "each head": Attack("two switch off each head alone, 511 tokens", each_head, 2),
     "long sentences": Attack("four type 511 tokens without a pause", long_sentences, 4),
+    "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
+    "wire, long": Attack("four ask the wire for 511 new tokens", wire(511), 4),
+    "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", nameless, 40),
 }
 
 
@@ -156,40 +185,65 @@ def attack(name: str, url: str, seconds: float) -> None:
         thread.join(seconds + 60)
 
 
-def watch(visitor: Visitor, seconds: float, seed: str) -> list[float]:
-    """Types for so long; the milliseconds until each answer, `LONGEST` of one that has not come by then."""
-    end, times = time.monotonic() + seconds, list[float]()
+@dataclass(frozen=True)
+class Watched:
+    """What a visitor waited for, in ms: `LONGEST` of an answer that has not come by then.
+
+    Attributes:
+        keys: from each key to its picture, over the wire.
+        runs: from each pause to the end of the script's run.
+    """
+
+    keys: list[float]
+    runs: list[float]
+
+
+def watch(typist: Typist, seconds: float, seed: str) -> Watched:
+    """Types for so long, with a pause after every key."""
+    end, seen = time.monotonic() + seconds, Watched([], [])
     while time.monotonic() < end:
         begun = time.monotonic()
-        visitor.send({"Sentence": sentence(TOKENS, f"{seed} {len(times)}")})
+        text = sentence(TOKENS, f"{seed} {len(seen.keys)}")
+        seen.keys.append(key(typist, text))
         try:
-            times.append(visitor.wait(LONGEST))
+            seen.runs.append(typist.tell(text))
         except TimeoutError:
-            return [*times, 1000 * LONGEST]
+            seen.runs.append(1000 * LONGEST)
+            return seen
         time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
-    return times
+    return seen
+
+
+def key(typist: Typist, text: str) -> float:
+    """Milliseconds until the picture of a sentence is there; one who is sent away comes again, as the browser does."""
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < LONGEST:
+        if typist.ask(text).status == 200:
+            break
+        time.sleep(0.2)
+    return 1000 * (time.perf_counter() - begun)
 
 
 def measure(name: str, server: Server, seconds: float) -> str:
     """One row: the visitor's times before and during the attack, and the server's memory at its highest."""
-    visitor = Visitor(server.url)
-    watch(visitor, 2, f"{name} warm")
-    before = watch(visitor, seconds, f"{name} before")
+    typist = Typist(server.url)
+    watch(typist, 2, f"{name} warm")
+    before = watch(typist, seconds, f"{name} before")
     options = ["--client", name, "--url", server.url, f"--seconds={seconds}"]
     command = [sys.executable, "-m", "tests.bench.attack", *options]
     client = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
     try:
         assert client.stdout is not None
         client.stdout.readline()
-        during = watch(visitor, seconds, f"{name} during")
+        during = watch(typist, seconds, f"{name} during")
     finally:
         client.kill()
         client.wait()
         assert client.stdout is not None
         client.stdout.close()
-    visitor.close()
-    told = f"{slow(during) / slow(before):6.1f} {server.peak():8.0f}  {ATTACKS[name].told}"
-    return f"{name:<18} {quantiles(before)}  {quantiles(during)}  {told}"
+    typist.close()
+    times = "  ".join(map(quantiles, (before.keys, during.keys, before.runs, during.runs)))
+    return f"{name:<18} {times} {server.peak():8.0f}  {ATTACKS[name].told}"
 
 
 def foreign_host(server: Server) -> str:
@@ -213,8 +267,12 @@ def main() -> None:
         attack(options.client, options.url, options.seconds)
         return
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    print(f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms until answered: median and 95th percentile")
-    print(f"{'attack':<18} {'undisturbed':>15}  {'under attack':>15}  {'p95 ×':>6} {'peak MiB':>8}")
+    print(
+        f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key to its picture, and of the run that a pause"
+    )
+    print("begins: median (95th percentile) undisturbed and under attack")
+    heads = ("key", "key, attacked", "run", "run, attacked")
+    print(f"{'attack':<18} {'  '.join(f'{head:>15}' for head in heads)} {'peak MiB':>8}")
     for name in options.only or ATTACKS:
         with serve() as server:
             print(measure(name, server, options.seconds), flush=True)

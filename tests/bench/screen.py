@@ -1,6 +1,7 @@
-"""What a visitor waits for, in a real browser: `python -m tests.bench.screen`. Medians; nothing here is asserted.
+"""What a visitor waits for, in a real browser, beside a bare page: `python -m tests.bench.screen`.
 
-Times inside the page run from the start of the event's handler to the end of the frame that shows its result.
+Times run from the visitor's event to the end of the frame after the picture's. Every act brings a picture that was not
+computed before, and is done on the app and on the bare page in turn. Medians and 95th percentiles; nothing is asserted.
 """
 
 from __future__ import annotations
@@ -8,204 +9,97 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import statistics
-import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.bench.serving import Server, quantiles, serve
-from tests.bench.visitors import sentence
-from tests.browser.chromium import find_chromium
+from tests.bench import frames, tour
+from tests.bench.acts import ACTS, Site, open_bare, open_page
+from tests.bench.chrome import chrome
+from tests.bench.serving import BARE, Server, quantiles, serve
+from tests.bench.timer import NoPictureError
 
-DRAWN = ".view[data-numbers]:not([data-numbers='']), .view.steps[data-step]"
+TYPED, CHOSEN = ("key", "Enter"), ("mask", "position", "temperature")
+INSTEAD = {"lamp": "mask", "painted cell": "mask"}  # of what the bare page has not
+MOST_PAINTED = 64  # tokens
+MOST_WALKED = 128  # tokens whose steps are walked through
 
-# A timer in the page: `start` at the first matching event, `end` after the frame in which `done` first holds.
-TIMER = """
-([type, wanted]) => {
-  const find = (root) => {
-    for (const element of root.querySelectorAll('*')) {
-      if (element.matches('.view')) return element;
-      const inside = element.shadowRoot && find(element.shadowRoot);
-      if (inside) return inside;
-    }
-  };
-  const shown = window.shown ??= find(document);
-  window.timing = new Promise((resolve) => {
-    let start = null;
-    const before = shown.dataset.digest;
-    const listen = () => {
-      if (start !== null) return;
-      start = performance.now();
-      if (wanted === 'frame') finish();
-    };
-    document.addEventListener(type, listen, true);
-    const finish = () => requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        document.removeEventListener(type, listen, true);
-        resolve(performance.now() - start);
-      };
-      port2.postMessage(0);
-    });
-    if (wanted === 'digest') {
-      new MutationObserver((_, watch) => {
-        if (shown.dataset.digest === before || start === null) return;
-        watch.disconnect();
-        finish();
-      }).observe(shown, { attributes: true });
-    }
-  });
-}
-"""
+Sample = tuple[float, float | None]  # ms until painted, and of the pass alone where the page says so
 
 
-def timed(page: Page, event: str, wanted: str, act: Callable[[], None]) -> float:
-    """Milliseconds from the first trusted `event` to the end of the frame that shows its result."""
-    page.evaluate(TIMER, [event, wanted])
-    act()
-    return float(page.evaluate("() => window.timing"))
+def plan(lengths: list[int]) -> Iterator[tuple[str, int, list[str]]]:
+    """Page, tokens, acts: Explore and painting at every length, everything else at the shortest."""
+    shortest = min(lengths)
+    for tokens in lengths:
+        yield "Explore", tokens, [*TYPED, "lamp", *(CHOSEN if tokens == shortest else ())]
+        if tokens <= MOST_PAINTED:
+            yield "Masks", tokens, ["painted cell", *((*TYPED, *CHOSEN) if tokens == shortest else ())]
+    for page in ("Compare", "Shapes"):
+        yield page, shortest, [*TYPED, *CHOSEN]
 
 
-def open_page(browser: Browser, url: str, query: str = "") -> Page:
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-    page.goto(url + query)
-    page.wait_for_selector(DRAWN, timeout=30_000)
-    return page
+def in_turn(site: Site, bare: dict[str, Site], tokens: int, acts: list[str], rounds: int) -> None:
+    """Prints a line for each act. In each round the acts have another order, and so have the two pages."""
+    samples: dict[str, tuple[list[Sample], list[Sample]]] = {name: ([], []) for name in acts}
+    draw = random.Random(tokens)
+    for _ in range(rounds):
+        for name in draw.sample(acts, len(acts)):
+            act, same = ACTS[name], ACTS[INSTEAD.get(name, name)]
+            pair = list(zip((site, bare[same.control]), (act, same), samples[name], strict=True))
+            for where, does, taken in draw.sample(pair, 2):
+                try:
+                    taken.append((does.time(where, tokens), where.pass_ms()))
+                except NoPictureError as error:  # said, so that all the others are measured
+                    print(f"LOST {where.name}, {tokens} tokens: {name}: {error}", flush=True)
+    for name, (own, others) in samples.items():
+        print(row(f"{site.name}, {tokens} tokens: {name}", own, others), flush=True)
 
 
-def measure_start(browser: Browser) -> tuple[float, float]:
-    """Seconds from the start of the server's process to the first painted map, and its memory then in MiB."""
-    with serve() as server:
-        page = open_page(browser, server.url)
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        seconds = time.perf_counter() - server.started
-        memory = server.memory()
-        page.context.close()
-    return seconds, memory
+def row(name: str, own: list[Sample], others: list[Sample]) -> str:
+    """Both times, their ratio, and what either takes beyond the pass itself."""
+    mine, theirs = ([took for took, _ in taken] for taken in (own, others))
+    ratio = statistics.median(mine) / statistics.median(theirs) if mine and theirs else float("nan")
+    return f"{name:<36} {quantiles(mine)}  {quantiles(theirs)}  {ratio:5.2f}  {beyond(own)}  {beyond(others)}"
 
 
-def measure_page(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
-    """Server trips and frames at one length."""
-    page = open_page(browser, server.url)
-    box = page.get_by_role("textbox", name="Sentence")
-
-    def enter(seed: int) -> Callable[[], None]:
-        def act() -> None:
-            box.press("Enter")
-
-        box.evaluate("(e) => e.select()")
-        page.keyboard.insert_text(sentence(tokens, seed))
-        return act
-
-    trips = [timed(page, "keydown", "digest", enter(seed)) for seed in range(1, rounds + 1)]
-    page.wait_for_timeout(500)
-    lamps = page.locator(".lamp")
-    offs = [timed(page, "click", "digest", lamps.nth(at % 12).click) for at in range(rounds)]
-    page.wait_for_timeout(500)
-    print(f"{tokens:4d} tokens   Enter → painted {quantiles(trips)}   head off → painted {quantiles(offs)}")
-
-    area = page.locator(".map").first.bounding_box()
-    assert area is not None
-    hovers = []
-    for at in range(30):
-        x, y = area["x"] + area["width"] * (0.4 + 0.018 * at), area["y"] + area["height"] * (0.4 + 0.017 * at)
-        hovers.append(timed(page, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
-    tiles, solo, hide = (
-        page.locator(".tile .square"),
-        page.get_by_role("button", name="solo"),
-        page.get_by_role("button", name="hide"),
-    )
-    enlarge = [timed(page, "click", "frame", tiles.nth(at % 12).click) for at in range(12)]
-    solos = [timed(page, "click", "frame", solo.click) for _ in range(12)]
-    hides = [timed(page, "click", "frame", hide.click) for _ in range(12)]
-    page.get_by_role("button", name="all layers and heads at once").click()
-    page.wait_for_timeout(700)
-    solos72 = [timed(page, "click", "frame", solo.click) for _ in range(12)]
-    print(
-        f"      frames    hover {quantiles(hovers)}   enlarge {quantiles(enlarge)}   solo {quantiles(solos)}"
-        f"   hide {quantiles(hides)}   solo among 72 {quantiles(solos72)}"
-    )
-    heap = page.evaluate("() => performance.memory.usedJSHeapSize") / 2**20
-    print(f"      {page.locator('.status').inner_text()}; page heap {heap:.0f} MiB")
-    page.context.close()
+def beyond(taken: list[Sample]) -> str:
+    return quantiles([took - own for took, own in taken if own is not None])
 
 
-def measure_steps(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
-    """The Shapes page at one length: a new sentence, and from step to step, alone and beside another spelling."""
-    page = open_page(browser, server.url, "/shapes?step=x")
-    box = page.get_by_role("textbox", name="Sentence", exact=True)
-
-    def enter(seed: int) -> Callable[[], None]:
-        box.evaluate("(e) => e.select()")
-        page.keyboard.insert_text(sentence(tokens, seed))
-        return lambda: box.press("Enter")
-
-    trips = [timed(page, "keydown", "digest", enter(seed)) for seed in range(1, rounds + 1)]
-    frames = []
-    for beside in ("none", "sequence_first"):
-        page.goto(f"{server.url}/shapes?step=x&vs={beside}&s={sentence(tokens).replace(' ', '+')}")
-        page.wait_for_selector(DRAWN)
-        page.wait_for_timeout(700)
-        following = page.get_by_role("button", name="next ▶")
-        times = []
-        while following.is_enabled():
-            times.append(timed(page, "click", "frame", following.click))
-            page.wait_for_timeout(120)
-        frames.append(quantiles(times))
-    print(
-        f"{tokens:4d} tokens   Shapes: Enter → painted {quantiles(trips)}"
-        f"   next step {frames[0]}   two side by side {frames[1]}"
-    )
-    page.context.close()
-
-
-def measure_typing(browser: Browser, server: Server, rounds: int) -> None:
-    """The last key of a sentence typed → painted, 16 tokens."""
-    page = open_page(browser, server.url)
-    box = page.get_by_role("textbox", name="Sentence")
-    times = []
-    for seed in range(rounds):
-        box.fill(sentence(15, seed))
-        page.wait_for_timeout(600)
-        box.press("End")
-        page.keyboard.insert_text(" fruit"[:-1])
-        page.wait_for_timeout(600)
-        times.append(timed(page, "keydown", "digest", lambda: page.keyboard.press("t")))
-    lags = [timed(page, "keydown", "frame", lambda: page.keyboard.press("a", delay=40)) for _ in range(4 * rounds)]
-    print(f"  16 tokens   last key → painted {quantiles(times)}   input lag while typing {quantiles(lags)}")
-    page.context.close()
+def measure_acts(browser: Browser, server: Server, lengths: list[int], rounds: int) -> None:
+    """Everything that brings a new picture."""
+    columns = ("app", "bare page", "ratio", "app − its pass", "bare − its pass")
+    first, second, ratio, *over = columns
+    print(f"{'event → painted':<36} {first:>15}  {second:>15}  {ratio}  {over[0]:>15}  {over[1]:>15}")
+    # its two threads would wait for each other in a loop, which on busy cores makes a pass ten times as long
+    with serve(BARE, OMP_WAIT_POLICY="passive") as plain:
+        bare = {control: open_bare(browser, plain.url, control) for control in {act.control for act in ACTS.values()}}
+        sites: dict[str, Site] = {}
+        for name, tokens, acts in plan(lengths):
+            site = sites[name] = sites.get(name) or open_page(browser, server.url, name)
+            in_turn(site, bare, tokens, acts, rounds)
+        for site in (*bare.values(), *sites.values()):
+            site.page.context.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--tokens", type=int, nargs="*", default=[16, 64, 128, 256, 511])
+    parser.add_argument("--tokens", type=int, nargs="+", default=[16, 64, 128, 256, 511])
     options = parser.parse_args()
-    arguments = [
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--disable-quic",
-        "--disable-gpu",
-    ]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=Path(find_chromium()), args=arguments)
+    with chrome() as browser:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
-        starts = [measure_start(browser) for _ in range(max(3, options.rounds // 2))]
-        seconds, memory = (statistics.median(values) for values in zip(*starts, strict=True))
-        print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB")
         with serve() as server:
-            measure_typing(browser, server, options.rounds)
+            measure_acts(browser, server, options.tokens, options.rounds)
+            frames.measure_typing(browser, server, options.rounds)
             for tokens in options.tokens:
-                measure_page(browser, server, tokens, options.rounds)
-            for tokens in (n for n in options.tokens if n <= 128):
-                measure_steps(browser, server, tokens, options.rounds)
+                frames.measure_maps(browser, server, tokens)
+            for tokens in (n for n in options.tokens if n <= MOST_WALKED):
+                frames.measure_steps(browser, server, tokens)
             print(f"server memory at the end {server.memory():.0f} MiB")
-        browser.close()
+        tour.measure(browser)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,23 @@
-"""What a rerun takes the server, with and without the start-up freeze, and for ten: `python -m tests.bench.server`."""
+"""What a rerun and a picture take the server, and their bytes: `python -m tests.bench.server`. Nothing is asserted."""
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import platform
 import statistics
-import threading
 import time
+from collections.abc import Sequence
 
+from pages.kit.wire.routes import GZIP_LEVEL
+from tests.bench.crowd import at_once
 from tests.bench.serving import quantiles, serve
+from tests.bench.typist import Typist, unpacked
 from tests.bench.visitors import Visitor, sentence
+
+# What a proxy says for a visitor who is elsewhere.
+OVER_A_NETWORK = {"X-Forwarded-For": "192.0.2.1", "Accept-Encoding": "gzip"}
 
 
 def measure_freeze(rounds: int) -> None:
@@ -28,31 +35,48 @@ def measure_freeze(rounds: int) -> None:
 
 
 def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -> None:
-    """Visitors that type a new sentence every `pause` seconds, each at its own moment."""
-    times: list[float] = []
+    """Visitors that type a new sentence every `pause` seconds, each at its own moment: the picture, then the script."""
+    pictures, runs, lost = list[float](), list[float](), list[int]()
     with serve() as server:
 
         def visit(number: int) -> None:
-            visitor = Visitor(server.url)
+            typist = Typist(server.url)
             time.sleep(pause * number / visitors)
             for act in range(int(seconds / pause)):
-                begun = time.perf_counter()
-                took = visitor.type(sentence(tokens, 100 * number + act))
-                if act:  # the first one meets the others still connecting
-                    times.append(took)
+                begun, text = time.perf_counter(), sentence(tokens, 100 * number + act)
+                answer = typist.ask(text)
+                if answer.status != 200:
+                    lost.append(answer.status)
+                elif act:  # the first one meets the others still connecting
+                    pictures.append(answer.took)
+                runs.append(typist.tell(text))
                 time.sleep(max(0.0, pause - (time.perf_counter() - begun)))
-            visitor.close()
+            typist.close()
 
-        threads = [threading.Thread(target=visit, args=(number,)) for number in range(visitors)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(visitors, visit)
         memory = server.memory()
     print(
-        f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: {quantiles(times)} ms;"
-        f" server memory then {memory:.0f} MiB"
+        f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: picture {quantiles(pictures)}"
+        f" ms, {len(lost)} lost; the script then {quantiles(runs)} ms; server memory then {memory:.0f} MiB"
     )
+
+
+def measure_bytes(lengths: Sequence[int]) -> None:
+    """Of the maps: as they are, and as they go over a network."""
+    with serve() as server:
+        typist = Typist(server.url)
+        for tokens in lengths:
+            text = sentence(tokens)
+            plain, packed = typist.ask(text).body, typist.ask(text, **OVER_A_NETWORK).body
+            header, parts = unpacked(plain)
+            maps = parts[header["parts"][0] :]
+            weights = 72 * tokens**2
+            squeezed = len(gzip.compress(maps, GZIP_LEVEL)) / weights
+            print(
+                f"{tokens:4d} tokens   bytes a weight: maps {len(maps) / weights:.2f}, with gzip {squeezed:.2f};"
+                f" the whole answer {len(plain) / weights:.2f}, over a network {len(packed) / weights:.2f}"
+            )
+        typist.close()
 
 
 def main() -> None:
@@ -65,6 +89,7 @@ def main() -> None:
     measure_freeze(options.rounds)
     for tokens in (16, 64, 128):
         measure_visitors(tokens, options.visitors, options.seconds, pause=2.0)
+    measure_bytes((64, 128, 256))
 
 
 if __name__ == "__main__":

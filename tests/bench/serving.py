@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import statistics
 import subprocess
@@ -13,14 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Server", "quantiles", "serve", "slow"]
+__all__ = ["APP", "BARE", "ROOT", "Server", "quantiles", "serve", "slow"]
 
 ROOT = Path(__file__).parents[2]
+APP = "app.py"
+BARE = "tests/bench/bare.py"
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its address, process id and the time (time.perf_counter) at which its process was started."""
+    """A running server: its address, process id and the time (time.time) at which its process was started."""
 
     url: str
     pid: int
@@ -50,15 +53,17 @@ _WITHOUT_FREEZE = "import gc, sys; gc.freeze = lambda: None; from streamlit.web.
 
 
 @contextmanager
-def serve(*, freeze: bool = True) -> Iterator[Server]:
-    """Starts the app on a free port and waits until it answers."""
+def serve(script: str = APP, *, freeze: bool = True, **environment: str) -> Iterator[Server]:
+    """Starts the app, or another script, on a free port and waits until it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     start = ["-m", "streamlit"] if freeze else ["-c", _WITHOUT_FREEZE]
-    command = [sys.executable, *start, "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    started = time.perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, *start, "run", script, "--server.headless=true", f"--server.port={port}"]
+    started = time.time()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         url = f"http://127.0.0.1:{port}"
         while True:
@@ -66,7 +71,7 @@ def serve(*, freeze: bool = True) -> Iterator[Server]:
                 urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).read()
                 break
             except OSError:
-                if process.poll() is not None or time.perf_counter() - started > 60:
+                if process.poll() is not None or time.time() - started > 60:
                     raise RuntimeError("the server did not start; try “make run”") from None
                 time.sleep(0.02)
         yield Server(url, process.pid, started)
@@ -81,6 +86,8 @@ def serve(*, freeze: bool = True) -> Iterator[Server]:
 
 def quantiles(times: list[float]) -> str:
     """Median and 95th percentile."""
+    if not times:
+        return f"{'–':>15}"
     return f"{statistics.median(times):7.1f} {slow(times):7.1f}"
 
 

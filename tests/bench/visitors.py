@@ -43,6 +43,7 @@ class Visitor:
 
     Attributes:
         ids: of the page's controls, by their labels.
+        controls: what the script tells each view that is told in JSON, by the component's name.
         polls: the fragments that ask to be run again: id -> seconds.
         progress: the last text of the progress bar.
     """
@@ -53,6 +54,7 @@ class Visitor:
         self.page, self.query = page, urlencode(link)
         self.session = ""
         self.ids: dict[str, str] = {}
+        self.controls: dict[str, dict[str, Any]] = {}
         self.polls: dict[str, float] = {}
         self.progress = ""
         self.errors = 0
@@ -132,6 +134,11 @@ class Visitor:
             self.progress = shown.text
         elif kind == "bidi_component":
             self.ids[shown.component_name] = shown.id
+            if shown.json:
+                told = json.loads(shown.json)
+                self.controls[shown.component_name] = (
+                    told[0] if isinstance(told, list) else told
+                )  # as draw.view sends it
             if shown.component_name == NEWS:
                 self._news = json.loads(shown.json or "{}").get("number", "")
         elif hasattr(shown, "id") and hasattr(shown, "label"):

@@ -22,11 +22,11 @@ class ByHand(Tab):
         return self.view.get_by_label(f"{matrix}, row {row}, column {col}", exact=True).first
 
     def matrix(self, name: str) -> list[list[str]]:
-        """The last matrix of that name: its cells, with the row sums."""
+        """The last matrix of that name: its cells, without the row sums."""
         found = self.view.locator("section.matrix").filter(has=self.page.get_by_role("heading", name=name, exact=True))
         rows: list[list[str]] = found.last.locator("tbody").evaluate(
-            "body => [...body.rows].map(row => [...row.cells].slice(1).map(cell =>"
-            " cell.querySelector('input')?.value ?? cell.textContent))"
+            "body => [...body.rows].map(row => [...row.cells].slice(1).filter(cell => !cell.matches('.sum-cell'))"
+            ".map(cell => cell.querySelector('input')?.value ?? cell.textContent))"
         )
         return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from mha_core import Run
 from pages.kit.picture.settings import Settings
@@ -57,11 +57,34 @@ class Compare(Tab):
 
     @property
     def shuffle(self) -> Locator:
-        return self.page.locator(".view.sheet")
+        return self.page.locator(".view.sheet", has=self.page.get_by_role("heading", name="Shuffle test", exact=True))
 
     @property
     def bars(self) -> Locator:
         return self.page.locator(".view.bars-of-heads")
+
+    @property
+    def titles(self) -> list[str]:
+        """What the cards are called."""
+        return self.view.locator(".panel > header h2").all_inner_texts()
+
+    @property
+    def contrast(self) -> Locator:
+        """What the sides differ in."""
+        return self.view.locator(".contrast")
+
+    def controls(self, name: str) -> Locator:
+        """The panel of one control, "Mask, right", opened from its card."""
+        panel = self.view.get_by_role("group", name=name, exact=True)
+        opener = self.view.get_by_role("button", name=f"{name}:")
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        expect(panel).to_be_visible()
+        return panel
+
+    def set(self, name: str, choice: str) -> None:
+        """Chooses a mask or an encoding on a card."""
+        self.controls(name).get_by_role("radio", name=choice, exact=True).click()
 
     def map(self, number: int) -> Locator:
         return self.view.get_by_role("region", name=PANELS[number], exact=True)

@@ -44,7 +44,7 @@ def written(weight: float) -> str:
 
 
 def largest(run: Run, layer: int, head: int, row: int) -> list[str]:
-    """What "… looks at …" must say: the five largest weights of a row."""
+    """What "… looks at …" must say: the four largest weights of a row."""
     row_of = run.weights[layer, head, row].tolist()
-    best = sorted(enumerate(row_of), key=lambda pair: (-pair[1], pair[0]))[:5]
+    best = sorted(enumerate(row_of), key=lambda pair: (-pair[1], pair[0]))[:4]
     return [f"{run.tokens[key]} {written(weight)}" for key, weight in best if weight > 0]

@@ -7,6 +7,8 @@ from typing import Any, Self
 from playwright.sync_api import Locator
 
 from mha_core import Run
+from pages.kit.picture import models
+from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of
@@ -14,11 +16,14 @@ from .tab import Tab
 
 __all__ = ["Explore"]
 
+IN_MENU = {"√ weight", "linear", "per map", "show [CLS] [SEP]", "solo", "hide", "show all heads", "pin", "unpin"}
+ASKED = {text for name in models.shipped() for text in models.presets(name)}
+
 
 class Explore(Tab):
     """The page in one tab."""
 
-    VIEW = ".view:not(.steps, .sheet, .pair, .painter, .film, .bars-of-heads)"
+    VIEW = ".view.explore"
 
     def settled(self, digest: str | None = None) -> Self:
         """Waits until the picture, any or this one, has its numbers and the server has answered everything."""
@@ -37,7 +42,47 @@ class Explore(Tab):
     def retype(self, text: str) -> None:
         self.box.fill(text)
 
+    # ---- what opens
+
+    def button(self, name: str) -> Locator:
+        """A button of the view; the menu that holds it is opened."""
+        if name in IN_MENU or name.startswith("sort"):
+            self.opened("view")
+        elif name in PRESETS or name in ASKED:
+            self.opened("try another")
+        elif name == "compare now":
+            self.view.locator("details.proof").evaluate("proof => { proof.open = true; }")
+        return super().button(name)
+
+    def opened(self, name: str) -> None:
+        opener = self.view.get_by_role("button", name=name, exact=True)
+        if opener.get_attribute("aria-expanded") == "false":
+            opener.click()
+
+    def change(self, name: str) -> Locator:
+        """The panel of one of the things that can be changed, open."""
+        tile = self.view.locator(".change-tile", has=self.page.locator(".name", has_text=name))
+        if tile.locator(".change").get_attribute("aria-expanded") == "false":
+            tile.locator(".change").click()
+        return tile.locator(".choices-panel")
+
+    def mask(self, name: str) -> None:
+        self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
+
+    def position(self, name: str) -> None:
+        self.change("Take the order away").get_by_role("radio", name=name, exact=True).click()
+
     # ---- parts
+
+    @property
+    def box(self) -> Locator:
+        """The sentence box, also where the projector takes it out of sight."""
+        return self.view.locator(".sentence input")
+
+    @property
+    def place(self) -> Locator:
+        """Layer and head in focus, and what is changed, in words."""
+        return self.view.locator(".large .under-title .label")
 
     def group(self, name: str) -> Locator:
         return self.view.get_by_role("group", name=name)
@@ -61,7 +106,10 @@ class Explore(Tab):
         return [str(tile.get_attribute("data-head")) for tile in self.view.locator(".tile").all()]
 
     def badges(self) -> list[str]:
-        return self.view.locator(".looks .badge").all_text_contents()
+        """What the row in focus looks at, with its weights."""
+        bars = self.view.locator(".looks .bar-of-look")
+        names, values = bars.locator(".badge").all_text_contents(), bars.locator(".value").all_text_contents()
+        return [f"{name} {value}" for name, value in zip(names, values, strict=True)]
 
     def table(self) -> list[list[str]]:
         """The body of the table, with its row heads."""

@@ -18,13 +18,30 @@ class Implementations(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
-        expect(self.panel("Same thing, other words").locator("tbody tr").first).to_be_visible()
+        expect(self.page.get_by_role("heading", name="ways to write it")).to_be_visible()
+        expect(self.fold("Same thing, other words")).to_be_visible()
         expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
         return self
 
+    def fold(self, label: str) -> Locator:
+        """What unfolds a part of the page."""
+        return self.page.locator("summary", has_text=label)
+
+    def unfold(self, label: str) -> Self:
+        """Opens a part that is folded away, if it is not open."""
+        details = self.page.locator("details", has=self.fold(label))
+        if details.get_attribute("open") is None:
+            self.fold(label).click()
+        expect(self.page.locator("details[open]", has=self.fold(label))).to_have_count(1)
+        return self.settled()
+
     def differences(self) -> list[list[list[str]]]:
+        """The two tables of differences of each input; what a bias changes stands below."""
+        self.unfold("The numbers")
         panels = [self.panel("On your sentence"), self.panel("On random input")]
-        return [self.rows(table) for panel in panels for table in panel.locator("table").all()]
+        for panel in panels:
+            expect(panel.locator("table").nth(1)).to_be_visible()
+        return [self.rows(table) for panel in panels for table in panel.locator("table").all()[:2]]
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
@@ -34,7 +51,10 @@ class Implementations(Tab):
 
     def raced(self) -> list[list[str]]:
         """Waits for the end of the race; its table."""
-        expect(self.button("Stop").or_(self.panel("What came out")).first).to_be_visible()  # it has begun
+        expect(self.button("Stop").or_(self.fold("What came out")).first).to_be_visible()  # it has begun
         expect(self.button("Stop")).to_have_count(0, timeout=2 * WAIT_MS)
         expect(self.button("Start")).to_be_enabled()
-        return self.rows(self.panel("What came out").locator("table"))
+        self.unfold("What came out")
+        table = self.page.locator(".st-key-folded_race_table table")
+        expect(table).to_be_visible()
+        return self.rows(table)

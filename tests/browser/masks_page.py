@@ -76,6 +76,16 @@ class Masks(Tab):
         return self.view.locator("section.who header .label")
 
     @property
+    def rule(self) -> Locator:
+        """The rule in use, as it is written, once "combine" is open."""
+        return self.view.get_by_role("textbox", name="Rules joined")
+
+    @property
+    def sums(self) -> Locator:
+        """What each row of the weights after sums to."""
+        return self.view.get_by_role("list", name="What each row of the weights after sums to")
+
+    @property
     def cell(self) -> Locator:
         """The cell of the grid that has the focus when the grid has."""
         return self.view.locator("section.who .cell")

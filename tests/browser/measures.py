@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-__all__ = ["PHONE", "not_reached_by_tab", "scrolls_sideways", "small_targets", "unnamed", "unreadable"]
+__all__ = ["PHONE", "height", "not_reached_by_tab", "scrolls_sideways", "small_targets", "unnamed", "unreadable"]
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True, "color_scheme": "light",
@@ -120,6 +120,11 @@ def small_targets(page: Page) -> list[tuple[str, float, float]]:
     return found
 
 
+def height(page: Page) -> int:
+    """Pixels of the whole page."""
+    return int(page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
+
+
 def scrolls_sideways(page: Page) -> int:
     """The pixels that the page, or its main part, is wider than the window."""
     wide: int = page.evaluate(
@@ -137,7 +142,9 @@ def unnamed(page: Page) -> list[str]:
 
 def not_reached_by_tab(page: Page) -> list[str]:
     """What can be used with a mouse and is not reached by the Tab key from the top of the page to its end."""
-    page.evaluate("() => { document.activeElement?.blur(); scrollTo(0, 0); }")
+    # what was pressed last is where Tab goes on from, so the page itself takes the focus first
+    page.evaluate("() => { document.body.tabIndex = -1; document.body.focus(); document.body.blur(); scrollTo(0, 0); }")
+    page.evaluate("() => document.body.removeAttribute('tabindex')")
     for _ in range(LAST_TAB):
         page.keyboard.press("Tab")
         if page.evaluate(STEP):

@@ -18,10 +18,27 @@ class Positions(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
-        last = self.page.get_by_role("heading", name="On MiniLM: this sentence, everything else being equal")
-        expect(last).to_be_attached()
+        expect(self.page.locator(".view.encodings:visible, .st-key-problem .words").first).to_be_attached()
+        charts = self.page.locator(".js-plotly-plot").first
+        expect(charts.or_(self.heading("No encoding")).first).to_be_attached()
+        expect(self.fold("Past the trained length").or_(self.heading("No encoding")).first).to_be_visible()
         expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
         return self
+
+    def fold(self, label: str) -> Locator:
+        """What unfolds a part of the portraits."""
+        return self.page.locator("summary", has_text=label)
+
+    def unfold(self, *labels: str) -> None:
+        """Opens parts that are folded away."""
+        for label in labels:
+            self.fold(label).click()
+            expect(self.page.locator("details[open]", has=self.fold(label))).to_have_count(1)
+        self.settled()
+
+    def map(self, title: str) -> Locator:
+        """The small map of an encoding, by its title."""
+        return self.page.locator(".encoding", has_text=title)
 
     def heading(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, exact=True)

@@ -27,11 +27,16 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
-        command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-        command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
-        with log.open("wb") as out:
+        self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
+        self.environment = {**os.environ, **environment}
+        self.start()
+
+    def start(self) -> None:
+        """Starts it, also once more after it was stopped: under the same address."""
+        with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, **environment}, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+                self.command, cwd=ROOT, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
             )
         try:
             self.wait_until_healthy()

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 
 from mha_core import Step
 from pages.kit.picture.settings import Settings
+from pages.shapes.reshape_lessons import QUESTIONS
 
 from .expected import TIRED, core
 from .server import ROOT
@@ -27,12 +28,19 @@ SIDE = """side => {
     axes: texts("header .axes span"),
     facts: Object.fromEntries([...side.querySelectorAll(".facts div")].map(pair)),
     where: texts(".source .label")[0],
-    marked: texts('.code [aria-current="true"]'),
+    why: texts(".why p")[0],
+    marked: texts('.code [aria-current="true"] .line'),
+    shapes: texts('.code [aria-current="true"] .shape').filter((text) => text),
     said: texts(".said")[0],
   };
 }"""
 
 
+# An axis of a trace as the page names it.
+AXES = {
+    "b": "batch", "i": "queries", "j": "keys", "h": "heads", "d": "features", "c": "channels", "3c": "3 × channels",
+    "3": "q, k, v", "1": "the same for all heads",
+}  # fmt: skip
 READOUT = re.compile(r"“(.*)”, (?:key “(.*)”|channel (\d+)): (.*) · \[(.*)\] lies at place ([\d,]+)")
 
 
@@ -59,6 +67,23 @@ def step_of(implementation: str, name: str, layer: int = 3, settings: Settings |
     return next(step for step in steps_of(implementation, layer, settings) if step.name == name)
 
 
+def listed(steps: tuple[Step, ...], head: int = 1) -> list[str]:
+    """The names of steps as the list has them: group by group, of the heads' own those of one."""
+
+    def group(name: str) -> int:
+        base, _, ending = name.partition(".")
+        if base == "x" or (base != "out" and ending == "project") or (base in "qkv" and ending.startswith("head")):
+            return 0
+        if base in ("q", "k", "v", "qkv"):
+            return 1
+        if base in ("scores", "masked", "weights"):
+            return 2
+        return 3 if base == "mixed" and ending in ("", f"head{head}") else 4
+
+    own = [step.name for step in steps if not re.search(rf"\.head(?!{head}$)\d+$", step.name)]
+    return sorted(own, key=group)
+
+
 def facts_of(step: Step) -> dict[str, str]:
     """What the page must say about a tensor's place in memory."""
     listed = {"shape": step.value.shape, "strides": step.value.stride()}
@@ -74,16 +99,21 @@ def check_side(side: dict[str, Any], implementation: str, step: Step) -> None:
     """Everything that one side says in words, against the core."""
     formula = f" = {step.expression}" if step.expression else ""
     assert side["name"] == f"{implementation} · {step.name}{formula}"
-    letters = step.axes.replace("(3 c)", "3·c").split()
-    pills = [f"{letter} {size}" for letter, size in zip(letters, step.value.shape, strict=True)]
+    words = [AXES[axis] for axis in step.axes.replace("(3 c)", "3c").split()]
+    pills = [f"{word} {size}" for word, size in zip(words, step.value.shape, strict=True)]
     assert side["axes"] == pills
     assert side["facts"] == facts_of(step)
     file, _, function = side["where"].partition(" · ")
     assert Path(step.code.co_filename) == ROOT / file
-    assert function.startswith(f"{step.code.co_name}, lines ")
+    assert function.startswith(f"{step.code.co_qualname}, lines ")
     own = inspect.getsource(step.code)
     assert side["marked"]
     assert all(line.strip() in own for line in side["marked"])
+    if (
+        len(side["shapes"]) == 1
+    ):  # several steps of other shapes may end in one line, and the line above may end another
+        assert f"({', '.join(map(str, step.value.shape))})" in side["shapes"][0]
+    assert re.fullmatch(r"Why\? .{20,}\.", side["why"])
 
 
 def read(readout: str) -> dict[str, Any]:
@@ -116,8 +146,8 @@ class Shapes(Tab):
     VIEW = ".view.steps"
 
     def settled(self, step: str | None = None) -> Self:
-        """Waits until a step, any or this one, is drawn and the server has answered everything."""
-        return self.rested(step=step)
+        """Waits until a step, any or this one, is drawn, the numbers of the others are here, and nothing goes on."""
+        return self.rested(step=step, whole=None)
 
     def shows(self, text: str = TIRED, **settings: Any) -> Settings:
         """Waits for the steps of exactly these settings."""
@@ -144,8 +174,23 @@ class Shapes(Tab):
     def lesson(self) -> Locator:
         return self.page.locator(".view.sheet")
 
+    def box_on_screen(self, place: Locator) -> dict[str, float]:
+        """Where something stands, in pixels of the window."""
+        box = place.bounding_box()
+        assert box
+        return {side: float(value) for side, value in box.items() if isinstance(value, (int, float))}
+
     def head(self, number: int) -> Locator:
         return self.view.get_by_role("group", name="head").get_by_role("button", name=f"head {number}", exact=True)
+
+    def layer(self, number: int) -> Locator:
+        group = self.view.get_by_role("group", name="Layer", exact=True)
+        return group.get_by_role("button", name=f"layer {number}", exact=True)
+
+    @property
+    def label(self) -> Locator:
+        """Names the layer of the steps."""
+        return self.view.locator(".listing > .label")
 
     def side(self, number: int = 0) -> Locator:
         return self.view.locator(".side").nth(number)
@@ -188,4 +233,4 @@ class Shapes(Tab):
     # ---- lesson
 
     def lesson_button(self, name: str) -> Locator:
-        return self.lesson.get_by_role("button", name=name, exact=True)
+        return self.lesson.get_by_role("button", name=QUESTIONS[name], exact=True)

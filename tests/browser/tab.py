@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
+from pages.kit.draw.pages import PAGES
+
 __all__ = ["WAIT_MS", "Tab"]
 
 WAIT_MS = 30_000
@@ -21,7 +23,8 @@ TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAni
 AT_REST = """([view, wanted]) => {
   const { turn, heard } = view.dataset;
   const app = document.querySelector('[data-testid="stApp"]');
-  return view.isConnected && !view.hasAttribute("data-waiting") && app.dataset.testScriptState === "notRunning"
+  return view.isConnected && !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
+    && app?.dataset.testScriptState === "notRunning" && document.querySelector(".st-key-stage .question")
     && Number(heard) >= Number(turn)
     && Object.entries(wanted).every(
       ([name, value]) => view.dataset[name] && view.dataset[name] === (value ?? view.dataset[name]),
@@ -95,7 +98,19 @@ class Tab:
 
     def go(self, title: str) -> None:
         """Follows the link to another page."""
-        self.page.get_by_role("link", name=title, exact=True).click()
+        self.link(title).click()
+
+    def link(self, title: str) -> Locator:
+        """The link to another page; the group of the bar that holds it is opened."""
+        group = next(page.group for page in PAGES.values() if page.title == title)
+        opener = self.house.get_by_role("button", name=group, exact=True)
+        name = title
+        if opener.count():
+            if opener.get_attribute("aria-expanded") != "true":
+                opener.click()
+        else:
+            name = group  # a group of one page is the link
+        return self.house.get_by_role("link", name=name, exact=True)
 
     def on(self, kind: type[T]) -> T:
         """The same tab, as the page that it now shows."""
@@ -116,13 +131,17 @@ class Tab:
     # ---- what it says
 
     @property
+    def house(self) -> Locator:
+        return self.page.locator("#headlight-bar")
+
+    @property
     def theme_button(self) -> Locator:
         return self.page.get_by_role("button", name=re.compile("^(dark|light) theme$"))
 
     @property
     def theme(self) -> str:
         """The theme that is drawn: the button names the other one."""
-        return "dark" if self.theme_button.inner_text() == "light theme" else "light"
+        return "dark" if self.theme_button.get_attribute("aria-label") == "light theme" else "light"
 
     @property
     def box(self) -> Locator:

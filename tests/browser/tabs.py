@@ -35,6 +35,7 @@ class Tabs:
         """Ends the visit, on a page without a script at `url`; a page of another host would end the process too."""
         if page.is_closed():
             return
+        page.unroute_all()
         page.goto(url)
         page.evaluate("localStorage.clear(), sessionStorage.clear()")
         page.mouse.move(0, 0)

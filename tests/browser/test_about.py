@@ -1,4 +1,4 @@
-"""About this picture: where the numbers come from, and the numbers to take away."""
+"""Share: the link, where the numbers come from, and the numbers to take away."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def test_about_says_where_the_numbers_come_from_and_gives_them(explore: Explore)
 
     explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
     run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
-    explore.page.get_by_role("button", name="About this picture").click()
+    explore.page.get_by_role("button", name="Share", exact=True).click()
     panel = explore.page.get_by_test_id("stPopoverBody")
+    panel.get_by_text("How was this computed?").click()
     expect(panel).to_contain_text(MINILM_SHA256)
     expect(panel).to_contain_text("minilm (pretrained weights)")
     expect(panel).to_contain_text(f"torch {torch.__version__}, streamlit {streamlit.__version__}")

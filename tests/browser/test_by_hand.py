@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -22,7 +24,6 @@ def softmax_row(*scores: float) -> list[str]:
 def test_a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
     by_hand.open()
     assert by_hand.matrix("out") == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
-    assert "2 cells cut" in by_hand.texts()
     by_hand.cell("scores", "how", "how").focus()
     press = by_hand.page.keyboard.press
     press("ArrowRight")
@@ -48,7 +49,7 @@ def test_cells_edited_by_mouse_and_quickly(by_hand: ByHand) -> None:
     by_hand.cell("x", "how", "0").click()
     by_hand.settled()
     by_hand.wait_for("v", 2, ["3.1000", "10.0000"])
-    by_hand.button("numbers as given").click()
+    by_hand.button("Reset the numbers").click()
     by_hand.wait_for("v", 2, ["3.1000", "3.2000"])
     by_hand.settled()
     assert "m" not in by_hand.query
@@ -63,7 +64,7 @@ def test_cells_edited_by_mouse_and_quickly(by_hand: ByHand) -> None:
     assert [cell for row in by_hand.matrix("scores") for cell in row] == [f"{number}.5" for number in range(9)]
 
     # typing is not overwritten by an answer
-    by_hand.button("numbers as given").click()
+    by_hand.button("Reset the numbers").click()
     by_hand.settled()
     by_hand.cell("scores", "how", "how").fill("2")
     by_hand.page.keyboard.press("Tab")
@@ -120,7 +121,7 @@ def test_a_link_shows_the_same_elsewhere(by_hand: ByHand, new_tab: NewTab) -> No
     by_hand.cell("Wq", "0", "0").fill("-2.5")
     by_hand.page.keyboard.press("Enter")
     by_hand.settled()
-    by_hand.page.get_by_text("÷ √d").click()
+    by_hand.button("scores ÷ √2").click()
     by_hand.page.wait_for_url("**sqrt=true**")
     by_hand.settled()
     other = new_tab(ByHand).visit(by_hand.page.url)
@@ -149,7 +150,7 @@ def test_controls_that_an_example_hides_stay_in_the_link(by_hand: ByHand) -> Non
     by_hand.page.wait_for_function("() => !location.search.includes('ex=')")
     assert by_hand.query == {"s": ["how are you"], "mask": ["causal"]}
     expect(by_hand.page.get_by_role("textbox", name="Sentence", exact=True)).to_be_hidden()
-    by_hand.page.get_by_role("link", name="Explore").click()
+    by_hand.go("Explore")
     by_hand.page.locator(".view[data-numbers='3.1']").wait_for()
     assert by_hand.query == {"s": ["how are you"], "mask": ["causal"]}
 
@@ -161,3 +162,20 @@ def test_other_words(by_hand: ByHand) -> None:
     box.press("Enter")
     expect(by_hand.cell("x", "<b>how</b>", "0")).to_have_value("4.1")
     assert [len(row) for row in by_hand.matrix("weights")] == [2, 2]
+
+
+def test_outputs_are_drawn_within_the_hull_of_the_values(by_hand: ByHand) -> None:
+    by_hand.open()
+    area = by_hand.view.locator(".hull polygon.area")
+    assert len(str(area.get_attribute("points")).split()) == 2
+    by_hand.button("apart").click()
+    expect(area).to_have_attribute("points", re.compile(r"^\S+ \S+ \S+$"))
+    assert by_hand.query["m"] == ["x_1.1_1.2_3.1_1.7_1.6_3.2"]
+    hull, diamonds = area.bounding_box(), by_hand.view.locator(".hull .scroll polygon.i")
+    assert diamonds.count() == 3
+    for box in (diamonds.nth(at).bounding_box() for at in range(3)):
+        assert box is not None
+        assert hull is not None
+        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        assert hull["x"] <= middle[0] <= hull["x"] + hull["width"]
+        assert hull["y"] <= middle[1] <= hull["y"] + hull["height"]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, WebSocketRoute, expect
 
 from mha_core.measure import compare as measured
 from pages.compare.orders import shuffled
+from pages.kit.draw.numbers import cosine as written_cosine
 from pages.kit.draw.numbers import small
 from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare, read
-from .conftest import NewTab
-from .expected import TIRED, WIDE, core, written
+from .conftest import NewPage, NewTab
+from .expected import TIRED, WIDE, core, run_of, written
 
 BAG = Settings(TIRED, position="none")
 
@@ -24,12 +25,20 @@ def test_the_numbers_of_the_default_screen(compare: Compare) -> None:
     assert "0.706" in figures
     before, after = figures[-1].split(" → ")
     assert before == ">0.9999"
-    assert float(after) <= 1e-5
+    assert float(after.replace("−", "-")) <= 1e-5
+    assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
+    expect(compare.contrast).to_have_text("One thing differs: positions.")
+    stories = compare.view.locator(".panel > .words").all_inner_texts()
+    assert stories[0].endswith("Positions say where each one stands.")
+    assert stories[1].endswith("Nothing in this model says where a token stands.")
+    expect(compare.view.locator(".sentences")).to_be_hidden()
+    compare.view.get_by_text("more numbers", exact=True).click()
     said = compare.view.locator(".sentences").inner_text()
     run = core().run(TIRED, position="none", mask="causal")
     causal = measured.repeated_words(run.weights, run.ids)
     assert causal
-    assert f"Right with a causal mask: they differ by up to {small(causal.difference)}, without positions" in said
+    wanted = f"No positions, with a causal mask: the rows differ by up to {small(causal.difference)}, without positions"
+    assert wanted in said
     assert "nan" not in compare.page.locator("body").inner_text().lower().split()
 
 
@@ -104,44 +113,13 @@ def test_layer_and_head_by_buttons(compare: Compare) -> None:
     assert compare.hover(2, 3, 6) == read(runs, 4, 8, 3, 6)
 
 
-def test_every_control_of_the_right_side(compare: Compare) -> None:
-    compare.open()
-    left, right = Settings(TIRED), BAG
-    compare.page.get_by_role("radiogroup", name="Mask, right").get_by_role("radio", name="causal").click()
-    right = Settings(TIRED, "causal", "none")
-    compare.shows(left, right)
-    compare.choose("Position encoding, right", "sinusoidal")
-    right = Settings(TIRED, "causal", "sinusoidal")
-    compare.shows(left, right)
-    compare.page.get_by_role("slider", name="Softmax temperature, right").press("ArrowLeft")
-    right = Settings(TIRED, "causal", "sinusoidal", 0.9)
-    compare.shows(left, right)
-    compare.choose("Heads off, right", "L0 H2")
-    right = Settings(TIRED, "causal", "sinusoidal", 0.9, ((0, 2),))
-    compare.shows(left, right)
-    compare.page.keyboard.press("Escape")
-    compare.other_box.fill(WIDE)
-    right = Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
-    runs = compare.shows(left, right)
-    assert compare.view.locator(".difference > .label").inner_text().startswith("The sentences differ at 1 position")
-    assert compare.hover(0, 2, 7)[1].endswith("not allowed by the mask")
-    compare.page.wait_for_function("location.search.includes('s2=')")
-    query = compare.query
-    assert {key: query[key] for key in ("mask2", "pos2", "t2", "off2", "s2")} == {
-        "mask2": ["causal"], "pos2": ["sinusoidal"], "t2": ["0.9"], "off2": ["L0 H2"], "s2": [WIDE],
-    }  # fmt: skip
-    compare.page.reload()
-    again = compare.shows(left, right)
-    assert again[1] is runs[1]
-
-
 def test_the_comparisons_to_try(compare: Compare) -> None:
     compare.open()
     wanted = {
         "tired / wide": (Settings(TIRED), Settings(WIDE)),
         "causal alone": (BAG, Settings(TIRED, "causal", "none")),
         "can you can that": (Settings("can you can that"), Settings("can you can that", position="none")),
-        "how are you / you how are": (Settings("how are you"), Settings("how are you", position="none")),
+        "how are you / you how are": tuple(Settings(text, position="none") for text in ("how are you", "you how are")),
         "with and without positions": (Settings(TIRED), BAG),
     }
     for name, (left, right) in wanted.items():
@@ -151,6 +129,82 @@ def test_the_comparisons_to_try(compare: Compare) -> None:
         if name.startswith("how"):
             expect(compare.shuffle).to_contain_text("you how are")
     assert compare.query == {}
+
+
+def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewPage) -> None:
+    compare, told = new_page(Compare), True
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: server.send(message) if told else None)
+
+    compare.page.route_web_socket("**/_stcore/stream*", pass_on)
+    compare.open()
+    told = False  # from now on the script hears of nothing
+    texts = [TIRED, ""]
+    for side, box in enumerate((compare.box, compare.other_box)):
+        box.click()
+        compare.page.keyboard.press("End")
+        for key in " it":
+            compare.page.keyboard.type(key)
+            texts[side] += key
+            left, right = texts
+            wanted = Settings(left), Settings(right or left, position="none")
+            expect(compare.view).to_have_attribute("data-digest", "-".join(one.digest for one in wanted))
+            expect(box).to_be_focused()
+            expect(box).to_have_value(texts[side])
+    expect(compare.map(2)).to_contain_text("The left sentence has 16 tokens, the right one 3")
+    compare.button("causal alone").click()
+    sides = BAG, Settings(TIRED, "causal", "none")
+    expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
+    expect(compare.button("causal alone")).to_have_attribute("aria-pressed", "true")
+    expect(compare.box).to_have_value(TIRED)
+    expect(compare.other_box).to_have_value("")
+    compare.button("layer 4").click()
+    expect(compare.view).to_have_attribute("data-numbers", "4.2")
+    runs = run_of(sides[0]), run_of(sides[1])
+    assert compare.hover(2, 3, 1) == read(runs, 4, 2, 3, 1), "of that comparison still"
+    compare.other_box.fill(WIDE)
+    sides = BAG, Settings(WIDE, "causal", "none")
+    expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
+    expect(compare.button("causal alone")).to_have_attribute("aria-pressed", "false")
+    expect(compare.view).to_have_attribute("data-heard", "0")
+
+
+def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
+    runs = compare.open(at="3.1").shows_default()
+    held: list[Route] = []
+    compare.page.route("**/wire/pair?*", lambda route: held.append(route))
+    compare.page.mouse.click(*compare.cell(1, 5, 2))
+    compare.page.mouse.move(5, 5)
+    assert compare.readouts() == read(runs, 3, 1, 5, 2), "a click is drawn at once"
+    assert "because" not in compare.readouts()[0]
+    expect(compare.view).to_have_attribute("data-late", "")
+    compare.button("head 8").click()
+    expect(compare.button("head 8")).to_have_attribute("aria-pressed", "true")
+    expect(compare.view).to_have_attribute("data-waiting", "")
+    expect(compare.map(0)).to_contain_text("layer 3 · head 1")
+    assert compare.readouts() == read(runs, 3, 1, 5, 2)
+    for route in held:
+        route.continue_()
+    compare.page.unroute("**/wire/pair?*")  # the next test has the same tab
+    compare.settled()
+    expect(compare.view).to_have_attribute("data-numbers", "3.8")
+    expect(compare.map(0)).to_contain_text("layer 3 · head 8")
+    assert compare.readouts() == read(runs, 3, 8, 5, 2)
+
+
+def test_a_sentence_that_is_too_long_on_either_side(compare: Compare) -> None:
+    compare.open(s="how are you")
+    for box, side in ((compare.box, "left"), (compare.other_box, "right")):
+        box.fill("it " * 600)
+        expect(compare.view.locator(".notices")).to_contain_text(f"The {side} map still shows “how are you”.")
+        compare.settled()
+        assert len(compare.notices()) == 1, "it is said once"
+        assert compare.notices()[0].startswith("602 tokens")
+        compare.shows(Settings("how are you"), Settings("how are you", position="none"))
+        box.fill("how are you")
+        expect(compare.view.locator(".notices p")).to_have_count(0)
 
 
 def test_shuffle_again(compare: Compare, new_tab: NewTab) -> None:
@@ -164,7 +218,7 @@ def test_shuffle_again(compare: Compare, new_tab: NewTab) -> None:
         runs = [core().run(text, position=position) for text in (TIRED, order)]
         assert measured.difference_in_new_order(*runs) <= most
     headings = compare.shuffle.locator(".side-by-side h2").all_inner_texts()
-    left, right = (float(heading.split(": ")[1]) for heading in headings)
+    left, right = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
     assert left > 0.1
     assert right <= 1e-5
     there = new_tab(Compare)
@@ -192,6 +246,11 @@ def test_a_head_is_opened_from_its_bar(compare: Compare) -> None:
     cosines = measured.without_each_head(core(), "how are you")
     worst = int(cosines.argmin())
     expect(compare.bars).to_contain_text(f"Switching off layer {worst // 12} head {worst % 12} changes")
+    expect(compare.bars.get_by_role("heading")).to_have_text(f"L{worst // 12} H{worst % 12} is missed most")
+    compare.bar(2, 3).hover()
+    expect(compare.bars.locator(".readout")).to_have_text(
+        f"layer 2 head 3: cosine {written_cosine(float(cosines[2, 3]))}"
+    )
     compare.bar(worst // 12, worst % 12).click()
     compare.page.wait_for_url(f"**at={worst // 12}.{worst % 12}")
     compare.settled()
@@ -213,36 +272,6 @@ def test_sentences_of_two_lengths(compare: Compare) -> None:
     compare.other_box.fill("")
     compare.shows_default()
     expect(compare.map(2).locator(".map")).to_be_visible()
-
-
-def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
-    compare = new_phone(Compare)
-    runs = compare.open(at="3.1").shows_default()
-    box = compare.map(0).locator(".map").bounding_box()
-    assert box
-    assert box["y"] + box["height"] < 812, "the first map is on the first screen"
-    compare.page.touchscreen.tap(*compare.cell(0, 10, 2))
-    compare.wait_for_query(at="3.1.10.2")
-    compare.settled()
-    assert compare.readouts() == read(runs, 3, 1, 10, 2)
-
-
-def test_each_page_has_its_own_first_head(compare: Compare) -> None:
-    compare.open()
-    expect(compare.view).to_have_attribute("data-numbers", "0.2")
-
-    compare.go("Explore")
-    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
-    compare.go("Compare")
-    expect(compare.view).to_have_attribute("data-numbers", "0.2")
-    compare.button("layer 3").click()
-    compare.button("head 1").click()
-    compare.settled()
-    compare.page.wait_for_url("**at=3.1")
-    compare.go("Explore")
-    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
-    compare.go("Compare")
-    expect(compare.view).to_have_attribute("data-numbers", "3.1")
 
 
 def test_a_long_sentence_and_its_heads(compare: Compare) -> None:

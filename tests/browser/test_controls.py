@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import torch
 from playwright.sync_api import expect
 
-from pages.kit.picture.fields import MASKS
+from pages.kit.picture.presets import PRESETS
 
-from .expected import DEVICE, TIRED, largest
+from .compare_page import Compare
+from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 
 
@@ -38,39 +41,36 @@ def test_the_maps_follow_the_typing(explore: Explore) -> None:
 
 def test_mask(explore: Explore) -> None:
     explore.open()
-    mask = explore.page.get_by_role("radiogroup", name="Mask")
-    width = explore.page.get_by_role("spinbutton", name=MASKS["window"]["w"])
-    expect(width).to_have_count(0)
-    mask.get_by_text("causal").click()
+    width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
+    explore.mask("causal")
     shows_it(explore, mask="causal")
     explore.wait_for_query(mask=["causal"])
     assert "not allowed by the mask" in explore.hover(2, 9)
     assert "not allowed" not in explore.hover(9, 2)
-    mask.get_by_text("window").click()
+    expect(width).to_have_count(0)
+    explore.mask("window")
     shows_it(explore, mask="window:3")
     width.fill("1")
-    width.press("Enter")
     shows_it(explore, mask="window:1")
     assert explore.badges() == ["it 1.00"]
     explore.wait_for_query(mask=["window"], w=["1"])
     width.fill("513")  # beyond its end
-    width.press("Enter")
     shows_it(explore, mask="window:1")
-    mask.get_by_text("none").click()
+    explore.mask("none")
     shows_it(explore)
     explore.wait_for_query(mask=None)
 
 
-def test_position_temperature_and_device(explore: Explore) -> None:
+def test_position_and_temperature(explore: Explore) -> None:
     explore.open()
     for position in ("none", "sinusoidal"):
-        explore.choose("Position encoding", position)
+        explore.position(position)
         shows_it(explore, position=position)
         explore.wait_for_query(pos=position)
-    explore.choose("Position encoding", "as trained")
+    explore.position("as trained")
     shows_it(explore)
     explore.wait_for_query(pos=None)
-    slider = explore.page.get_by_role("slider")
+    slider = explore.change("Sharpen or blur").get_by_role("slider")
     slider.focus()
     slider.press("ArrowRight")
     slider.press("ArrowRight")
@@ -81,11 +81,146 @@ def test_position_temperature_and_device(explore: Explore) -> None:
     shows_it(explore, temperature=5.0)
     slider.press("Home")
     shows_it(explore, temperature=0.1)
-    group = explore.page.get_by_role("radiogroup", name="Device")
-    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
-    group.get_by_text(DEVICE).click()  # the one that is chosen cannot be deselected
-    shows_it(explore, temperature=0.1)
-    expect(group.get_by_role("radio", checked=True)).to_have_text(DEVICE)
+
+
+def test_what_is_changed_is_named_told_and_taken_back(explore: Explore) -> None:
+    explore.open()
+    changed = explore.view.get_by_role("group", name="What is changed")
+    expect(changed).to_be_hidden()
+    explore.position("none")
+    explore.mask("causal")
+    explore.lamp(3, 5).click()
+    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    chips = changed.locator(".chip-of-change")
+    assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
+    said = changed.locator(".said").inner_text()
+    layer, head = re.match(r"Layer (\d) changed most, in head (\d+): ", said).groups()  # type: ignore[union-attr]
+    changed.get_by_role("button", name="show it").click()
+    explore.settled()
+    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
+    link = parse_qs(urlsplit(changed.get_by_role("link").get_attribute("href") or "").query)
+    assert link == {"at": [explore.query["at"][0]], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
+    changed.get_by_role("button", name="take back: no positions").click()
+    explore.shows(mask="causal", heads_off=((3, 5),))
+    explore.button("undo").click()
+    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    changed.get_by_role("button", name="reset all").click()
+    explore.shows()
+    explore.wait_for_query(mask=None, pos=None, off=None)
+
+
+def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: Explore) -> None:
+    explore.open(at="3.1.4")
+    undo = explore.button("undo")
+    expect(undo).to_be_hidden()
+    explore.box.press("End")
+    explore.page.keyboard.type(" out")
+    explore.shows(f"{TIRED} out")
+    expect(undo).to_be_hidden()
+    explore.button(PRESETS[3]).click()
+    explore.shows(PRESETS[3])
+    explore.box.press("End")
+    explore.page.keyboard.type(" now")
+    explore.position("none")
+    explore.shows(f"{PRESETS[3]} now", position="none")
+    undo.click()
+    explore.shows(f"{PRESETS[3]} now")
+    undo.click()
+    explore.shows(f"{TIRED} out")
+    assert explore.query["at"] == ["3.1.4"], "where he looked, too"
+    expect(undo).to_be_hidden()
+    explore.position("none")
+    explore.button("reset all").click()
+    explore.shows(f"{TIRED} out")
+    expect(undo).to_be_visible()
+    expect(explore.view.get_by_role("group", name="What is changed")).to_be_hidden()
+
+
+def test_a_head_that_is_off_is_not_described_as_if_it_worked(explore: Explore) -> None:
+    explore.open()
+    title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
+    expect(title).to_have_text("“it” puts 64 % on “animal”")
+    expect(value).to_contain_text("64 % of what “it” takes in")
+    explore.button("switch this head off").click()
+    explore.shows(heads_off=((3, 1),))
+    expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
+    expect(value).to_have_text("nothing: this head is off, so nothing of it is handed on.")
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
+    explore.tile(3, 2).click()
+    explore.settled()
+    expect(title).not_to_contain_text("off")
+    expect(value).to_contain_text("takes in")
+
+
+def test_each_try_takes_back_what_the_one_before_changed(explore: Explore) -> None:
+    explore.open(mask="causal")
+    press = explore.view.locator(".try")
+    expect(press).to_have_text(re.compile("type “wide” for “tired”: what does “it” look at now. 1 of 3"))
+    press.click()
+    explore.shows(WIDE, mask="causal")
+    expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
+    press.click()
+    explore.shows(mask="causal", position="none")
+    press.click()
+    explore.shows(mask="causal", heads_off=((3, 1),))
+    explore.layer(5).click()  # to see what notices
+    explore.button("undo").click()
+    explore.layer(3).click()
+    explore.shows(mask="causal", position="none")
+    explore.button("undo").click()
+    explore.shows(WIDE, mask="causal")
+    explore.button("undo").click()
+    explore.shows(mask="causal")
+    explore.lamp(3, 4).click()
+    press.click()
+    explore.lamp(3, 5).click()
+    press.click()
+    explore.shows(mask="causal", position="none", heads_off=((3, 4), (3, 5)))
+    explore.position("alibi")  # by hand: the try no longer holds
+    press.click()
+    explore.shows(mask="causal", position="alibi", heads_off=((3, 1), (3, 4), (3, 5)))
+
+
+def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
+    text = "My sister gave the dog a bone and then she went home"
+    explore.open(s=text, at="3.1.10")
+    run, press = explore.shows(text), explore.view.locator(".try")
+    expect(press).to_contain_text("swap “sister” and “")
+    expect(press).to_contain_text("what does “she” look at now?")
+    press.click()
+    swapped = explore.box.input_value()
+    run = explore.shows(swapped)
+    assert sorted(swapped.split()) == sorted(text.split())
+    assert swapped != text
+    assert run.tokens[10] == "she"
+    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
+    press.click()
+    explore.shows(text, position="none")
+    explore.open(s="")
+    expect(explore.view.locator(".empty")).to_contain_text("Type a sentence, or try one of these")
+    explore.view.locator(".empty").get_by_role("button", name=TIRED).click()
+    explore.shows()
+    expect(explore.view.locator(".empty")).to_be_hidden()
+
+
+def test_the_comparison_keeps_the_place_also_where_the_page_chose_it(explore: Explore) -> None:
+    explore.open(pos="none")
+    link = explore.view.get_by_role("link", name="compare with nothing changed →")
+    assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"]
+    explore.tile(3, 7).click()
+    explore.chip(4).click()
+    explore.shows(position="none")
+    link.click()
+    expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
+
+
+def test_an_open_menu_is_above_what_it_covers(explore: Explore) -> None:
+    explore.page.set_viewport_size({"width": 1440, "height": 900})
+    explore.open()
+    explore.opened("try another")
+    menu = explore.view.locator(".view-menu .opener")
+    covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
+    assert menu.evaluate(covered)
 
 
 def test_a_head_off_by_its_lamp(explore: Explore) -> None:
@@ -95,7 +230,6 @@ def test_a_head_off_by_its_lamp(explore: Explore) -> None:
     run = explore.shows(heads_off=((3, 5),))
     expect(explore.lamp(3, 5)).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, off in the model")
-    expect(explore.page.get_by_test_id("stMultiSelect")).to_contain_text("L3 H5")
     explore.wait_for_query(off=["L3 H5"])
     assert explore.figures()[1] == "1 of 72"
     assert float(explore.figures()[0]) == pytest.approx(float(run.sentence @ untouched.sentence), abs=6e-4)
@@ -116,14 +250,11 @@ def test_a_head_off_by_its_lamp(explore: Explore) -> None:
     explore.wait_for_query(off=None)
 
 
-def test_heads_off_by_the_list_and_by_the_lamps_agree(explore: Explore) -> None:
+def test_heads_off_in_the_panel_and_by_the_lamps_agree(explore: Explore) -> None:
     explore.open()
-    combobox = explore.page.get_by_role("combobox", name="Heads off")
-    combobox.click()
-    combobox.fill("L0 H2")
-    explore.page.get_by_role("option", name="L0 H2", exact=True).click()
+    panel = explore.change("Switch heads off")
+    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
     shows_it(explore, heads_off=((0, 2),))
-    explore.page.keyboard.press("Escape")
     explore.layer(0).click()
     expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
     explore.lamp(0, 7).click()
@@ -131,7 +262,11 @@ def test_heads_off_by_the_list_and_by_the_lamps_agree(explore: Explore) -> None:
     explore.wait_for_query(off=["L0 H2", "L0 H7"])
     explore.lamp(0, 2).click()
     explore.shows(heads_off=((0, 7),))
-    expect(explore.page.get_by_test_id("stMultiSelect")).not_to_contain_text("L0 H2")
+    panel = explore.change("Switch heads off")
+    expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
+    panel.get_by_role("button", name="all on").click()
+    explore.shows()
+    explore.wait_for_query(off=None)
 
 
 def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
@@ -141,6 +276,6 @@ def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
     explore.lamp(3, 0).click()
     explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
     explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
-    explore.button("off in the model").click()  # of the enlarged map
+    explore.button("switch this head on").click()  # of the enlarged map
     explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
     expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")

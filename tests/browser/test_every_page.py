@@ -9,19 +9,23 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from pages.kit.frame.layout import PAGES
+from pages.kit.draw.pages import PAGES
 from pages.kit.picture import mask_codec
 
 from .by_hand_page import ByHand
+from .claims_page import Claims
 from .compare_page import Compare
 from .conftest import NewTab
 from .expected import WIDE
 from .explore_page import Explore
+from .glossary_page import Glossary
 from .implementations_page import Implementations
 from .masks_page import WORDS, Masks
-from .measures import not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
+from .measures import height, not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
 from .positions_page import Positions
+from .scaled_dot_page import ScaledDot
 from .shapes_page import Shapes
+from .side_by_side_page import SideBySide
 from .tab import Tab
 from .train_page import Train
 
@@ -31,7 +35,10 @@ ROW_4[:, 4] = True
 
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
-    "by_hand": ByHand, "implementations": Implementations, "train": Train,
+    "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
+    "side_by_side": SideBySide,
+    "scaled_dot": ScaledDot,
+    "claims": Claims,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -46,15 +53,27 @@ RICH: dict[str, dict[str, Any]] = {
     "by_hand": {"ex": "two sentences", "qw": "<b>how</b> can", "kw": "<img src=x> $x$ it", "sqrt": "true"},
     "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
+    "glossary": {},
+    "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
+    "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
+    "claims": {"claim": "symmetric", "say": "2"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
+LONGER = {
+    "positions",
+    "implementations",
+    "scaled_dot",
+}  # by what these links show; their own tests look at them at rest
 # What must fit on a phone in large type too, beside the page as it opens.
 NARROW: dict[str, dict[str, Any]] = {
     "explore": {"look": "table", "s": "internationalization " * 30, "pin": "1.1~none~trained~1~~it"},
     "shapes": {"vs": "naive", "step": "weights", "mask": "window", "lesson": "products are loops"},
     "compare": {"s": "can you can that", "look": "table", "s2": "how are you"},
     "by_hand": {"ex": "a real cell"},
-    "positions": {"enc": "t5", "enc2": "rotary"},
+    "positions": {"enc": "t5", "enc2": "rotary", "pair": "2", "far": "700", "ch": ["1"]},
+    "implementations": {"diff": "largest", "impl": "naive"},
+    "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
+    "claims": {"claim": "mean", "say": "show"},
 }  # fmt: skip
 # Times differ from run to run, and what follows them with it.
 TIMES = re.compile(r"[\d.,]+\s(ms|µs|s)\b")
@@ -84,16 +103,18 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     assert page.evaluate("window.ran") is None
     assert page.locator("img[src=x], .view b:text-is('it'), .view b:text-is('how')").count() == 0
     assert page.locator("html").get_attribute("lang") == "en"
-    expect(page.get_by_role("heading", level=1)).to_have_text("Headlight")
-    expect(page.get_by_role("link", name=PAGES[name], exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[name].question)
+    expect(tab.link(PAGES[name].title)).to_have_attribute("aria-current", "page")
+    expect(page).to_have_title(f"{PAGES[name].title} · Headlight")
     assert unnamed(page) == []
     assert scrolls_sideways(page) == 0
+    assert height(page) <= 2400 or name in LONGER
     assert tab.theme == "dark"
     assert unreadable(page) == []
     assert not_reached_by_tab(page) == []
 
     tab.theme_button.click()
-    expect(tab.theme_button).to_have_text("dark theme")
+    expect(tab.theme_button).to_have_accessible_name("dark theme")
     tab.settled().until(lambda: texts(page) == said, "the theme changes no word")
     assert unreadable(page) == []
     assert tab.query == wanted
@@ -109,10 +130,15 @@ def test_on_a_phone(name: str, new_phone: NewTab) -> None:
         assert small_targets(tab.page) == [], values
         assert unreadable(tab.page) == [], values
     rail = tab.page.locator(".st-key-rail")
-    tab.page.get_by_role("button", name="controls", exact=True).tap()
-    expect(rail).to_be_in_viewport()
+    expect(rail).to_be_hidden()
+    if PAGES[name].has_rail:
+        tab.page.get_by_role("button", name="controls", exact=True).tap()
+        expect(rail).to_be_in_viewport()
 
 
 def test_the_links_say_which_pages_there_are(explore: Explore) -> None:
     explore.open(s=WIDE)
-    assert explore.page.locator(".st-key-pages a").all_inner_texts() == list(PAGES.values())
+    for page in PAGES.values():
+        expect(explore.link(page.title)).to_be_visible()
+    groups = explore.house.locator(".group > :is(button, a)").all_inner_texts()
+    assert groups == list(dict.fromkeys(page.group for page in PAGES.values()))

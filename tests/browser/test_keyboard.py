@@ -14,12 +14,12 @@ def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     press = explore.page.keyboard.press
-    explore.button("copy link").focus()
+    explore.button("all 72 heads").focus()
     press("Tab")
     assert explore.focused() == "layer 3 head 0"
     press("ArrowRight")
     press("ArrowDown")
-    assert explore.focused() == "layer 3 head 5"
+    assert explore.focused() == "layer 3 head 4"
     press("End")
     assert explore.focused() == "layer 3 head 11"
     press("ArrowRight")
@@ -61,7 +61,7 @@ def test_one_tab_stop_for_the_tiles_and_one_for_the_map_whose_cells_the_arrows_w
 
     expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
     explore.view.locator('.tile[tabindex="0"]').focus()
-    for name in ("solo", "hide", "on in the model"):
+    for name in ("lines", "map", "table", "view"):
         press("Tab")
         assert explore.focused() == name
     press("Tab")
@@ -92,7 +92,17 @@ def test_names_roles_and_what_is_read_aloud(explore: Explore) -> None:
     expect(grid).to_be_visible()
     expect(grid).to_have_attribute("aria-rowcount", "15")
     expect(grid).to_have_attribute("aria-colcount", "15")
-    for name in ("Sentences to try", "Tokens: choose the query in focus", "Layer", "Map or table", "Colour scale"):
+    explore.opened("try another")
+    expect(view.get_by_role("group", name="Sentences to try", exact=True)).to_have_count(1)
+    explore.page.keyboard.press("Escape")
+    explore.opened("view")
+    for name in (
+        "Tokens: choose the query in focus",
+        "Layer",
+        "Lines, map or table",
+        "Colour scale",
+        "Change something",
+    ):
         expect(view.get_by_role("group", name=name, exact=True)).to_have_count(1)
     unnamed = view.evaluate(
         "view => [...view.querySelectorAll('button')].filter(b => !b.hidden && b.checkVisibility()"
@@ -100,16 +110,19 @@ def test_names_roles_and_what_is_read_aloud(explore: Explore) -> None:
     )
     assert not unnamed
     assert explore.page.locator("html").get_attribute("lang") == "en"
-    expect(explore.page.get_by_role("heading", level=1)).to_have_text("Headlight")
+    expect(explore.page.get_by_role("heading", level=1)).to_have_text("Which words does each word look at?")
+    explore.page.keyboard.press("Escape")
     explore.tile(3, 0).focus()
     explore.page.keyboard.press("Control+o")  # keys with a modifier are left to the browser
     explore.page.keyboard.press("Alt+h")
     explore.settled()
     run = explore.shows()
     assert not explore.query
-    assert view.locator("canvas").evaluate_all("all => all.every(one => one.getAttribute('aria-hidden') === 'true')")
-    live = explore.view.locator("[aria-live]")
-    expect(live).to_have_text("Layer 3, head 1. it looks at animal 0.64, [CLS] 0.12, it 0.07, street 0.05, the 0.05.")
+    assert view.locator("canvas").evaluate_all(
+        "all => all.every(one => one.ariaHidden === 'true' || one.role === 'img')"
+    )
+    live = explore.view.locator(".aloud")
+    expect(live).to_have_text("Layer 3, head 1. it looks at animal 0.64, [CLS] 0.12, it 0.07, street 0.05.")
     explore.tile(3, 8).locator(".square").click()
     words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
     expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
@@ -136,8 +149,11 @@ def test_the_keyboard_alone_and_the_focus_stays_over_a_rerun(explore: Explore) -
     press("Control+a")
     explore.page.keyboard.type(TIRED)
     explore.shows()
-    mask = explore.page.get_by_role("radio", name="none")
-    mask.focus()
+    tile = explore.view.locator(".change", has_text="Hide words")
+    tile.focus()
+    press("Enter")
+    expect(tile).to_have_attribute("aria-expanded", "true")
+    explore.change("Hide words").get_by_role("radio", name="none", exact=True).focus()
     press("ArrowRight")
     press("Enter")
     explore.shows(mask="causal")

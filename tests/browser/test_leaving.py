@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Browser
 
 from .server import Server
+from .tab import Tab
 
 VIEWS = {"Masks": ".painter", "Compare": ".pair", "Shapes": ".steps", "Train": ".film", "Explore": ".view:not(.sheet)"}
 # Remembers the view on the page, without keeping it there.
@@ -23,7 +24,9 @@ def test_no_view_stays_when_its_page_is_left(browser: Browser, server: Server) -
     page.locator(".view[data-digest]").wait_for()
     page.evaluate(REMEMBER, ".view")
     for name, selector in VIEWS.items():
-        page.get_by_role("link", name=name, exact=True).click()
+        Tab(page, server.url).go(name)
+        if name == "Train":
+            page.get_by_role("tab", name="Film").click()
         page.locator(f"{selector}[data-turn]").first.wait_for()
         page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
         for _ in range(40):

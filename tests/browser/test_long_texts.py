@@ -30,7 +30,7 @@ def test_300_tokens_and_switching_layers(explore: Explore) -> None:
     assert explore.badges() == largest(run, 5, 1, row)
     weight = written(float(run.weights[5, 1, 200, 100]))
     assert explore.hover(200, 100) == f"{run.tokens[200]} → {run.tokens[100]} {weight}"
-    explore.button("all layers and heads at once").click()
+    explore.button("all 72 heads").click()
     explore.settled()
     expect(explore.view.locator(".tile")).to_have_count(72)
     explore.tile(0, 2).locator(".square").click()

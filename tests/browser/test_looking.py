@@ -30,7 +30,7 @@ def test_layers_and_heads(explore: Explore) -> None:
     for head in (0, 11, 7):
         explore.tile(3, head).locator(".square").click()
         explore.settled()
-        expect(explore.view.get_by_role("heading", name=f"Layer 3 · Head {head}")).to_be_visible()
+        expect(explore.place).to_contain_text(f"layer 3, head {head} ")
         assert explore.badges() == largest(run, 3, head, row)
     for head in (0, 2, 3, 4, 5, 6, 7, 8, 9):
         explore.tile(3, head).locator(".square").click()
@@ -42,7 +42,7 @@ def test_layers_and_heads(explore: Explore) -> None:
 def test_all_72_at_once(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
-    explore.button("all layers and heads at once").click()
+    explore.button("all 72 heads").click()
     explore.settled()
     assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
     for number in range(72):
@@ -101,7 +101,7 @@ def test_a_sentence_of_special_tokens_only_can_hide_them(explore: Explore) -> No
     assert explore.chips() == ["[CLS]", "[SEP]"]
     # an empty map has no cell to walk to; the tab stop goes on to what comes after it
     expect(explore.view.locator(".large .map .cell")).to_be_hidden()
-    explore.button("on in the model").focus()
+    explore.button("switch this head off").focus()
     for key in ("Tab", "ArrowRight", "Enter"):
         explore.page.keyboard.press(key)
     explore.button("show [CLS] [SEP]").click()

@@ -20,7 +20,7 @@ N, HEADS = 5, 3
 # Steps on a new painting: ["begin", [i, j]], ["line", "row", 2], … or {"tool": "row"}; then what it says.
 RUN = """(() => {
   const mask = Object.assign(new m.MaskPaint(), { head: 1 });
-  mask.load({ n: row.n, heads: row.heads, painted: "", base: row.base, rule: row.rule });
+  mask.load({ n: row.n, heads: row.heads, painted: "", base: row.base, own: row.own, rule: row.rule });
   for (const step of row.steps) {
     if (Array.isArray(step)) mask[step[0]](...step.slice(1));
     else Object.assign(mask, step);
@@ -38,12 +38,13 @@ def modules(browser: Browser, server: Server) -> Iterator[Modules]:
     page.close()
 
 
-def painted(modules: Modules, *steps: Any, rule: str = "causal") -> dict[str, Any]:
+def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str = "none") -> dict[str, Any]:
     """What the painting says after these steps; its text means the same to Python."""
     base = mask_codec.forbidden(rule, "", N, HEADS)[0]
-    row = {"n": N, "heads": HEADS, "base": base, "rule": rule, "steps": list(steps)}
+    own = mask_codec.forbidden(built_in, "", N, HEADS)[0]
+    row = {"n": N, "heads": HEADS, "base": base, "own": own, "rule": rule, "steps": list(steps)}
     after: dict[str, Any] = modules.one("mask_paint.js", row, RUN)
-    allow = mask_codec.allowed(rule, after["text"], N, HEADS)
+    allow = mask_codec.allowed(rule, after["text"], N, HEADS, built_in)
     assert torch.equal(heads(after), allow.expand(HEADS, N, N))
     return after
 
@@ -103,3 +104,12 @@ def test_undo_goes_back_one_stroke_at_a_time(modules: Modules) -> None:
     assert painted(modules, one, two, ["undo"]) == before
     assert painted(modules, one, ["clear"], ["undo"])["text"] == before["text"]
     assert painted(modules, one, two, ["undo"], ["undo"], ["undo"])["empty"]
+
+
+def test_what_the_model_itself_forbids_is_not_painted(modules: Modules) -> None:
+    after = painted(modules, {"tool": "row"}, ["toggle", [1, 0]], rule="none", built_in="causal")
+    assert torch.equal(heads(after)[0].sum(dim=1), torch.tensor([1, 0, 3, 4, 5]))
+    back = painted(modules, {"tool": "row"}, ["toggle", [1, 0]], ["toggle", [1, 4]], rule="none", built_in="causal")
+    assert back["text"] == ""
+    assert torch.equal(heads(back)[0], rule_alone())
+    assert painted(modules, ["toggle", [0, 3]], rule="none", built_in="causal")["text"] == "", "nothing to paint there"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -13,7 +14,7 @@ from pages.kit.picture.rules import per_head_windows
 from pages.kit.picture.settings import Settings
 
 from .conftest import NewTab
-from .expected import TIRED
+from .expected import TIRED, core
 from .explore_page import Explore
 from .masks_page import WORDS, Masks, weights_of
 
@@ -106,7 +107,7 @@ def test_rows_columns_undo_and_clear(masks: Masks) -> None:
     row = [(4, key) for key in range(5)]
     settings = masks.shows("causal", painting(row))
     check_weights(masks, settings)
-    expect(masks.view.locator(".rows .empty")).to_have_count(1)
+    expect(masks.sums.locator(".empty")).to_have_count(1)
     expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
     expect(masks.sheets.first).to_contain_text("6 of 6 weights are NaN")
     masks.click(-1, 0)  # the label of a column, whatever the tool
@@ -171,6 +172,8 @@ def test_the_gallery(masks: Masks) -> None:
 
 def test_rules_are_joined(masks: Masks) -> None:
     masks.open(mask="causal")
+    expect(masks.button("and")).to_have_count(0)
+    masks.button("combine").click()
     for join, name, rule in (
         ("and", "window 3", "causal & window:3"),
         ("or", "sinks 1", "causal & window:3 | sinks:1"),
@@ -180,15 +183,151 @@ def test_rules_are_joined(masks: Masks) -> None:
         expect(masks.card("per head")).to_be_disabled()
         masks.card(name).click()
         check_weights(masks, masks.shows(rule))
-        expect(masks.view.locator(".rule")).to_have_text(rule)
+        expect(masks.rule).to_have_value(rule)
     masks.wait_for_query(mask="combination", rule=rule)
-    masks.page.get_by_role("textbox", name="Rules joined").fill("!causal")
+    masks.rule.fill("!causal")
     masks.page.keyboard.press("Enter")
     masks.shows("!causal")
-    masks.page.get_by_role("textbox", name="Rules joined").fill("!causal & (")
+    masks.page.wait_for_timeout(800)  # the picture is there before the script has heard of the rule
+    masks.rule.fill("!causal & (")
     masks.page.keyboard.press("Enter")
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
+
+
+def test_a_bare_address_begins_with_something_to_see(masks: Masks, new_tab: NewTab) -> None:
+    masks.visit(f"{masks.url}/masks")
+    masks.shows("causal")
+    masks.wait_for_query(mask="causal", s=WORDS)
+    check_weights(masks, Settings(WORDS, "causal"), 3, 1)
+    masks.card("full").click()
+    masks.shows("none")
+    masks.wait_for_query(mask="none")
+    elsewhere = new_tab(Masks)
+    elsewhere.visit(masks.page.url)
+    elsewhere.shows("none")
+    masks.page.reload()
+    masks.shows("none")
+
+
+def test_the_bar_leads_to_something_to_see(new_tab: NewTab) -> None:
+    explore = new_tab(Explore).open(s=WORDS)
+    explore.go("Masks")
+    masks = explore.on(Masks)
+    masks.shows("causal")
+    masks.wait_for_query(mask="causal")
+
+
+def test_the_numbers_of_a_mask_stand_under_the_gallery(masks: Masks) -> None:
+    masks.open(mask="dilated", gap="3")
+    masks.shows("dilated:3:3")
+    gap = masks.view.get_by_role("spinbutton", name="Distance between them")
+    expect(gap).to_have_value("3")
+    gap.fill("2")
+    masks.page.keyboard.press("Enter")
+    check_weights(masks, masks.shows("dilated:3:2"))
+    masks.wait_for_query(mask="dilated", gap=None)
+    gap.fill("0")
+    masks.page.keyboard.press("Tab")
+    expect(gap).to_have_value("2")
+    masks.shows("dilated:3:2")
+    masks.card("causal").click()
+    masks.shows("causal")
+    expect(gap).to_have_count(0)
+    expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
+    masks.card("sinks 1").hover()
+    expect(masks.view.locator(".meaning")).to_contain_text("Only the first token may be looked at")
+
+
+def test_a_row_is_emptied_with_one_press(masks: Masks) -> None:
+    masks.open(mask="causal", at="0.3.4.1")
+    masks.shows("causal")
+    expect(masks.sheets.first).not_to_contain_text("may look at nobody")
+    masks.button("empty a row").click()
+    masks.shows("causal", painting([(4, key) for key in range(5)]))
+    expect(masks.sums.locator("li")).to_have_text(["1.00", "1.00", "1.00", "1.00", "empty", "1.00"])
+    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
+    masks.button("undo").click()
+    masks.shows("causal")
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_three_maps_in_a_row_have_their_rows_in_line(masks: Masks, width: int) -> None:
+    masks.page.set_viewport_size({"width": width, "height": 900})
+    masks.open(s=TIRED, mask="causal")
+    masks.shows("causal", text=TIRED)
+    boxes = [
+        masks.box_of(masks.view.locator(f"section.{name} .cell"), row, 0)
+        for row in (0, 14)
+        for name in ("who", "before", "after")
+    ]
+    for row in (boxes[:3], boxes[3:]):
+        assert max(box[1] for box in row) - min(box[1] for box in row) <= 1
+        assert max(box[3] for box in row) - min(box[3] for box in row) <= 0.1
+        assert [box[0] for box in row] == sorted(box[0] for box in row)
+    assert boxes[3][1] + boxes[3][3] <= 900, "the last row is on the first screen"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+def test_three_maps_of_a_usual_sentence_have_numbers(masks: Masks, width: int, height: int) -> None:
+    masks.page.set_viewport_size({"width": width, "height": height})
+    masks.open(s=TIRED, mask="causal")
+    masks.shows("causal", text=TIRED)
+    for name in ("before", "after"):
+        panel = masks.view.locator(f"section.{name}")
+        size = float(panel.locator(".map").get_attribute("data-number") or 0)
+        assert size >= 9
+        assert masks.box_of(panel.locator(".cell"), 0, 0)[2] > 3 * 0.6 * size, "three characters of a fixed width"
+
+
+def test_what_the_page_begins_with_is_not_taken_along(explore: Explore) -> None:
+    explore.open()
+    explore.go("Masks")
+    masks = explore.on(Masks)
+    masks.shows("causal", text=TIRED)
+    masks.wait_for_query(mask="causal")
+    masks.go("Explore")
+    explore.shows()
+    explore.wait_for_query(mask=None)
+    explore.page.go_back()
+    masks.shows("causal", text=TIRED)
+    masks.wait_for_query(mask="causal")
+    masks.card("window 3").click()
+    masks.shows("window:3", text=TIRED)
+    masks.go("Explore")
+    explore.shows(mask="window:3")
+
+
+@pytest.mark.parametrize(("text", "shown"), [(TIRED, ["after"]), (WORDS, ["who", "after"])])
+def test_the_projector_shows_numbers_that_can_be_read_from_the_last_row(
+    masks: Masks, text: str, shown: list[str]
+) -> None:
+    masks.page.set_viewport_size({"width": 1280, "height": 720})
+    masks.open(s=text, mask="causal", big="true")
+    masks.shows("causal", text=text)
+    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
+    n = len(core().tokenize(text)[0])
+    for name in ("who", "before", "after"):
+        panel = masks.view.locator(f"section.{name}")
+        expect(panel).to_be_visible(visible=name in shown)
+        if name in shown:
+            _, top, width, height = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
+            assert top + height <= 720
+            assert width >= 30, "three characters of 16 pixels"
+    masks.button("before").click()
+    expect(masks.view.locator("section.before")).to_be_visible()
+    expect(masks.view.locator("section.after")).to_be_hidden()
+
+
+def test_a_phone_has_the_gallery_over_the_grid(new_phone: NewTab) -> None:
+    masks = new_phone(Masks).open(s=TIRED)
+    masks.card("causal").tap()
+    masks.shows("causal", text=TIRED)
+    places = [masks.view.locator(name).bounding_box() for name in (".sentence", ".gallery", "section.who .map")]
+    tops = [place["y"] for place in places if place]
+    assert tops == sorted(tops)
+    assert places[2] is not None
+    assert places[2]["y"] + places[2]["height"] <= 812, "the grid is seen without scrolling"
 
 
 def test_painting_on_a_rule_changes_the_number_controls_back_and_forth(masks: Masks) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
@@ -14,6 +15,7 @@ from .conftest import NewPage
 from .expected import TIRED, largest
 from .explore_page import Explore
 from .masks_page import Masks
+from .positions_page import Positions
 from .shapes_page import Shapes
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
@@ -35,7 +37,7 @@ def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> Non
     run = explore.shows(ASKED[WHO][0], model=WHO)
     explore.wait_for_query(model=[WHO], s=None, at=None)
     assert explore.badges() == largest(run, 0, 0, 1)
-    assert explore.view.locator(".large .label").first.inner_text() == "nothing changed, trained here weights"
+    assert explore.place.inner_text().endswith(" · nothing changed, trained here weights")
     assert explore.figures()[0].split()[0] == "fox"
     assert len(explore.figures()) == 4
     explore.button(ASKED[WHO][1]).click()
@@ -52,7 +54,7 @@ def test_a_link_opens_a_model(new_page: NewPage) -> None:
     explore = new_page(Explore).open(model=WORDS, at="1.2")
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
     assert explore.badges() == largest(run, 1, 2, 1)
-    assert "causal mask: built in" in explore.view.locator(".large .label").first.inner_text()
+    assert "causal mask: built in" in explore.place.inner_text()
     assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
     explore.retype("zebra wolf")
     explore.shows("zebra wolf", model=WORDS)
@@ -71,21 +73,27 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     shapes.shows(text, model=ORDERLESS)
     assert shapes.view.locator(".listing .label").inner_text().startswith("layer 0, trained here weights")
     explore.go("Compare")
-    untouched, orderless = (Settings(text, position=position, model=ORDERLESS) for position in ("trained", "none"))
+    untouched = Settings(text, model=ORDERLESS)
+    masked = replace(untouched, mask="causal")  # without positions the mask is what differs
     compare = explore.on(Compare)
-    compare.shows(untouched, orderless)
-    explore.go("Masks")  # which shows MiniLM alone
+    compare.shows(untouched, masked)
+    explore.go("Masks")
     box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
+    expect(box).to_have_value(text)
+    explore.on(Masks).settled()
+    explore.go("Positions")  # which shows MiniLM alone
     expect(box).to_have_value(TIRED)
-    explore.on(Masks).settled()  # its page links carry the model only when the whole page is there
-    assert urlsplit(explore.page.url).path == "/masks"
+    explore.on(Positions).settled()  # its page links carry the model only when the whole page is there
+    assert urlsplit(explore.page.url).path == "/positions"
     explore.go("Explore")
-    explore.shows(text, model=ORDERLESS)
-    explore.wait_for_query(model=[ORDERLESS], s=None)
+    explore.shows(text, model=ORDERLESS)  # the mask that Masks begins with is that page’s own, nobody chose it
+    explore.wait_for_query(model=[ORDERLESS], s=None, mask=None)
     explore.page.go_back()
     expect(box).to_have_value(TIRED)
     explore.page.go_back()
-    compare.shows(untouched, orderless)
+    expect(box).to_have_value(text)
+    explore.page.go_back()
+    compare.shows(untouched, masked)
     explore.page.go_back()
     shapes.shows(text, model=ORDERLESS)
     explore.page.go_back()

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
+from pages.kit.draw.pages import PAGES
+
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 from .shapes_page import Shapes
@@ -14,7 +16,7 @@ from .shapes_page import Shapes
 SETTINGS: dict[str, Any] = {"mask": "window:4", "position": "none", "temperature": 0.7, "heads_off": ((1, 3), (4, 11))}
 LINK: dict[str, Any] = {
     "s": WIDE, "mask": "window", "w": "4", "pos": "none", "t": "0.7", "off": ["L1 H3", "L4 H11"],
-    "at": "4.7.3.2", "look": "linear_sort", "big": "true",
+    "at": "4.7.3.2", "look": "linear_sort",
 }  # fmt: skip
 STATE = """() => ({ length: history.length, path: location.pathname })"""
 
@@ -24,7 +26,6 @@ def check_explore(explore: Explore) -> None:
     assert explore.badges() == largest(run, 4, 7, 3)
     expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
     expect(explore.box).to_have_value(WIDE)
-    expect(explore.page.get_by_role("switch", name="Large type")).to_be_checked()
     assert not explore.notices()
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in LINK.items()})
 
@@ -33,7 +34,7 @@ def check_shapes(shapes: Shapes) -> None:
     shapes.shows(WIDE, **SETTINGS)
     expect(shapes.box).to_have_value(WIDE)
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
-    expect(shapes.page.get_by_role("radio", name="4", exact=True)).to_be_checked()
+    expect(shapes.layer(4)).to_have_attribute("aria-pressed", "true")
     expect(shapes.page.get_by_role("radio", name="window", exact=True)).to_be_checked()
     assert shapes.view.locator(".listing .label").inner_text().startswith("layer 4, pretrained weights")
     assert shapes.side().locator(".titles .label").inner_text().startswith("mask window 4, no positions")
@@ -69,7 +70,7 @@ def test_there_and_back_everything_is_kept_and_a_switch_is_one_entry(explore: Ex
 def test_a_link_opened_in_another_tab_is_a_deep_link(explore: Explore) -> None:
     explore.open(**LINK)
     with explore.page.context.expect_page() as opened:
-        explore.page.get_by_role("link", name="Shapes", exact=True).click(button="middle")
+        explore.link("Shapes").click(button="middle")
     shapes = Shapes(opened.value, explore.url)
     shapes.page.bring_to_front()
     assert urlsplit(shapes.page.url).path == "/shapes"
@@ -81,7 +82,7 @@ def test_a_link_opened_in_another_tab_is_a_deep_link(explore: Explore) -> None:
 def test_the_address_of_a_link_follows_the_controls(explore: Explore) -> None:
     explore.open(at="2.5.3", look="linear")
     explore.shows()
-    link = explore.page.get_by_role("link", name="Shapes", exact=True)
+    link = explore.link("Shapes")
     for text in (WIDE, "how are you"):
         explore.retype(text)
         explore.shows(text)
@@ -118,13 +119,22 @@ def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
     explore.open(mask="causal", at="1.2")
     explore.shows(mask="causal")
     press = explore.page.keyboard.press
-    explore.page.get_by_role("button", name="dark theme").or_(
-        explore.page.get_by_role("button", name="light theme")
-    ).focus()
+    explore.page.get_by_role("link", name="Headlight").focus()
     press("Tab")
-    assert explore.focused() == "Explore"
+    assert explore.focused() == "Look"
     press("Tab")
-    assert explore.focused() == "Shapes"
+    assert explore.focused() == "Change"
+    press("Tab")
+    press("Enter")
+    press("Tab")
+    assert explore.focused() == "By hand"
+    press("Escape")
+    assert explore.focused() == "Build"
+    press("Enter")
+    titles = [page.title for page in PAGES.values() if page.group == "Build"]
+    for title in titles[: titles.index("Shapes") + 1]:
+        press("Tab")
+        assert explore.focused() == title
     press("Enter")
     shapes = explore.on(Shapes)
     shapes.shows(mask="causal")
@@ -147,7 +157,7 @@ def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
 def test_controls_add_no_entry(explore: Explore) -> None:
     explore.open()
     before = explore.page.evaluate(STATE)
-    explore.page.get_by_role("radio", name="causal", exact=True).click()
+    explore.mask("causal")
     explore.shows(mask="causal")
     explore.tile(3, 5).locator(".square").click()
     explore.wait_for_query(mask=["causal"], at=["3.5"])
@@ -156,7 +166,7 @@ def test_controls_add_no_entry(explore: Explore) -> None:
     explore.go("Shapes")
     shapes.shows(mask="causal")
     shapes.button("next ▶").click()
-    shapes.settled("k.project")
+    shapes.settled("k.view")
     assert explore.page.evaluate(STATE) == {"length": before["length"] + 1, "path": "/shapes"}
 
 
@@ -165,8 +175,8 @@ def test_the_theme_is_every_page_s(explore: Explore) -> None:
     shapes = explore.on(Shapes)
     explore.go("Shapes")
     shapes.settled()
-    explore.page.get_by_role("button", name="light theme").click()
-    expect(explore.page.get_by_role("button", name="dark theme")).to_be_visible()
+    explore.theme_button.click()
+    expect(explore.theme_button).to_have_accessible_name("dark theme")
     shapes.settled()
     expect(shapes.view).to_have_attribute("data-theme", "light")
     explore.go("Explore")
@@ -193,7 +203,7 @@ def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) ->
     shapes.settled()
     shapes.head(9).click()
     shapes.settled()
-    shapes.page.get_by_role("radio", name="0", exact=True).click()
+    shapes.layer(0).click()
     shapes.page.wait_for_url("**at=0.9.3**")
     shapes.settled()
     shapes.go("Explore")

@@ -23,9 +23,19 @@ def test_a_phone_shows_sentence_and_map_first(new_phone: NewTab) -> None:
         assert box["y"] + box["height"] <= 812
     assert explore.page.evaluate("document.documentElement.scrollWidth") <= 375
     assert explore.heads() == [f"3.{head}" for head in range(12)]
-    mask = explore.page.get_by_role("radiogroup", name="Mask").bounding_box()
-    assert mask
-    assert mask["y"] > 812, "the controls come below"
+
+
+def test_on_a_phone_a_changed_mask_is_seen_without_scrolling(new_phone: NewTab) -> None:
+    explore = new_phone(Explore)
+    explore.open()
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    panel, maps = explore.change("Hide words"), explore.view.locator(".large .map")
+    expect(panel).to_be_in_viewport()
+    box, own = maps.bounding_box(), panel.bounding_box()
+    assert box
+    assert own
+    assert max(box["y"], 48) + 100 < own["y"], "the map is in sight above the sheet"
 
 
 def test_a_tap_gives_the_number_of_a_cell(new_phone: NewTab) -> None:
@@ -37,21 +47,33 @@ def test_a_tap_gives_the_number_of_a_cell(new_phone: NewTab) -> None:
     expect(explore.view.locator(".readout")).to_have_text(f"it → street {written(float(run.weights[3, 1, 10, 8]))}")
     explore.tile(3, 7).locator(".square").tap()
     explore.settled()
-    expect(explore.view.get_by_role("heading", name="Layer 3 · Head 7")).to_be_visible()
+    expect(explore.place).to_contain_text("layer 3, head 7 ")
     explore.lamp(3, 2).tap()
     explore.shows(heads_off=((3, 2),))
 
 
-def test_large_type(explore: Explore) -> None:
-    explore.open()
-    size = "view => parseFloat(getComputedStyle(view).fontSize)"
-    before = explore.view.evaluate(size)
-    explore.page.get_by_test_id("stCheckbox").click()
+def test_the_projector_shows_the_whole_map_with_large_numbers(new_page: NewPage) -> None:
+    explore = new_page(Explore, viewport={"width": 1280, "height": 720}).open()
+    explore.page.keyboard.press("p")
     explore.wait_for_query(big=["true"])
-    explore.page.wait_for_function("() => document.documentElement.style.fontSize !== ''")
     explore.settled()
-    assert explore.view.evaluate(size) >= 1.25 * before
-    assert explore.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    large = explore.view.locator(".large .map")
+    box = large.bounding_box()
+    assert box
+    assert box["y"] >= 50
+    assert box["y"] + box["height"] <= 720
+    assert len(explore.chips()) == 15
+    assert float(large.get_attribute("data-number") or 0) >= 16
+    expect(explore.view.locator(".all-heads")).to_be_hidden()
+    explore.page.get_by_role("link", name="Train", exact=True).click()
+    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text("Can it learn this?", use_inner_text=False)
+    expect(explore.page.locator("html")).to_have_class("projector")
+    explore.wait_for_query(big=["true"])
+    explore.page.go_back()
+    explore.settled()
+    explore.page.keyboard.press("p")
+    explore.wait_for_query(big=None)
+    expect(explore.view.locator(".all-heads")).to_be_visible()
 
 
 def test_no_motion_when_it_is_not_wanted(new_page: NewPage) -> None:

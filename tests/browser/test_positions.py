@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from pages.positions.parts import TITLES
 
+from .conftest import NewTab
+from .measures import height
 from .positions_page import Positions
+
+GROUPS = ("What this model learnt with", "Never seen by this model")
+FOLDS = ("Curves", "Closer", "Past the trained length", "Amplitude")
 
 
 def test_two_encodings_side_by_side(positions: Positions) -> None:
@@ -17,6 +24,8 @@ def test_two_encodings_side_by_side(positions: Positions) -> None:
     assert right["x"] >= left["x"] + left["width"]
     assert abs(right["y"] - left["y"]) < 2
     assert abs(right["height"] - left["height"]) < 2
+    expect(positions.page.locator(".js-plotly-plot")).to_have_count(4)
+    positions.unfold(*FOLDS)
     expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
     first = positions.page.locator(".js-plotly-plot").first
     expect(first.locator(".ytick text").first).to_have_text("0 [CLS]")
@@ -39,6 +48,7 @@ def test_encodings_and_the_position_by_keyboard(positions: Positions) -> None:
     positions.choose("Encoding", "rotary")
     expect(positions.heading(TITLES["rotary"])).to_be_visible()
     positions.choose("Beside it", "t5")
+    positions.unfold("Buckets of distances", "Closer")
     expect(positions.heading("T5's relative bias: buckets")).to_be_attached()
     positions.wait_for_query(enc="rotary", enc2="t5")
     expect(positions.page.get_by_role("spinbutton", name="Head in sight")).to_be_visible()
@@ -64,4 +74,47 @@ def test_sizes_that_do_not_go_leave_the_picture(positions: Positions) -> None:
     assert [notice.split(":")[0] for notice in positions.notices()] == [
         f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")
     ]
+    positions.unfold("Curves", "Closer", "Past the trained length", "Amplitude")
     expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
+
+
+def test_a_map_that_is_pressed_is_enlarged_and_brings_its_portrait(positions: Positions) -> None:
+    positions.open()
+    large = positions.page.locator(".enlarged")
+    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 gives the word before 0.9998")
+    expect(large.get_by_role("gridcell")).to_have_accessible_name(re.compile("→"))
+    positions.map("ALiBi").focus()
+    positions.page.keyboard.press("Enter")
+    expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
+    expect(positions.map("ALiBi")).to_have_attribute("aria-pressed", "true")
+    expect(positions.heading(TITLES["alibi"])).to_be_visible()
+    positions.wait_for_query(enc="alibi")
+    expect(positions.map("ALiBi")).to_be_focused()
+
+
+def test_the_maps_stand_in_two_groups_and_the_second_leads_to_a_fair_comparison(positions: Positions) -> None:
+    positions.open()
+    maps = positions.page.locator(".view.encodings .group")
+    learnt, unseen = (maps.and_(positions.page.get_by_role("group", name=name)) for name in GROUPS)
+    expect(learnt.locator(".encoding")).to_have_text([re.compile("^As trained")])
+    expect(unseen.locator(".encoding")).to_have_count(9)
+    left, right = (group.locator(".encoding").first.bounding_box() for group in (learnt, unseen))
+    assert left is not None
+    assert right is not None
+    assert abs(left["y"] - right["y"]) < 2
+    assert height(positions.page) <= 2400
+    unseen.get_by_role("link", name="compared on Train").click()
+    positions.page.wait_for_url("**/train*")
+
+
+def test_projected_the_whole_map_stands_in_the_window_with_numbers(new_tab: NewTab) -> None:
+    tab = new_tab(Positions)
+    tab.page.set_viewport_size({"width": 1280, "height": 720})
+    tab.open()
+    tab.page.keyboard.press("p")
+    map_ = tab.page.locator(".enlarged .map")
+    expect(map_).to_have_attribute("data-number", re.compile("^1[6-9]"))
+    box = map_.bounding_box()
+    assert box is not None
+    assert box["y"] >= 50
+    assert box["y"] + box["height"] <= 720

@@ -53,7 +53,7 @@ def test_a_stranger_can_leave_no_file(server: Server, method: str) -> None:
 
 
 def test_a_visitor_leaves_small_files_only(new_tab: NewTab) -> None:
-    page = new_tab(Train).open().page
+    page = new_tab(Train).open(tab="Report").page
     with page.expect_request(lambda request: UPLOADS in request.url and request.method == "PUT") as sent:
         page.locator("input[type=file][accept*='.zip']").set_input_files(
             {"name": "a.zip", "mimeType": "application/zip", "buffer": b"no run"}

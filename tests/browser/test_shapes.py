@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -12,7 +10,7 @@ from pages.shapes.reshape_lessons import LESSONS
 
 from .conftest import NewPage, NewTab
 from .expected import TIRED, WIDE
-from .shapes_page import Shapes, check_readout, check_side, read, step_of, steps_of
+from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 
 # The intervals of the step view, run by the test instead of by the clock.
 BEATS = """() => {
@@ -47,7 +45,8 @@ def test_steps_by_mouse(shapes: Shapes) -> None:
 
 def test_all_steps_by_keyboard(shapes: Shapes) -> None:
     shapes.open(impl="sequence_first", step="x", mask="causal")
-    steps = steps_of("sequence_first", settings=Settings(TIRED, "causal"))
+    made = {step.name: step for step in steps_of("sequence_first", settings=Settings(TIRED, "causal"))}
+    steps = [made[name] for name in listed(tuple(made.values()))]
     press = shapes.page.keyboard.press
     shapes.lines.focus()
     for number, step in enumerate(steps):
@@ -82,13 +81,11 @@ def test_a_step_by_a_click_on_its_line(shapes: Shapes) -> None:
 
 def test_the_steps_of_one_head_of_naive(shapes: Shapes) -> None:
     shapes.open(impl="naive", step="scores.head1")
-    names = [step.name for step in steps_of("naive")]
-    of_head_5 = [name for name in names if not re.search(r"\.head(?!5$)\d+$", name)]
     check_side(shapes.says(), "naive", step_of("naive", "scores.head1"))
     shapes.head(5).click()
     shapes.settled("scores.head5")
     check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
-    assert shapes.lines.locator("b").all_text_contents() == of_head_5
+    assert shapes.lines.locator("b").all_text_contents() == listed(steps_of("naive"), 5)
     shapes.button("next ▶").click()
     shapes.settled("weights.head5")
 
@@ -107,9 +104,9 @@ def test_play_advances_and_pause_stops(new_page: NewPage) -> None:
     shapes.settled("out")
     shapes.button("play").click()  # at the end it begins anew
     shapes.drawn("x")
-    for step in steps_of("efficient")[1:]:
+    for name in listed(steps_of("efficient"))[1:]:
         assert shapes.page.evaluate(beat) == 1
-        shapes.drawn(step.name)
+        shapes.drawn(name)
     assert shapes.page.evaluate(beat) == 1
     expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
     assert shapes.page.evaluate(beat) == 0, "after the last step it ends by itself"
@@ -133,7 +130,7 @@ def test_two_implementations_side_by_side(shapes: Shapes) -> None:
     assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
     shapes.choose("Implementation", "einsum")
     expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
-    shapes.lines.get_by_role("option").filter(has_text="scores").first.click()
+    shapes.option("scores").click()
     shapes.settled("scores")
     check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
     check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
@@ -147,7 +144,7 @@ def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
     shapes.settled()
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
-    across = {"q.transpose": 4, "q.view": 12, "q.project": 12, "weights": 4, "joined": 12}  # heads
+    across = {"q.transpose": 6, "q.view": 12, "q.project": 12, "weights": 6, "joined": 12}  # heads
     for head, step in zip((4, 11, 0, 9, 2), across, strict=True):
         shapes.option(step).click()
         shapes.drawn(step)
@@ -219,7 +216,7 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> N
     shapes.choose("Implementation", "sdpa")
     shapes.choose("Beside it", "naive")
     expect(shapes.view).to_have_attribute("data-shown", "sdpa naive")
-    shapes.page.get_by_role("radio", name="5", exact=True).click()
+    shapes.layer(5).click()
     shapes.option("k").click()
     shapes.head(3).click()
     shapes.click_cell(4, 8)
@@ -265,6 +262,10 @@ def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
     shapes.lesson_button("wrong axis").click()
     shapes.page.wait_for_url("**lesson=wrong+axis**")
     expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
+    right, wrong = (shapes.lesson.locator(".matrix").nth(n).bounding_box() for n in (0, 1))
+    assert right
+    assert wrong
+    assert right["y"] == wrong["y"], "right and wrong stand side by side"
     text = shapes.lesson.inner_text()
     other = new_tab(Shapes)
     other.page.goto(shapes.page.url)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .conftest import NewTab
+from .conftest import NewPage, NewTab
 from .expected import WIDE
 from .explore_page import Explore
 from .server import Server
@@ -16,17 +16,45 @@ from .train_page import LONG, SHORT, Train
 
 
 def workers(server: Server) -> list[int]:
-    """The processes that this server trains in."""
-    found = []
+    """The processes that this server trains in: its nursery forks one that watches, and that the one that works."""
+    parents = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int((entry / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
-            command = (entry / "cmdline").read_bytes()
+            parents[int(entry.name)] = int((entry / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
         except OSError:
             continue
-        if parent == server.process.pid and b"mha_core.training.worker" in command:
-            found.append(int(entry.name))
-    return found
+    nurseries = {pid for pid, parent in parents.items() if parent == server.process.pid}
+    return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
+
+
+def test_a_point_of_a_curve_is_a_step_of_the_film(train: Train) -> None:
+    train.open(task="who did what")
+    expect(train.page.get_by_text("Press a point of a curve: the film shows that step.")).to_be_visible()
+    chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
+    point = chart.locator(".scatterlayer .trace .points path").nth(2)
+    step = point.evaluate("point => point.__data__.x")
+    box = point.bounding_box()
+    assert box
+    train.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(train.page.get_by_role("tab", name="Film", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
+    train.tab("Curves")
+    expect(chart).to_be_visible()
+    train.tab("Film")
+    expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
+
+
+def test_chips_that_are_not_in_the_picture_say_so(train: Train) -> None:
+    train.open(pe=["none", "alibi"])
+    said = "chip => getComputedStyle(chip, '::after').content"
+    chips = train.page.locator(".st-key-pe button")
+
+    def marked() -> list[str]:
+        return [chip.inner_text() for chip in chips.all() if "not trained yet" in chip.evaluate(said)]
+
+    train.until(lambda: marked() == ["alibi"], "the chip that is not in the picture says so")
+    chips.filter(has_text="shaw").click()
+    train.until(lambda: marked() == ["alibi", "shaw"], "both say so")
 
 
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:
@@ -44,7 +72,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     expect(train.page.get_by_text("after 40 steps (seed 1)").first).to_be_visible()
     assert train.notices() == []
 
-    slider = train.slider
+    slider = train.tab("Film").slider
     expect(slider).to_have_attribute("aria-valuetext", "step 40 of 40")
     slider.focus()
     train.page.keyboard.press("Home")
@@ -57,7 +85,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     train.page.wait_for_url("**film=0.0.1*")
     assert "NaN" not in train.page.locator("body").inner_text()
 
-    train.page.get_by_role("link", name="Open in Explore").click()
+    train.tab("Report").page.get_by_role("link", name="Open in Explore").click()
     train.page.wait_for_url("**model=*")
     train.on(Explore).settled()
     expect(train.page.get_by_text("trained here").first).to_be_visible()
@@ -84,7 +112,46 @@ def test_a_run_is_stopped_while_another_explores_and_the_next_one_is_killed(
     train.over()
     expect(train.page.get_by_text("The training ended early: the training process ended unexpectedly")).to_be_visible()
     train.page.get_by_text("learned", exact=True).click()
+    expect(train.page.get_by_text("Not trained yet: learned.")).to_be_visible()
     expect(train.button("Train")).to_be_enabled()
+
+
+def test_a_run_survives_a_reload_and_nobody_else_sees_it(train: Train, new_page: NewPage) -> None:
+    train.open(**LONG).start()
+    expect(train.page.get_by_text("steps/s").first).to_be_visible()
+    assert "before" in train.page.locator(".legendtext").all_text_contents()  # the earlier curves, in grey
+    assert "headlight" not in train.page.url.split("?")[1]
+    train.page.reload()
+    expect(train.page.get_by_text("steps/s").first).to_be_visible()
+    expect(train.button("Stop")).to_be_enabled()
+    stranger = new_page(Train).open(**LONG)
+    expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
+    expect(stranger.button("Stop")).to_be_disabled()
+    expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
+    train.button("Stop").click()
+    train.over()
+    stopped = train.page.get_by_role("progressbar").get_attribute("aria-valuenow")
+    assert stopped is not None
+    assert int(stopped) < 100
+    assert train.known()[0][-1] == "not reached"
+    known = train.known()
+    train.page.reload()
+    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
+    train.settled().until(lambda: train.known() == known, "what was learnt is there again")
+
+
+def test_a_name_that_means_nothing_is_told_once_and_forgotten(new_page: NewPage) -> None:
+    train = new_page(Train).open()
+    unknown = {"name": "x" * 22, "at": train.page.evaluate("Date.now()")}
+    train.page.evaluate("name => localStorage.setItem('headlight-visit', JSON.stringify(name))", unknown)
+    train.page.reload()
+    expect(train.page.get_by_text("What was trained here before is gone")).to_be_visible()
+    assert train.page.evaluate("localStorage.getItem('headlight-visit')") is None
+    train.page.evaluate("localStorage.setItem('headlight-visit', '<img>')")
+    train.page.reload()
+    stored = "localStorage.getItem('headlight-visit')"
+    train.settled().until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
+    assert train.notices() == []
 
 
 def test_the_curves_are_drawn_anew_only_when_there_is_news(train: Train, server: Server) -> None:
@@ -116,14 +183,14 @@ def test_the_curves_are_drawn_anew_only_when_there_is_news(train: Train, server:
 
 
 def test_a_sentence_is_asked_and_a_cell_of_the_confusion_matrix_lists_its_sentences(train: Train) -> None:
-    train.open(cand="rotary")
+    train.open(cand="rotary", tab="Ask")
     box = train.page.get_by_role("textbox", name="A sentence")
     box.fill("the zebra <b>chased</b> the dog")
     box.press("Enter")
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
     expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
     train.page.wait_for_url("**ask=*")
-    cell = train.page.locator(".matrix td button").first
+    cell = train.tab("Report").page.locator(".matrix td button").first
     count = cell.inner_text()
     cell.click()
     expect(cell).to_have_attribute("aria-pressed", "true")
@@ -147,13 +214,28 @@ def test_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     assert [row[0] for row in train.known()] == ["none"]
 
 
-def test_on_a_phone_the_first_screen_shows_a_curve(new_phone: NewTab) -> None:
+def test_on_a_phone_the_first_screen_shows_task_positions_and_a_curve(new_phone: NewTab) -> None:
     phone = new_phone(Train).open()
     phone.page.wait_for_function("() => document.querySelector('link[href*=\"house.css\"]')?.sheet")
     for name in ("Train", "Stop"):
         box = phone.button(name).bounding_box()
         assert box
-        assert box["y"] < 300
-    chart = phone.page.locator(".js-plotly-plot").first.bounding_box()
+        assert box["y"] < 500  # under what is trained
+    chart = phone.page.locator("[class*='st-key-axes_']").first.bounding_box()
     assert chart
-    assert chart["y"] < 500
+    assert chart["y"] < 812
+
+
+def test_predictions_are_sorted_by_the_head_of_a_column(train: Train) -> None:
+    train.open(task="who did what", tab="Report", only="wrong answers")
+    heading = train.page.get_by_role("columnheader", name="P(dog)")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    train.page.wait_for_url("**sort=P*desc=true*")
+    shares = train.page.locator("table", has=heading).locator("tbody tr td:nth-child(3)").all_inner_texts()
+    assert len(shares) > 1
+    assert [float(share.strip("<>")) for share in shares] == sorted(
+        (float(share.strip("<>")) for share in shares), reverse=True
+    )
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")

@@ -22,7 +22,8 @@ from pages.kit.picture import mask_codec
 from pages.kit.picture.place import At, Look, parse_at, parse_look
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
-from pages.shapes.step_view import find, pack_trace
+from pages.shapes.message import pack_trace
+from pages.shapes.step_names import find
 from pages.train import film
 from pages.train.film import Choice
 from tests.pages.films import PROBES, filmed
@@ -99,10 +100,11 @@ def test_a_place_is_written_and_read_alike(
     assert modules.one("look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
 
 
+SWITCHES = ["nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random"]
 LOOKS = st.builds(
     Look,
     st.sampled_from(["root", "linear", "own"]),
-    st.frozensets(st.sampled_from(["nospecials", "all", "table", "sort"])),
+    st.frozensets(st.sampled_from(SWITCHES)),
     st.frozensets(HEADS, max_size=6),
     st.none() | HEADS,
 )
@@ -117,7 +119,7 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
     read = modules.one("look.js", str(look), as_list)
     assert read == {
         "scale": look.scale,
-        **{switch: switch in look.switches for switch in ("nospecials", "all", "table", "sort")},
+        **{switch: switch in look.switches for switch in SWITCHES},
         "hidden": [f"{layer}.{head}" for layer, head in sorted(look.hidden)],
         "solo": look.solo and f"{look.solo[0]}.{look.solo[1]}",
     }
@@ -138,7 +140,7 @@ def test_what_is_no_choice_is_the_first_of_all(modules: Modules) -> None:
     assert modules.each("film_maps.js", texts, "m.parseChoice(row)") == [asdict(Choice())] * len(texts)
 
 
-# ---- messages: draw/packing.py and packets.js, shapes/step_view.py and tensor.js, train/film.py and film_maps.js
+# ---- messages: draw/packing.py and packets.js, shapes/message.py and tensor.js, train/film.py and film_maps.js
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "thumbnails"])

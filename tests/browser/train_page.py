@@ -25,12 +25,19 @@ class Train(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page, and for the server to be at rest."""
-        expect(self.page.get_by_text("Open a saved run")).to_be_visible()
+        expect(self.page.get_by_role("tab", name="Report")).to_be_visible()
+        expect(self.page.locator("[role='tabpanel']:visible .view:visible").first).to_be_visible()
         expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
         return self
 
     def button(self, name: str) -> Locator:
-        return self.page.get_by_role("button", name=name, exact=True)
+        return self.page.locator(".st-key-stage").get_by_role("button", name=name, exact=True)
+
+    def tab(self, name: str) -> Self:
+        """Opens one of the tabs under the training."""
+        self.page.get_by_role("tab", name=name, exact=True).click()
+        expect(self.page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        return self.settled()
 
     def start(self) -> Self:
         self.button("Train").click()

@@ -10,6 +10,7 @@ import torch
 
 from mha_core import Model
 from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
+from mha_core.models.classifier import Classifier
 from mha_core.models.language_model import LanguageModel
 from mha_core.training import inference
 from mha_core.training.loop import on_threads
@@ -48,6 +49,21 @@ def test_probabilities(classifier: Model) -> None:
     assert (found.sum(dim=-1) - 1).abs().max() <= 1e-6
     logits = inference.logits(classifier, TEXTS).double()
     torch.testing.assert_close(found.double(), logits.exp() / logits.exp().sum(dim=-1, keepdim=True))
+
+
+def test_each_alone_is_what_one_by_one_gives(classifier: Model, language_model: Model) -> None:
+    texts = [*TEXTS, "the horse", "the dog", "the cat " * 60]
+    found = inference.probabilities_of_each(classifier, texts)
+    for text, row in zip(texts[:-1], found, strict=False):
+        assert (inference.probabilities(classifier, [text])[0] - row).abs().max() <= 1e-6
+    ids = torch.tensor([classifier.coded(texts[-1])[1]])  # of which the model has read the first ones
+    assert ids.shape[1] > classifier.sizes.max_len
+    first = ids[:, : classifier.sizes.max_len]
+    assert isinstance(classifier.encoder, Classifier)
+    torch.testing.assert_close(found[-1:], classifier.encoder.logits(first, first >= 0).softmax(dim=-1))
+    assert inference.probabilities_of_each(classifier, []).shape == (0, 10)
+    with pytest.raises(Unsupported):
+        inference.probabilities_of_each(language_model, texts)
 
 
 def test_one_batch_or_one_by_one(classifier: Model) -> None:
@@ -106,6 +122,19 @@ def test_the_most_likely_token_each_time(language_model: Model) -> None:
     assert len(ids) > language_model.sizes.max_len == 32
     assert inference.continuation(language_model, TEXT, 40, temperature=0, seed=5) == expected
     assert inference.continuation(language_model, TEXT, 7, temperature=0) == expected[:7]
+
+
+def test_the_chance_of_each_token_is_the_models_own(language_model: Model) -> None:
+    stack, ids = language_model.encoder, language_model.tokenize(TEXT)[1]
+    assert isinstance(stack, LanguageModel)
+    told = inference.continuation_with_chances(language_model, TEXT, 8, temperature=2.0, seed=3)
+    assert [token for token, _ in told] == inference.continuation(language_model, TEXT, 8, temperature=2.0, seed=3)
+    for token, chance in told:
+        number = language_model.tokenizer.token_to_id(token)
+        assert number is not None
+        chances = stack.logits(torch.tensor([ids[-language_model.sizes.max_len :]]))[0, -1].softmax(dim=-1)
+        assert chance == pytest.approx(float(chances[number]), abs=1e-5)
+        ids = [*ids, number]
 
 
 def test_nearly_without_temperature(language_model: Model) -> None:

@@ -13,6 +13,8 @@ def test_every_figure_has_its_candidates(tiny: Model, monkeypatch: pytest.Monkey
     both = {f"{name}, {kind}" for name in IMPLEMENTATIONS for kind in ("maps", "no maps")}
     assert benchmark.forward(5, 1, d_model=12, n_heads=3).keys() == both | {"torch"}
     assert benchmark.training(1, b=2, n=5, d_model=12, n_heads=3).keys() == both | {"torch"}
+    rows = {f"{name}, {rows}" for name in benchmark.CLASSIFIERS for rows in ("one row", "all rows")}
+    assert benchmark.classifying(1, b=2, n=5, d_model=16).keys() == rows
     peaks = benchmark.memory(b=2, n=5, d_model=12, n_heads=3)
     assert peaks.keys() == both | {"torch"}
     assert all(peak is not None and peak > 0 for peak in peaks.values())

@@ -14,6 +14,7 @@ from mha_core.errors import PositionError
 from mha_core.measure.compare import relative_difference
 from mha_core.positions import (
     ALiBi,
+    Continued,
     InLayers,
     Learned,
     Nothing,
@@ -88,7 +89,21 @@ def test_a_name_says_where_it_acts_without_an_encoding() -> None:
 
 def test_every_encoding_is_tested_here() -> None:
     public = {getattr(positions, name) for name in positions.__all__ if isinstance(getattr(positions, name), type)}
-    assert {type(make()) for make in EVERY.values()} == public - {Position, Nothing, InLayers, Together}
+    assert {type(make()) for make in EVERY.values()} == public - {Position, Nothing, InLayers, Together, Continued}
+
+
+@each
+def test_an_encoding_goes_on_where_the_tokens_before_end(name: str) -> None:
+    whole, past = EVERY[name](), 4
+    later = Continued(whole, past)
+    x, q, k = torch.randn(2, 9, C), torch.randn(2, H, 9, D), torch.randn(2, H, 9, D)
+    torch.testing.assert_close(later.add(x[:, past:]), whole.add(x)[:, past:])
+    for turned, own in zip(later.rotate(q[:, :, past:], k[:, :, past:]), whole.rotate(q, k), strict=True):
+        torch.testing.assert_close(turned, own[:, :, past:])
+    bias, of_all = later.bias(q[:, :, past:], 9), whole.bias(q, 9)
+    assert (bias is None) == (of_all is None)
+    if bias is not None and of_all is not None:
+        torch.testing.assert_close(bias, of_all[:, :, past:])
 
 
 @each

@@ -35,6 +35,10 @@ RECIPES = st.builds(
     task=st.sampled_from([*tasks.NAMES, "csv", "news", "text"]),
     amplitude=st.floats(allow_nan=False, allow_infinity=False),
     mask_padding=st.booleans(),
+    bias=st.booleans(),
+    dropout=st.floats(0, 1, exclude_max=True),
+    all_rows=st.booleans(),
+    vocabulary_of=st.sampled_from(["training rows", "all texts"]),
     d_model=st.integers(1, 256).map(lambda n: 4 * n),
     n_layers=st.integers(1, 8),
     d_feed_forward=st.integers(0, 4096),
@@ -70,6 +74,8 @@ def test_bounds_of_sizes() -> None:
         ("amplitude", [-1e30, 0.0, 1e30], [math.inf, -math.inf, math.nan]),
         ("weight_decay", [0.0, 9.9], [-0.1, 10.0, math.inf, math.nan]),
         ("beta2", [0.0, 0.999], [-0.1, 1.0, math.inf, math.nan]),
+        ("dropout", [0.0, 0.999], [-0.1, 1.0, math.inf, math.nan]),
+        ("vocabulary_of", ["training rows", "all texts"], ["", "test rows"]),
         ("target", [None, 0.0, 1.0], [-0.1, 1.1, math.nan, math.inf]),
         ("pooling", ["[CLS]", "mean"], ["", "max"]),
         ("schedule", ["one-cycle", "constant"], ["", "cosine"]),
@@ -103,7 +109,8 @@ def test_there_and_back(recipe: Recipe) -> None:
 
 
 def test_a_field_of_the_wrong_kind() -> None:
-    fits = {"target": None, "mask_padding": True, "residual": True, "norm": True}
+    switches = ("mask_padding", "residual", "norm", "bias", "all_rows")
+    fits = {"target": None, **dict.fromkeys(switches, True)}
     strange: list[Any] = ["no\nline", [], {}, 10**400, None, True, math.nan]
     for name, value in itertools.product((field.name for field in fields(Recipe)), strange):
         values = {**Recipe().to_json(), name: value}
@@ -119,6 +126,16 @@ def test_foreign_fields() -> None:
     for values in foreign:
         with pytest.raises(HeadlightError, match="its fields are not those of this version"):
             Recipe.from_json(values)
+
+
+def test_a_file_of_an_earlier_version_lacks_the_newer_fields_alone() -> None:
+    values, newer = Recipe(task="food").to_json(), {"bias", "dropout", "all_rows", "vocabulary_of"}
+    earlier = {name: value for name, value in values.items() if name not in newer}
+    assert Recipe.from_json(earlier) == Recipe(task="food")
+    assert Recipe.from_json({**earlier, "dropout": 0.5}) == Recipe(task="food", dropout=0.5)
+    for name in earlier:
+        with pytest.raises(HeadlightError, match="its fields are not those of this version"):
+            Recipe.from_json({other: value for other, value in values.items() if other != name})
 
 
 def test_a_recipe_of_a_file_is_checked() -> None:

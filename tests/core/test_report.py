@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core.training.report import confusion, interval, mean_and_sd, per_class
+from mha_core.training.report import accuracy, averages, confusion, interval, mean_and_sd, per_class
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60)
 
@@ -33,6 +33,24 @@ def test_the_report_of_a_class(rows: list[tuple[int, int]]) -> None:
             assert each.f1 == pytest.approx(2 / (1 / each.precision + 1 / each.recall))
         else:
             assert each.f1 == (0 if found or guessed else None)
+
+
+@given(ROWS)
+def test_the_means_of_a_report(rows: list[tuple[int, int]]) -> None:
+    """Recall averaged by rows is the accuracy; the others go by their definition, a share of nothing being 0."""
+    counts = confusion([label for label, _ in rows], [guess for _, guess in rows], 4)
+    macro, weighted = averages(per_class(counts))
+    assert macro.support == weighted.support == len(rows)
+    right = [label for label, guess in rows if label == guess]
+    guessed = Counter(guess for _, guess in rows)
+    precision = [right.count(number) / max(1, guessed[number]) for number in range(4)]
+    assert macro.precision == pytest.approx(sum(precision) / 4)
+    if not rows:
+        assert accuracy(counts) is None
+        assert weighted.precision is None
+        return
+    assert accuracy(counts) == pytest.approx(len(right) / len(rows)) == pytest.approx(weighted.recall)
+    assert weighted.precision == pytest.approx(sum(precision[label] for label, _ in rows) / len(rows))
 
 
 def test_rows_that_do_not_belong_together() -> None:

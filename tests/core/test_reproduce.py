@@ -50,11 +50,12 @@ def test_one_run_more_is_all_that_is_trained(table: Path, tmp_path: Path, capsys
 def test_the_post_s_way_and_the_fair_one_differ_as_they_say(table: Path) -> None:
     task = from_csv(table.read_bytes())
     post, fair = (
-        reproduce.recipe(line, task, seed=1, epochs=10, threads=1) for line in (reproduce.ROWS[0], reproduce.ROWS[4])
+        reproduce.recipe(line, len(task.train), seed=1, epochs=10, threads=1)
+        for line in (reproduce.ROWS[0], reproduce.ROWS[4])
     )
     changed = {name for name, value in post.to_json().items() if fair.to_json()[name] != value}
-    assert changed == {"mask_padding", "start"}
-    assert (post.mask_padding, post.start) == (False, "own")
+    assert changed == {"mask_padding", "start", "vocabulary_of"}
+    assert (post.mask_padding, post.start, post.vocabulary_of) == (False, "own", "all texts")
 
 
 def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
@@ -67,3 +68,24 @@ def test_who_cannot_see_order_is_right_on_one_of_each_pair(task: str) -> None:
     )
     assert float((blind[0] - blind[1]).abs().max()) <= 1e-5
     assert float((sighted[0] - sighted[1]).abs().max()) > 1
+
+
+def test_made_up_news_shows_the_long_posts_picture() -> None:
+    """Without positions the two rows `can` are the same, and so are the answers to both orders; with sinusoids not."""
+    blind, sighted = (load_model(str(SHIPPED / f"made_up-{name}-1"), device="cpu") for name in ("none", "sinusoidal"))
+    assert blind.run("can you can that").tokens == ["[CLS]", "can", "you", "can", "that", "[SEP]"]
+    for model, least, most in ((blind, 0.0, 1e-6), (sighted, 1e-2, 1.0)):
+        weights = model.run("can you can that").weights[0]
+        assert least <= float((weights[:, 1] - weights[:, 3]).abs().max()) <= most
+        how, you = inference.logits(model, ["how are you", "you how are"])
+        assert least <= float((how - you).abs().max()) <= most * 10
+
+
+def test_made_up_news_is_learnt_about_as_well_as_the_long_posts() -> None:
+    last = {
+        name: [saved.read(SHIPPED / f"made_up-{name}-{seed}").evaluations[-1].test_accuracy for seed in range(1, 6)]
+        for name in ("none", "sinusoidal", "rotary")
+    }
+    assert all(0.8 <= accuracy <= 0.95 for accuracies in last.values() for accuracy in accuracies)
+    assert 0.85 <= fmean(last["none"]) <= 0.95
+    assert fmean(last["sinusoidal"]) < fmean(last["none"]), "sinusoids of amplitude 1 make it worse, as there"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,13 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Trace, masks, split_heads
-from mha_core.attention import AttentionLayer
+from mha_core.attention import AttentionLayer, respelled
+from mha_core.attention.base import Switches
+from mha_core.attention.dataflow import parents
 from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAttention
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
 from mha_core.measure.compare import relative_difference
 
+from .attention_cases import canonical
 from .dense import random_weights, torch_twin
 
 B, H, C, D = 2, 3, 12, 4
@@ -41,13 +45,15 @@ WAYS = {
     "weights:bhij mixed:bhid mixed.transpose:bihd mixed.contiguous:bihd joined:bic out:bic",
     "fused": "x:bic qkv.project:bi(3c) qkv.view:bi3hd q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij "
     "mixed:bhid joined:bic out:bic",
-    "einsum": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
-    "sequence_first": "x:bic x.transpose:ibc q:ibhd k:jbhd v:jbhd scores:ijbh masked:ijbh weights:ijbh mixed:ibhd "
-    "joined:ibc out.project:ibc out:bic",
+    "einsum": "x:bic q.project:bic q.view:bihd k.project:bjc k.view:bjhd v.project:bjc v.view:bjhd q:bihd k:bjhd "
+    "v:bjhd scores.product:bhij scores:bhij weights.exp:bhij masked:bhij weights:bhij mixed:bihd joined:bic out:bic",
+    "sequence_first": "x:bic x.transpose:ibc q.project:ibc q.view:ibhd k.project:jbc k.view:jbhd v.project:jbc "
+    "v.view:jbhd q:ibhd k:jbhd v:jbhd scores.product:ijbh scores:ijbh masked.allow:ij11 masked:ijbh weights:ijbh "
+    "mixed:ibhd joined:ibc out.project:ibc out:bic",
     "sdpa": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
     "torch": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
 }
-SIZES = {"b": B, "i": 5, "j": 5, "h": H, "d": D, "c": C, "3": 3, "(3c)": 3 * C}
+SIZES = {"1": 1, "b": B, "i": 5, "j": 5, "h": H, "d": D, "c": C, "3": 3, "(3c)": 3 * C}
 
 
 def sizes_of(axes: str) -> tuple[int, ...]:
@@ -95,12 +101,25 @@ def test_naive_shows_every_head_on_its_own() -> None:
         assert "h" not in alone.axes
 
 
-def test_einsum_gets_to_the_scores_without_another_look_at_memory() -> None:
-    """No view and no transpose: the letters alone bring the heads to the front."""
-    trace = Trace()
-    IMPLEMENTATIONS["einsum"](C, H)(torch.randn(B, 5, C), trace=trace)
-    assert [step.name for step in trace.steps[:5]] == ["x", "q", "k", "v", "scores"]
-    assert not any(step.is_view for step in trace.steps[:5])
+def test_einsum_takes_the_notebooks_steps() -> None:
+    """Its products by its own strings, no axis moved between them; U, of which Uₜ is the share, is written down."""
+    trace, layer, x = Trace(), IMPLEMENTATIONS["einsum"](C, H).double(), torch.randn(B, 5, C, dtype=torch.float64)
+    weights = random_weights(C, True, True, torch.float64)
+    layer.load(weights)(x, allow=masks.allow(masks.causal, 5, 5), trace=trace)
+    step = {step.name: step.value for step in trace.steps}
+    biases = (weights.q_bias, weights.k_bias, weights.v_bias)
+    for letter, matrix, bias in zip("qkv", (weights.q, weights.k, weights.v), biases, strict=True):
+        assert bias is not None
+        torch.testing.assert_close(step[f"{letter}.project"], torch.einsum("ij,bsj->bsi", matrix, x) + bias)
+        assert torch.equal(step[letter], step[f"{letter}.project"].reshape(B, 5, H, D))
+    torch.testing.assert_close(step["scores.product"], torch.einsum("bshi,bthi->bhst", step["q"], step["k"]))
+    torch.testing.assert_close(step["weights"], step["weights.exp"] / step["weights.exp"].sum(-1, keepdim=True))
+    torch.testing.assert_close(step["mixed"], torch.einsum("bhst,bthi->bshi", step["weights"], step["v"]))
+    assert weights.o_bias is not None
+    torch.testing.assert_close(step["out"], torch.einsum("ij,bsj->bsi", weights.o, step["joined"]) + weights.o_bias)
+    assert trace["weights.exp"].expression.startswith("second pass: ")
+    source = inspect.getsource(type(layer))
+    assert all(string in source for string in ('"ij,bsj->bsi"', '"bshi,bthi->bhst"', '"bhst,bthi->bshi"'))
 
 
 def test_the_einsum_notebooks_own_setting() -> None:
@@ -175,6 +194,70 @@ def test_the_split_works_on_a_batch_without_time() -> None:
     assert split(x[0]).shape == (B, H, D)
     torch.testing.assert_close(split(x)[0], split(x[0]))
     torch.testing.assert_close(split(x), split_heads(split.linear(x), H))
+
+
+def test_the_steps_of_the_annotated_code() -> None:
+    """Project, split, scores, × 1/√d_k, the mask with one axis for all heads, softmax over the keys, and on."""
+    own, _ = pair()
+    x, mask = torch.randn(5, B, C, dtype=torch.float64), torch.rand(1, 5, B) < 0.7
+    mask[0, 0] = True
+    trace = Trace()
+    own.time_first(x, x, x, mask, Switches(trace=trace))
+    step = {step.name: step for step in trace.steps}
+    torch.testing.assert_close(step["q.project"].value, own.query.linear(x))
+    assert step["q.view"].is_view
+    assert torch.equal(step["q"].value, step["q.project"].value.view(5, B, H, D))
+    torch.testing.assert_close(step["scores"].value, step["scores.product"].value / D**0.5)
+    assert (step["masked.allow"].axes, step["masked.allow"].shape) == ("1 j b 1", (1, 5, B, 1))
+    assert torch.equal(step["masked.allow"].value[..., 0], mask)
+    assert torch.equal(step["masked"].value.isinf(), ~mask[..., None].expand(5, 5, B, H))
+    torch.testing.assert_close(step["weights"].value, step["masked"].value.softmax(dim=1))
+    names = list(step)
+    of_masked = [names[parent] for parent in parents(trace.steps, names.index("masked"))]
+    assert of_masked == ["scores", "masked.allow"]
+    assert parents(trace.steps, names.index("masked.allow")) == []
+
+
+def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> None:
+    random = random_weights(C, True, True, torch.float32)
+    given = replace(random, q_bias=None, k_bias=None)
+    x = torch.randn(B, 5, C)
+    for name in IMPLEMENTATIONS:
+        if name in ("fused", "torch"):
+            with pytest.raises(Unsupported, match="one matrix for q, k and v"):
+                IMPLEMENTATIONS[name](C, H, bias=False, v_bias=True)
+            continue
+        layer = IMPLEMENTATIONS[name](C, H, bias=False, v_bias=True, out_bias=True).load(given)
+        saved = layer.save()
+        assert [key for key, tensor in saved.items() if tensor is not None and "bias" in key] == ["v_bias", "o_bias"]
+        assert saved.biases == {"bias": False, "v_bias": True, "out_bias": True}
+        zero = replace(random, q_bias=torch.zeros(C), k_bias=torch.zeros(C))
+        expected = IMPLEMENTATIONS["torch"](C, H).load(zero)(x)[0]
+        assert relative_difference(layer(x)[0], expected) <= 1e-6
+        assert relative_difference(respelled(layer, "einsum")(x)[0], expected) <= 1e-6
+        for (_, filled), (_, plain) in zip(given.with_all_biases.items(), zero.items(), strict=True):
+            torch.testing.assert_close(filled, plain)
+
+
+@pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
+def test_dropout_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
+    torch.manual_seed(0)
+    layer, x, trace = IMPLEMENTATIONS[name](C, H, dropout=0.4).double(), torch.randn(B, 9, C).double(), Trace()
+    _, maps = layer.train()(x, trace=trace)
+    wanted = ("weights", "weights.dropout", "v", "mixed")
+    step = {step.name: canonical(step) for step in trace.steps if step.name in wanted}
+    kept, whole = step["weights.dropout"], step["weights"]
+    assert torch.equal(maps, whole)
+    torch.testing.assert_close(whole.sum(-1), torch.ones(B, H, 9, dtype=torch.float64))
+    assert 0 < kept.eq(0).double().mean() < 0.8
+    torch.testing.assert_close(kept[kept > 0], whole[kept > 0] / 0.6)
+    torch.testing.assert_close(step["mixed"], kept @ step["v"])
+    at = {step.name: number for number, step in enumerate(trace.steps)}
+    from_ = [trace.steps[n].name for n in parents(trace.steps, at["weights.dropout"])]
+    assert from_ == ([f"weights.dropout.head{head}" for head in range(H)] if name == "naive" else ["weights"])
+    silent = Trace()
+    layer.eval()(x, trace=silent)
+    assert not [step.name for step in silent.steps if "dropout" in step.name]
 
 
 def test_the_scores_are_there_to_be_overridden() -> None:

@@ -82,8 +82,10 @@ def test_duplicates_are_counted_and_left_out() -> None:
     assert len(task.train) + len(task.test) == 8
     assert task.notes == (
         "Rows whose text was there before: 2; they were left out.",
-        "Texts that occur with more than one label: 1.",
+        "Texts that occur with more than one label: 1; the first label was kept.",
     )
+    (found,) = {task.classes[row.label] for row in (*task.train, *task.test) if row.text == "text 1"}
+    assert found == "class 1"
 
 
 def test_kept_duplicates_tell_how_many_test_rows_were_trained_on() -> None:
@@ -109,11 +111,23 @@ def test_a_label_that_looks_like_a_formula_is_a_name() -> None:
     assert task.classes == ("=1+1", "@x")
 
 
-def test_questions_are_the_long_posts_and_beginnings_of_test_rows() -> None:
-    task = tasks.from_csv(table(*rows(20)))
+def test_questions_are_the_long_posts_where_the_texts_have_its_words() -> None:
+    made = [(f"{text}, how are you, you can do that", label) for text, label in rows(20)]
+    task = tasks.from_csv(table(*made))
     assert task.questions[:3] == ("how are you", "you how are", "can you can that")
+    assert task.probes == ("can you can that", "how are you")
     assert set(task.questions[3:]) <= {row.text for row in task.test}
     assert tasks.from_csv(table(*rows(20)), name="news").questions == task.questions[:3]
+
+
+@pytest.mark.parametrize(
+    "text", ["heute spricht der Minister über Preise und Zölle, so viel steht fest. Nr. {}", "今天下雨{0}" * 90]
+)
+def test_of_another_language_its_own_beginnings_are_asked(text: str) -> None:
+    task = tasks.from_csv(table(*((text.format(number), f"Klasse {number % 2}") for number in range(12))))
+    assert task.questions == task.probes
+    assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions)
+    assert max(map(len, task.questions)) <= 120
 
 
 @pytest.mark.parametrize(
@@ -121,11 +135,18 @@ def test_questions_are_the_long_posts_and_beginnings_of_test_rows() -> None:
     [
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
-        (table(), "no row with a text and a label"),
-        (table(*rows(8), head=("body", "label")), "no column 'text'; its columns are 'body', 'label'"),
+        (table(), "no two rows with a text and the same label"),
+        (
+            table(*rows(8, 8), head=("a", "b")),
+            "no column 'label', and no other one holds 2 to 50 labels; its .* 'a', 'b'",
+        ),
+        (
+            table(("a",), ("b",), head=("label",)),
+            "no column 'text', and no other one holds texts; its columns are 'label'",
+        ),
         (table(*rows(8), head=("text", "text")), "twice a column 'text'"),
         (table(*rows(8, 1)), "every row has the label 'class 0'; there must be at least two classes"),
-        (table(*rows(8), ("odd", "alone")), "the class 'alone' has a single row"),
+        (table(("a", "x"), ("b", "x"), ("odd", "alone")), "every row has the label 'x'"),
         (table(*rows(200, 51)), "51 different labels; at most 50"),
         (table(*rows(8), ("a text", "x" * 201)), "a label has 201 characters, at most 200"),
         (table(*rows(8), ("x",) * 51), r"line 10 has 51 columns; at most 50"),
@@ -139,6 +160,17 @@ def test_questions_are_the_long_posts_and_beginnings_of_test_rows() -> None:
 def test_what_is_no_table_is_refused_with_a_sentence(data: bytes, sentence: str) -> None:
     with pytest.raises(HeadlightError, match=sentence):
         tasks.from_csv(data)
+
+
+def test_classes_with_a_single_row_are_left_out_and_counted() -> None:
+    task = tasks.from_csv(table(*rows(8), ("odd", "alone"), ("odder", "alone too")))
+    assert task.classes == ("class 0", "class 1")
+    assert task.notes == ("Classes with a single row: 2; they were left out, for a class needs two rows.",)
+
+
+def test_a_column_that_was_asked_for_by_another_name_is_not_guessed() -> None:
+    with pytest.raises(HeadlightError, match="no column 'topic'; its columns are 'text', 'label'"):
+        tasks.from_csv(table(*rows(8)), label="topic")
 
 
 def test_texts_and_labels_are_two_columns() -> None:

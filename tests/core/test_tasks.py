@@ -215,6 +215,31 @@ def test_a_text_is_cut_in_two_and_its_windows_stay_on_their_side() -> None:
     assert f"the last {len(end):,} for testing" in task.notes[0]
     assert bool(task.test().scored.all())
     assert int(task.test().source.max()) == -1
+    assert f"\n{task.questions[0]}" in end, "the first question begins a line"
+    assert task.probes[0] == task.questions[0]
+
+
+@pytest.mark.parametrize("length", [16, 100, 256])
+def test_a_context_is_what_a_window_holds_and_says_nothing_of_the_text(length: int) -> None:
+    task = tasks.from_text(TEXT, length=length)
+    assert task.length == length
+    assert task.test().ids.shape[1] == task.batch(1, torch.Generator()).ids.shape[1] == length + 1
+    assert task.fingerprint == tasks.from_text(TEXT).fingerprint
+    end = TEXT[-int(task.notes[0].split()[9].replace(",", "")) :]
+    assert all("".join(task.vocabulary[number] for number in ids) in end for ids in task.test().ids.tolist())
+
+
+def test_a_short_text_has_a_third_of_it_as_its_context() -> None:
+    task = tasks.from_text("ab" * (FEWEST_CHARACTERS // 2), length=256)
+    assert task.length == FEWEST_CHARACTERS // 3
+    assert len(task.test().ids)
+    assert task.notes[1] == "The context is 66 characters instead of 256: a third of this short text."
+
+
+@pytest.mark.parametrize("length", [15, 257])
+def test_a_context_out_of_bounds_is_refused(length: int) -> None:
+    with pytest.raises(HeadlightError, match=f"a context of {length} characters; choose 16 to 256"):
+        tasks.from_text(TEXT, length=length)
 
 
 def test_a_texts_fingerprint_knows_its_beginning() -> None:

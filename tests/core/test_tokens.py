@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mha_core.errors import SizeError
 from mha_core.training import tasks, tokens
+from mha_core.training.loop import Training
 from mha_core.training.tasks import Labelled, Language, Row
+
+from .runs import TINY
 
 TEXT = "Two lines,\nof ümläuts \u00e9 and so on. " * 10
 
@@ -37,6 +42,22 @@ def test_only_training_rows_are_seen_and_case_is_folded_where_it_does_not_count(
     assert tokens.of(labelled("One one", "two")).encode("ONE").tokens == ["[CLS]", "one", "[SEP]"]
     assert tokens.of(labelled("One one", "two", cased=True)).encode("One").tokens == ["[CLS]", "One", "[SEP]"]
     assert tokens.of(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
+
+
+def test_of_all_texts_the_test_rows_are_seen_too() -> None:
+    task = labelled("One one", "two")
+    made = tokens.of(task, all_texts=True)
+    assert made.encode("zebra one two").tokens == ["[CLS]", "zebra", "one", "two", "[SEP]"]
+    for vocabulary_of, known in (("all texts", True), ("training rows", False)):
+        training = Training(replace(TINY, task="csv", vocabulary_of=vocabulary_of), task)
+        assert (training.tokenizer.token_to_id("zebra") is not None) is known
+
+
+def test_runs_on_one_task_share_their_tokenizer() -> None:
+    task, equal = labelled("One one", "two"), labelled("One one", "two")
+    assert tokens.of(task) is tokens.of(equal)
+    for other in (tokens.of(task, 50), tokens.of(task, all_texts=True), tokens.of(labelled("One one", "three"))):
+        assert other is not tokens.of(task)
 
 
 def test_a_vocabulary_is_never_larger_than_asked() -> None:

@@ -84,7 +84,7 @@ def test_axes_that_do_not_fit_raise(axes: str, shape: tuple[int, ...], told: str
 
 
 def test_every_axis_of_the_glossary_has_one_letter() -> None:
-    assert AXES.keys() == set("bijchdv")
+    assert AXES.keys() == set("bijchgdv")
 
 
 def test_a_tracer_of_one_head_says_which() -> None:

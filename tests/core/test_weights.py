@@ -88,7 +88,7 @@ def test_a_wrong_shape_raises(which: str) -> None:
 
 @pytest.mark.parametrize("which", ["q_bias", "k_bias", "v_bias", "o_bias"])
 def test_a_missing_or_superfluous_bias_raises(which: str) -> None:
-    option = "out_bias" if which == "o_bias" else "bias"
+    option = {"o_bias": "out_bias", "v_bias": "v_bias"}.get(which, "bias")
     with pytest.raises(SizeError, match=rf"the layer has {which} .* {option}=False"):
         MultiHeadAttention(6, 3).load(swapped(some(), which, None))
     with pytest.raises(SizeError, match=rf"the weights have {which} .* {option}=True"):

@@ -225,7 +225,11 @@ def test_data_from_a_table(tmp_path: Path, kind: str) -> None:
 def test_data_from_a_text(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(b"to be or not to be, that is the question. " * 40)
-    lines = here(order(tmp_path, replace(TINY, task="text"), data=Data("text", str(file))))
+    recipes = [replace(TINY, task="text", max_len=context) for context in (16, 100)]
+    lines = here(order(tmp_path, *recipes, data=Data("text", str(file))))
+    starts = [events(lines, run)[0] for run in range(2)]
+    assert [start.longest for start in starts if isinstance(start, Start)] == [16, 100]
+    assert [load_model(str(tmp_path / str(run))).sizes.max_len for run in range(2)] == [16, 100]
     assert lines[-1] == {"done": "steps"}
 
 

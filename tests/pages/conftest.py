@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,14 @@ from mha_core.training.recipe import Recipe
 from pages.kit.draw import canvas
 from pages.kit.draw.figures import Figure
 from pages.kit.picture import models, pictures, sharing
+from pages.kit.wire import routes
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 
 OpenApp = Callable[..., AppTest]
+
+# The views whose picture comes over the wire -> the route.
+ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
 
 
 @pytest.fixture(scope="session")
@@ -65,11 +70,11 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has plotly check every figure that a page draws; on the screen they are sent as they are."""
     draw = canvas.chart
 
-    def chart(key: str, figure: Figure, alt: str) -> None:
+    def chart(key: str, figure: Figure, alt: str, *rest: Any) -> None:
         from plotly.graph_objects import Figure as Checked
 
         Checked(figure)
-        draw(key, figure, alt)
+        draw(key, figure, alt, *rest)
 
     monkeypatch.setattr(canvas, "chart", chart)
 
@@ -116,6 +121,12 @@ def component(app: AppTest, name: str, key: str = "") -> Any:
     return found
 
 
+def told_to(component: Any) -> dict[str, Any]:
+    """The state that a view or a sheet was given."""
+    (told,) = json.loads(component.json)
+    return dict(told)
+
+
 def every(some: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Blocks, each before those within it."""
     for block in some:
@@ -125,22 +136,56 @@ def every(some: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def blocks(app: AppTest, key: str = "") -> list[dict[str, Any]]:
     """Every block of all sheets, or of that of a key."""
-    return [block for sheet in components(app, "sheet", key) for block in every(json.loads(sheet.json)["blocks"])]
+    return [block for sheet in components(app, "sheet", key) for block in every(told_to(sheet)["blocks"])]
+
+
+def control(app: AppTest, name: str) -> dict[str, Any]:
+    """What the script told a view whose picture comes over the wire."""
+    return told_to(component(app, name))
+
+
+def answers(route: str, query: str) -> list[bytes]:
+    """The messages with which the wire answers a query."""
+    header, body = unpacked(routes.answer(route, query.encode()))
+    ends = list(accumulate(header["parts"]))
+    return [body[end - length : end] for length, end in zip(header["parts"], ends, strict=True)]
+
+
+def on_screen(told: dict[str, Any], header: dict[str, Any]) -> dict[str, Any]:
+    """What a view shows: what the script told it, and what the wire says of the picture; of both what must be said."""
+    return {**header, **told, "notices": list(dict.fromkeys(told["notices"] + header["notices"]))}
 
 
 def messages(app: AppTest) -> tuple[bytes, bytes]:
-    """The two messages of the map view: all maps, and the state with the maps in focus."""
-    return component(app, "maps").bytes, component(app, "focus").bytes
+    """What the wire answers the map view: all maps, and what is said with the maps in focus."""
+    focus, maps = answers("maps", control(app, "maps")["query"])
+    return maps, focus
 
 
 def state(app: AppTest) -> dict[str, Any]:
-    """The state that the map view was given."""
-    return unpacked(messages(app)[1])[0]
+    """What the map view shows."""
+    told = control(app, "maps")
+    shown = on_screen(told, unpacked(messages(app)[1])[0])
+    figures = [{**figure, "value": told["compared"]} if "ask" in figure else figure for figure in shown["figures"]]
+    return {**shown, "figures": figures}
+
+
+def steps_view(app: AppTest) -> tuple[dict[str, Any], list[bytes]]:
+    """What the step view shows, and the messages of its traces."""
+    told = control(app, "steps")
+    said, *traces = answers("steps", told["query"])
+    return on_screen(told, unpacked(said)[0]), traces
 
 
 def payloads(app: AppTest) -> str:
-    """Everything that the page's views and sheets were given, as one text."""
+    """Everything that the page's views and sheets were given, and what the wire answers them, as one text."""
     assert not app.exception
     assert not app.error
-    parts = [component.proto for component in app.get("bidi_component")]
-    return " ".join(part.json or part.bytes.decode("utf-8", "replace") for part in parts)
+    texts = []
+    for part in (component.proto for component in app.get("bidi_component")):
+        texts.append(part.json or part.bytes.decode("utf-8", "replace"))
+        route = ROUTE_OF.get(part.component_name.removeprefix("headlight_"))
+        if route is not None:
+            messages = answers(route, told_to(part)["query"])
+            texts += [message.decode("utf-8", "replace") for message in messages]
+    return " ".join(texts)

@@ -12,6 +12,7 @@ import pytest
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
+from pages.kit.draw.numbers import share
 from pages.kit.picture import pictures, sharing
 from pages.train import answers
 from pages.train.answers import Trained
@@ -50,7 +51,7 @@ def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytes
 
         monkeypatch.setattr(inference, name, count)
 
-    for name in ("logits", "continuation"):
+    for name in ("logits", "continuation_with_chances"):
         noted(name)
 
     def ask() -> list[Any]:
@@ -67,12 +68,12 @@ def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytes
         ]
 
     first = ask()
-    assert set(passes) == {"logits", "continuation"}
+    assert set(passes) == {"logits", "continuation_with_chances"}
     passes.clear()
     assert ask() == first
     assert passes == []
     answers.continuations({"words": trained("words-rotary-1")}, "a b", 4, 0.0, 0, " ")
-    assert passes == ["continuation"]
+    assert passes == ["continuation_with_chances"]
 
 
 def test_a_pass_takes_a_place(models: dict[str, Trained], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_answers_are_the_likeliest_classes(models: dict[str, Trained], task: Lab
     texts = [*task.questions, "", "quite unknown words"]
     block = answers.answers(models, texts, task)
     assert block["head"] == ["text", "none", "rotary"]
-    marked = {(i, j) for i, j, _ in block["marks"]}
+    marked = {(i, j): how for i, j, how in block["marks"]}
     truth = {row.text: task.classes[row.label] for row in (*task.train, *task.test)}
     for i, (text, row) in enumerate(zip(texts, block["rows"], strict=True)):
         assert row[0] == text or text == ""
@@ -110,7 +111,8 @@ def test_answers_are_the_likeliest_classes(models: dict[str, Trained], task: Lab
             said = task.classes[int(chances.argmax())]
             assert cell.startswith(f"{said} {float(chances.max()):.2f}")
             wrong = text in truth and truth[text] != said
-            assert cell.endswith("✗") is wrong is ((i, j) in marked)
+            assert cell.endswith("✗") is wrong is (marked.get((i, j)) == "bad")
+            assert cell.endswith("✓") is (truth.get(text) == said) is (marked.get((i, j)) == "good")
 
 
 def test_every_class_has_its_probability(models: dict[str, Trained], task: Labelled) -> None:
@@ -153,9 +155,11 @@ def test_continuations(shipped: Path) -> None:
     language = {"words": trained("words-rotary-1")}
     task = tasks.build("words")
     (one,) = answers.continuations(language, task.questions[0], 5, 0.0, 0, " ")
-    text = one["blocks"][0]["text"]
-    assert text.startswith(f"{task.questions[0]} ▸ ")
-    assert len(text.split(" ▸ ")[1].split()) == 5
+    (block,) = one["blocks"]
+    assert block["given"] == task.questions[0]
+    assert len(block["tokens"]) == 5
+    drawn = inference.continuation_with_chances(language["words"].model, task.questions[0], 5, temperature=0)
+    assert block["tokens"] == [[" ", token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
     assert answers.continuations(language, task.questions[0], 5, 0.0, 9, " ") == [one]  # the likeliest needs no draws
     with pytest.raises(HeadlightError, match="empty"):
         answers.continuations(language, "", 5, 0.0, 0, " ")
@@ -163,7 +167,7 @@ def test_continuations(shipped: Path) -> None:
 
 def test_maps(models: dict[str, Trained], shipped: Path) -> None:
     both = {**models, "words": trained("words-rotary-1")}
-    names = answers.head_names(both)
+    names = answers.head_names([(one.model.sizes.n_layers, one.model.sizes.n_heads) for one in both.values()])
     assert names[:2] == ["mean of layer 0", "layer 0 head 0"]
     assert names[-1] == "layer 1 head 3"
     one, other, _ = answers.maps(both, "the dog chased the cat", "layer 0 head 2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.recorded import Recorded, recorded
 from pages.kit.picture.settings import Settings
 
-from .conftest import app_at, component, every
+from .conftest import app_at, component, every, told_to
 
 TIRED = PRESETS[0]
 OpenPage = Callable[..., AppTest]
@@ -33,7 +34,7 @@ def open_page() -> OpenPage:
 
 def sheet_of(app: AppTest) -> list[Block]:
     """The blocks that the sheet was given."""
-    found: list[Block] = json.loads(component(app, "sheet", "hand").json)["blocks"]
+    found: list[Block] = told_to(component(app, "sheet", "hand"))["blocks"]
     return found
 
 
@@ -43,6 +44,12 @@ def notices(app: AppTest) -> list[str]:
 
 def matrix(app: AppTest, name: str) -> Block:
     return next(block for block in every(sheet_of(app)) if block.get("name") == name and "cells" in block)
+
+
+def fold_of(app: AppTest) -> Any:
+    """What holds the controls of the model."""
+    (fold,) = [fold for fold in app.expander if fold.label.startswith("Change the model")]
+    return fold
 
 
 def headings(app: AppTest) -> list[str]:
@@ -67,7 +74,7 @@ def test_default(open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize(
-    "example", ["one head", "two sentences", "two heads", "stacked weights", "a real cell", "entropy"]
+    "example", ["one head", "two sentences", "two heads", "stacked weights", "embedding", "a real cell", "entropy"]
 )
 def test_every_example(open_page: OpenPage, example: str) -> None:
     app = open_page(ex=example)
@@ -147,6 +154,53 @@ def test_a_real_cell_as_the_design_says_it(open_page: OpenPage, model: Model) ->
     own = float(run.weights[3, 1, 10, 2])
     assert own == pytest.approx(0.64, abs=0.005)
     assert steps(sheet_of(app))["in the map"] == pytest.approx(own, abs=1e-9)
+
+
+def test_the_division_is_chosen_at_the_scores(open_page: OpenPage) -> None:
+    app = open_page()
+    (choice,) = [block for block in every(sheet_of(app)) if block.get("name") == "Softmax of"]
+    assert [(one["text"], one["event"], one["pressed"]) for one in choice["buttons"]] == [
+        ("scores", {"divide": False}, True),
+        ("scores ÷ √2", {"divide": True}, False),
+    ]
+    scores = torch.tensor([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], dtype=torch.float64)
+    plain, divided = (float((scores / by).softmax(-1).max()) for by in (1, math.sqrt(2)))
+    (told,) = [block["text"] for block in every(sheet_of(app)) if "√d" in block.get("text", "")]
+    assert told.endswith(f"Largest weight: {divided:.2f} divided, {plain:.2f} not.")
+    divides = open_page(sqrt="true")
+    assert told in [block.get("text") for block in every(sheet_of(divides))]
+    assert matrix(divides, "scaled")["cells"][0][0] == f"{0.5 / math.sqrt(2):.4f}"
+
+
+@pytest.mark.parametrize(
+    ("values", "v_is"), [({}, "x itself"), ({"src": "from Q Kᵀ"}, "x Wv"), ({"ex": "two sentences"}, "x of the keys")]
+)
+def test_the_values_say_where_they_come_from(open_page: OpenPage, values: dict[str, str], v_is: str) -> None:
+    found = [block for block in every(sheet_of(open_page(**values))) if block.get("name") == "v" and "cells" in block]
+    assert found[-1]["formula"] == v_is
+
+
+def test_what_is_changed_is_said_by_a_closed_fold(open_page: OpenPage) -> None:
+    app = open_page(ex="a real cell", mask="causal", off="L3 H1", t="0.5")
+    fold = fold_of(app)
+    assert fold.label == "Change the model (mask causal, temperature 0.5, 1 head off)"
+    assert not fold.proto.expanded
+    app.slider(key="t").set_value(1.0).run()
+    assert fold_of(app).label == "Change the model (mask causal, 1 head off)"
+    assert fold_of(open_page(ex="a real cell")).label == "Change the model (nothing changed)"
+    assert fold_of(open_page(ex="a real cell", pos="nothing")).label == "Change the model"
+
+
+def test_a_real_cell_begins_with_its_answer(open_page: OpenPage) -> None:
+    app = open_page(ex="a real cell")
+    _, answer, choose, *_ = sheet_of(app)
+    found = steps(sheet_of(app))
+    assert answer["text"] == f"“it” looks at “animal” with {found['weight']:.2f}"
+    assert answer["note"].startswith(f"= exp(0.00) / {found['row sum']:.2f}: its score, ")
+    assert answer["note"].endswith("is the row's largest")
+    assert choose["heading"] == "Which weight"
+    (_, hidden, *_) = sheet_of(open_page(ex="a real cell", mask="causal", at="3.1.2.10"))
+    assert hidden["note"] == "the mask does not allow it"
 
 
 # ---- the real cell

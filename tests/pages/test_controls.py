@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_text
+from pages.kit.draw.pages import PAGES
 from pages.kit.draw.view import View
-from pages.kit.frame.layout import PAGES
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS, check_length
 from pages.kit.picture.place import At

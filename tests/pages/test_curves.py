@@ -13,8 +13,9 @@ import pytest
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step
 from mha_core.training.recipe import Recipe
 from pages.kit.draw import figures
-from pages.kit.draw.palette import candidate_colour
-from pages.train.curves import Candidate, charts, progress, told
+from pages.kit.draw.palette import PALETTES, candidate_colour
+from pages.train.curves import Candidate, charts
+from pages.train.standing import ended, progress, told
 
 
 def learned(
@@ -66,7 +67,7 @@ def test_plotly_takes_them(theme: str, apart: bool) -> None:
 
 def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
     accuracy, loss = charts([SEEDS, OTHER], "dark")
-    assert accuracy.title == "accuracy on unseen sentences"
+    assert accuracy.title == "Accuracy on unseen sentences"
     assert accuracy.note == "1 to 2 seeds, band = lowest to highest · dotted: training batches"
     line = named(accuracy.figure, "none")
     assert line["x"] == [0, 10, 20]
@@ -166,8 +167,8 @@ SCORES = [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.15], [0.2, 0.9]]]
 def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
     own = Candidate("rotary", 3, (learned([0.1, 0.9], scores=SCORES),))
     accuracy, _, induction, previous = charts([own], "dark")
-    assert accuracy.title == "accuracy on unseen text"
-    assert (induction.title, previous.title) == ("induction score", "previous-token score")
+    assert accuracy.title == "Accuracy on unseen text"
+    assert (induction.title, previous.title) == ("Induction score", "Previous-token score")
     assert named(induction.figure, "rotary, layer 0 head 1")["y"] == [0.2, 0.15]
     assert named(induction.figure, "rotary, layer 1 head 1")["y"] == [0.1, 0.9]
     dashes = [line["line"]["dash"] for line in induction.figure["data"]]
@@ -216,7 +217,49 @@ def test_progress_in_words() -> None:
     assert progress(1, 0, 1000, 0) == "step 0 of 1,000 · 0.0 s"
 
 
+def test_an_end_before_the_last_step_says_why() -> None:
+    assert ended(9, 2561, 3600, 85.0, stopped=True, why="its time was up") == (
+        "9 runs stopped after 85 s: its time was up; step 2,561 of 3,600"
+    )
+    assert ended(1, 20, 40, 2.0, stopped=True) == "stopped after 2 s; step 20 of 40"
+    assert ended(2, 20, 40, 2.0, stopped=False) == "2 runs ended after 2 s; step 20 of 40"
+
+
 def test_colours_follow_the_order_of_the_encodings() -> None:
     for theme in ("dark", "light"):
         assert len({candidate_colour(number, theme) for number in range(8)}) == 8
     assert candidate_colour(0, "dark") == "#93A0BD"
+
+
+def test_the_axes_stand_before_the_first_look_with_the_earlier_curves_in_grey() -> None:
+    waiting = Candidate("rotary", 3, (History(Recipe(steps=40)),))
+    assert charts([waiting], "dark", ghosts=[SEEDS]) == []
+    bare, _ = charts([waiting], "dark", waiting=True)
+    assert bare.figure["data"] == []
+    assert bare.figure["layout"]["xaxis"]["range"][1] > 40
+    accuracy, loss = charts([waiting], "dark", waiting=True, ghosts=[SEEDS, OTHER])
+    for chart in (accuracy, loss):
+        go.Figure(chart.figure)
+        first, second = chart.figure["data"]
+        assert [line["showlegend"] for line in (first, second)] == [True, False]
+        assert first["name"] == "before"
+        assert {line["line"]["color"] for line in (first, second)} == {PALETTES["dark"].muted}
+        assert first["opacity"] < 1
+        assert first["mode"] == "lines"
+    assert accuracy.figure["data"][0]["y"] == pytest.approx([0.2, 0.5, 0.5])
+    begun = charts([OTHER], "dark", ghosts=[SEEDS])[0].figure
+    assert [line["name"] for line in begun["data"] if line["showlegend"]] == ["before", figures.escaped("a <b>")]
+
+
+def test_a_ghost_ends_with_the_axes() -> None:
+    short = Candidate("rotary", 3, (History(Recipe(steps=10)),))
+    (ghost,) = charts([short], "dark", waiting=True, ghosts=[SEEDS])[0].figure["data"]
+    assert ghost["x"] == [0, 10]
+
+
+def test_on_a_projector_a_chart_is_larger() -> None:
+    small, large = (charts([SEEDS], "dark", large=large)[0].figure for large in (False, True))
+    go.Figure(large)
+    assert large["layout"]["height"] > small["layout"]["height"]
+    assert large["layout"]["font"]["size"] >= 16
+    assert large["layout"]["xaxis"]["tickfont"]["size"] >= 16

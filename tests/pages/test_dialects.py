@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 import torch
@@ -35,7 +36,47 @@ CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 def test_every_row_has_a_word_for_every_dialect() -> None:
     assert all(len(words) == len(DIALECTS) for words in ROWS.values())
     assert all(word for words in ROWS.values() for word in words)
-    assert len(dictionary()["rows"]) == len(ROWS)
+    (whole,) = dictionary()
+    assert len(whole["rows"]) == len(ROWS)
+    assert len(DIALECTS) == len(set(DIALECTS)) == 8
+
+
+@pytest.mark.parametrize(
+    ("dialect", "names"),
+    [
+        (
+            "annotated code, time first",
+            "PrepareForMultiHeadAttention get_scores prepare_mask attn heads d_k scale output",
+        ),
+        ("lesson with three helpers", "split_heads compute_attention combine_heads num_heads head_dim"),
+        (
+            "blog post, naive and efficient",
+            "W_q W_k W_v head_blocks AttentionBlock projection projection_bias attn_weights n_heads",
+        ),
+        ("blog post, naive and efficient", "MyMultiheadAttention my_scaled_dot_product_attention averaged"),
+        ("notebook in einsum", "KX QX VX Uₜ Ut barycentres n_b n_h d_h D U Z Y L"),
+    ],
+)
+def test_every_name_of_a_text_is_found_in_its_column(dialect: str, names: str) -> None:
+    at = 1 + DIALECTS.index(dialect)
+    for name in names.split():
+        (found,) = dictionary(f" {name.upper()} ")
+        own = [i for i, row in enumerate(found["rows"]) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", row[at])]
+        assert own, name
+        assert all([i, at, "here"] in found["marks"] for i in own)
+
+
+def test_a_word_that_nobody_uses_is_said_to_be_missing() -> None:
+    (told,) = dictionary("<b>flash</b>")
+    assert told["text"] == "No text and no library has “<b>flash</b>” here."
+
+
+def test_the_mistakes_of_before_are_mended() -> None:
+    assert said("a row with nothing allowed", "annotated code, time first").startswith("not a number")
+    assert "after it" in said("weights and dropout", "annotated code, time first")
+    assert said("axes of the weights", "blog post, naive and efficient").endswith("b i j")
+    assert said("weights · v", "notebook in einsum").startswith("Z")
+    assert said("number of heads", "blog post, naive and efficient") == "n_heads"
 
 
 def test_true_means_blocked_in_multiheadattention(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:

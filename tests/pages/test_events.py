@@ -16,10 +16,10 @@ from pages.kit.draw import events, sheet
 from pages.kit.picture import mask_codec
 from pages.kit.picture.fields import DEFAULTS
 
-from .conftest import app_at, component, payloads
+from .conftest import app_at, component, payloads, told_to
 
 NAMES = (
-    *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "rule", "on", "p", "kind", "join"),
+    *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "mask", "w", "rule", "on", "p", "join", "other"),
     *("step", "feature", "part", "value", "edit", "fill", "row", "col", "text", "reset", "lesson", "shuffle", "choice"),
 )
 DEEP: Any = []
@@ -58,8 +58,9 @@ EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in V
     "no values": {},
     "10,000 keys": {str(number): number for number in range(10_000)},
     "a tampered mask": {"on": "none", "p": 3},
-    "a list as a rule": {"join": "and", "rule": ["causal"]},
-    "a list as a join": {"join": ["and"], "rule": "nothing"},
+    "a list as a rule": {"join": "and", "other": ["causal"]},
+    "a list as a join": {"join": ["and"], "other": "nothing"},
+    "a list as a mask": {"mask": ["causal"], "w": 3},
     "an edit in no row": {"edit": "x", "row": 10**400, "col": True, "text": "1"},
     "an edit with a list": {"edit": "x", "row": 0, "col": 0, "text": ["1"]},
     "an endless edit": {"edit": "x", "row": 0, "col": 0, "text": "1" * 300_000},
@@ -77,13 +78,14 @@ PLACES = [
     ("compare", {"s": "how are you"}, "head_bars"),
     ("compare", {"s": "how are you"}, "shuffle_sheet"),
     ("masks", {"s": "how are you"}, "painter"),
-    ("positions", {"s": "how are you"}, "told"),
+    ("positions", {"s": "how are you"}, "portraits_head"),
+    ("positions", {"s": "how are you"}, "encodings_view"),
     ("by-hand", {}, "hand"),
     ("by-hand", {"ex": "a real cell", "at": "3.1.2.1"}, "hand"),
-    ("train", {"task": "who did what"}, "film_view"),
-    ("train", {"task": "who did what"}, "verdicts"),
+    ("train", {"task": "who did what", "tab": "Film"}, "film_view"),
+    ("train", {"task": "who did what", "tab": "Report"}, "verdicts"),
 ]
-SHEETS = {"lesson_sheet", "shuffle_sheet", "told", "hand", "verdicts"}
+SHEETS = {"lesson_sheet", "shuffle_sheet", "portraits_head", "hand", "verdicts"}
 
 
 def opened(page: str, **values: str) -> AppTest:
@@ -159,27 +161,43 @@ def test_an_event_speaks_of_the_model_that_was_shown(shipped: object) -> None:
 
 
 def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:
-    app = act(opened("positions"), "told", wish(1, {"preset": "ALiBi and T5"}))
+    app = act(opened("positions"), "portraits_head", wish(1, {"preset": "ALiBi and T5"}))
     assert said(app)["enc"] == "alibi"
     told = component(app, "sheet", "told")
-    assert json.loads(told.json)["blocks"][0] == sheet.notices([])
+    assert told_to(told)["blocks"][0] == sheet.notices([])
 
 
 def test_usual_events_still_do_what_they_say(shipped: object) -> None:
     app = opened("explore")
     act(app, "maps", {"at": "0.2.3", "look": "linear", "off": "1.1-2.3", "turn": 1})
     assert (said(app)["at"], said(app)["look"], said(app)["off"]) == ("0.2.3", "linear", ["L1 H1", "L2 H3"])
-    act(app, "maps", {"pin": "0.2.3", "turn": 2})
-    assert said(app)["pin"].startswith("0.2.3~none~trained~1~1.1-2.3~")
-    act(app, "maps", {"pin": "", "preset": 1, "turn": 3})
-    assert said(app)["pin"] == ""
+    pin = "0.2.3~none~trained~1~1.1-2.3~how are you"
+    act(app, "maps", {"pin": pin, "turn": 2})
+    assert said(app)["pin"] == pin
+    act(app, "maps", {"pin": "", "s": "you how are", "turn": 3})
+    assert (said(app)["pin"], said(app)["s"]) == ("", "you how are")
     app = opened("masks")
-    act(app, "painter", {"at": "2.2", "join": "and", "rule": "causal", "turn": 1})
-    assert (said(app)["mask"], said(app)["at"]) == ("causal", "2.2")
+    act(app, "painter", {"s": "you", "at": "2.2", "join": "and", "other": "causal", "turn": 1})
+    assert (said(app)["mask"], said(app)["s"], said(app)["at"]) == ("causal", "you", "2.2")
     app = opened("shapes")
     act(app, "lesson_sheet", wish(1, {"lesson": "wrong axis"}))
     act(app, "step_view", {"step": "weights", "at": "1.2", "feature": 5, "turn": 1})
     assert [said(app)[key] for key in ("lesson", "step", "at", "f")] == ["wrong axis", "weights", "1.2", 5]
+    app = opened("compare")
+    act(app, "pair_view", {"s": "how are you", "s2": "you how are", "at": "1.2.3", "look": "table", "turn": 1})
+    assert [said(app)[key] for key in ("s", "s2", "at", "look")] == ["how are you", "you how are", "1.2.3", "table"]
+    act(app, "pair_view", {"s": "it is", "s2": "", "at": "0.3", "try": "causal alone", "turn": 2})
+    assert [said(app)[key] for key in ("s", "s2", "pos", "mask2", "at")] == ["it is", "", "none", "causal", "0.3"]
+    sides = {"mask": "causal", "mask2": "window", "w2": "4", "pos2": "rotary", "t": "0.5", "rule2": "causal &"}
+    act(app, "pair_view", {"controls": {**sides, "pos": None}, "off": "0.1", "off2": "1.1-2.3", "turn": 3})
+    now = said(app)
+    assert {key: now[key] for key in ("mask", "mask2", "w2", "pos2", "t", "rule2", "pos", "off", "off2")} == {
+        **sides, "w2": 4, "t": 0.5, "pos": "as trained", "off": ["L0 H1"], "off2": ["L1 H1", "L2 H3"],
+    }  # fmt: skip
+    act(
+        app, "pair_view", {"controls": {"pos2": "elsewhere", "mask": "everything", "t2": "9"}, "off2": "9.9", "turn": 4}
+    )
+    assert said(app) == now
     app = opened("by-hand")
     act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
     assert said(app)["m"].startswith("s_0.5_0.9")
@@ -193,13 +211,19 @@ def test_what_the_painter_says_becomes_the_mask() -> None:
     cells = mask_codec.write_flips(flips)
     last = " & ".join(f"!sinks:{number}" for number in range(10, 26))  # 189 characters
     for event, wanted in (
-        ({"on": "causal", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"on": "causal", "p": "garbage"}, {"mask": "painted", "p": cells}),
-        ({"rule": "window:4"}, {"mask": "window", "w": 4}),
-        ({"kind": "painted"}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"rule": "window:3 | sinks:1"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
-        ({"rule": last}, {"mask": "combination", "rule": last}),
-        ({"join": "or", "rule": "dilated:3:2"}, {"mask": "combination", "rule": last}),  # too long a rule
+        ({"mask": "painted", "on": "causal", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"mask": "painted", "on": "none", "p": "garbage"}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"mask": "painted", "on": "garbage", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"mask": "window", "w": "4"}, {"mask": "window", "w": 4}),
+        ({"mask": "window", "w": "0"}, {"mask": "window", "w": 4}),
+        ({"mask": "everything", "w": "2"}, {"mask": "window", "w": 4}),
+        ({"mask": "painted"}, {"mask": "painted", "on": "causal", "p": cells}),
+        ({"mask": "causal", "on": "none", "p": cells}, {"mask": "causal", "on": "none", "p": cells}),
+        ({"mask": "combination", "rule": "window:3 | sinks:1"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
+        ({"mask": "combination", "rule": "x"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
+        ({"mask": "sinks", "first": "2", "join": "and", "other": "causal"}, {"rule": "sinks:2 & causal"}),
+        ({"mask": "combination", "rule": last}, {"mask": "combination", "rule": last}),
+        ({"join": "or", "other": "dilated:3:2"}, {"mask": "combination", "rule": last}),  # too long a rule
     ):
         act(app, "painter", {**event, "turn": 1})
         now = said(app)

@@ -162,3 +162,26 @@ def test_hidden_texts_do_not_change_the_maps(open_app: OpenApp) -> None:
     app.text_input(key="at").set_value("1.2.3").run()
     assert messages(app)[0] == before
     assert state(app)["at"] == "1.2.3"
+
+
+def test_the_map_before_the_changes_comes_where_the_difference_is_wanted(open_app: OpenApp, model: Model) -> None:
+    app = open_app(look="difference_linear", pos="none", mask="causal", at="3.1", pin="0.2~none~trained~1~~how are you")
+    shown, (_, body) = state(app), unpacked(messages(app)[1])
+    assert shown["look"] == "linear_difference"
+    assert shown["notices"] == []
+    now, before = (
+        model.run(PRESETS[0], position="none", mask="causal").weights[3, 1],
+        model.run(PRESETS[0]).weights[3, 1],
+    )
+    values = np.frombuffer(body, "<f4")
+    assert np.array_equal(values[: 2 * 225].reshape(2, 15, 15), np.stack([now.cpu().numpy(), before.cpu().numpy()]))
+    assert shown["before"]["distances"] == pytest.approx(((now - before).abs().sum(-1) / 2).tolist())
+    assert shown["before"]["forbidden"] == [""], "a cell that was seen is no cell without a difference"
+    assert len(values) == 2 * 225 + len(shown["pin"]["tokens"]) ** 2
+
+
+@pytest.mark.parametrize("values", [{"look": "difference"}, {"pos": "none"}, {"pos": "none", "look": "differences"}])
+def test_otherwise_nothing_more_comes(open_app: OpenApp, values: dict[str, str]) -> None:
+    app = open_app(**values)
+    assert state(app)["before"] is None
+    assert len(unpacked(messages(app)[1])[1]) == 4 * 15 * 15

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
-from pages.implementations import parity, timing
+from pages.implementations import cases, parity, timing
 from pages.implementations.parity import Sizes
+from pages.implementations.short_sources import short_source
+from pages.kit.draw.numbers import scientific
 from pages.kit.jobs import job
 from pages.kit.jobs.queue import Places
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
 from .conftest import app_at, blocks
+from .test_events import act, wish
 from .waiting import wait
 
 ALL = list(IMPLEMENTATIONS)
+TURNS = count(1)
 
 
 @pytest.fixture
@@ -28,7 +34,9 @@ def opened() -> Iterator[Callable[..., AppTest]]:
     """Opens the page with the values of a link; no race outlives the test."""
 
     def open_page(**values: str | list[str]) -> AppTest:
-        return app_at("implementations", **values).run()
+        app = app_at("implementations", **values)
+        app.session_state["folded_classes"] = True
+        return app.run()
 
     yield open_page
     job.reset()
@@ -44,7 +52,8 @@ def differences(app: AppTest) -> list[dict[str, Any]]:
 
 
 def sources(app: AppTest) -> list[str]:
-    return [str(code.value) for code in app.code if code.language == "python"]
+    """Of the classes side by side."""
+    return [str(code.value) for code in app.code if code.language == "python" and str(code.value).startswith("class ")]
 
 
 def expected(settings: Settings, layer: int, sizes: Sizes, *, largest: bool = False) -> list[dict[str, Any]]:
@@ -59,6 +68,33 @@ def test_default(opened: Callable[..., AppTest]) -> None:
     assert {row[-1] for table in tables for row in table["rows"]} == {"OK"}
     assert notices(app) == []
     assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
+
+
+def test_the_picture_of_the_differences_is_of_the_tables() -> None:
+    app = app_at("implementations").run()
+    (bars,) = [block for block in blocks(app, "opening_picture") if block["kind"] == "bars"]
+    assert bars["labels"] == ALL
+    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(Sizes(1, 128, 384, 12), "none", "auto")
+    bound = min(one.bounds["float32"] for one in both)
+    worst = [max(one.agreements["float32"][name].worst for one in both) for name in ALL]
+    assert bars["sizes"] == pytest.approx([value / bound for value in worst], abs=1e-3)
+    (said,) = [block["text"] for block in blocks(app, "race_limits")]
+    assert said.startswith("What fits: texts × heads × tokens² up to 8,000,000")
+
+
+def test_it_opens_with_one_sentence_and_seven_sources() -> None:
+    app = app_at("implementations").run()
+    (opening,) = [block["text"] for block in blocks(app, "opening")]
+    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(Sizes(1, 128, 384, 12), "none", "auto")
+    largest = max(one.worst for equality in both for one in equality.agreements["float32"].values())
+    assert opening == (
+        f"Seven ways to write it, the same numbers: the largest relative difference is {scientific(largest)}, "
+        "which is rounding in float32."
+    )
+    assert [code.value for code in app.code if code.language == "python"] == [short_source(name) for name in ALL]
+    assert sources(app) == []
+    said = json.dumps(blocks(app), ensure_ascii=False)
+    assert not [word for word in ("the seven", "The seven", "house", "long post", "a lesson,") if word in said]
 
 
 def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
@@ -126,11 +162,11 @@ def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], k
         ),
         (
             {"n": "1024", "b": "64"},
-            "This cannot be timed: b · h · n² = 805,306,368, at most 8,000,000 are computed here",
+            "This cannot be timed: b · h · n² = 805,306,368, at most 70,000,000 are computed here",
         ),
         (
-            {"n": "64", "b": "64", "d": "1024", "h": "1"},
-            "This cannot be timed: b · n · d² = 4,294,967,296, at most 500,000,000",
+            {"n": "128", "b": "64", "d": "1024", "h": "1"},
+            "This cannot be timed: b · n · d² = 8,589,934,592, at most 500,000,000",
         ),
     ],
 )
@@ -167,6 +203,61 @@ def test_every_control_deselected(opened: Callable[..., AppTest]) -> None:
     app.pills(key="race").set_value([]).run()
     assert notices(app) == ["Choose at least one implementation to time."]
     assert app.button(key="start").disabled
+
+
+def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
+    """Sends what a button of a sheet says."""
+    act(app, sheet, wish(next(TURNS), event))
+    assert not app.exception
+
+
+def test_a_case_sets_every_control_and_its_report_stands_beside(opened: Callable[..., AppTest]) -> None:
+    app = opened()
+    (choice,) = [block for block in blocks(app, "cases") if block["kind"] == "buttons"]
+    assert [button["text"] for button in choice["buttons"]] == list(cases.CASES)
+    assert [button["pressed"] for button in choice["buttons"]] == [False, False, False, True]
+    press(app, "cases", {"case": cases.NOTEBOOK})
+    sizes = Sizes(8, 80, 12, 2, "none")
+    equality = parity.of_random(sizes, "none", "auto")
+    assert differences(app)[2:] == [parity.differences(equality, dtype, largest=False) for dtype in parity.DTYPES]
+    (told,) = [block["text"] for block in blocks(app, "reported")]
+    found = equality.agreements["float32"]["einsum"].torch_out.relative
+    assert 0 < found < 5e-7
+    assert f"einsum’s output lies {scientific(found)} from nn.MultiheadAttention’s" in told
+    assert "The notebook reports 1.98e−7" in told
+    press(app, "cases", {"case": cases.BARE})
+    (told,) = [block["text"] for block in blocks(app, "reported")]
+    assert "on (2, 3, 6)" in told
+    assert float(told.rpartition(" ")[2].rstrip(".").replace("−", "-")) < 5e-7
+    press(app, "cases", {"case": cases.POST})
+    assert (app.session_state["n"], app.session_state["b"]) == (512, 32)
+    assert not [notice for notice in notices(app) if "cannot be computed" in notice]
+    panel = [block for block in blocks(app) if block.get("heading") == "On random input"]
+    assert panel[0]["note"].endswith("d_model 64, 8 heads of the 32 that are timed")
+    press(app, "cases", {"case": "<b>"})
+    assert app.session_state["n"] == 512
+
+
+def test_biases_off_changes_the_tables_and_says_what_each_does(opened: Callable[..., AppTest]) -> None:
+    app = opened(b="1", n="9", d="24", h="3")
+    (proof,) = [block for block in blocks(app) if block.get("head", [""])[0] == "bias of"][1:]
+    rows = {row[0]: row[1:] for row in proof["rows"]}
+    assert {name: row[3].split(",")[0] for name, row in rows.items()} == {
+        "query": "no", "key": "yes", "value": "yes", "output": "yes",
+    }  # fmt: skip
+    assert float(rows["key"][1].replace("−", "-")) < 1e-14
+    assert rows["value"][2] == rows["output"][2] == "0"
+    bare = opened(b="1", n="9", d="24", h="3", biases="none")
+    assert differences(bare)[2:] != differences(app)[2:]
+    assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, Sizes(1, 9, 24, 3, "none"))[2:]
+    (kinds,) = [block for block in blocks(bare) if block.get("head", [""])[0] == "implementation"]
+    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,400", "2,304")}
+    assert "drop them inside torch" in json.dumps(blocks(bare), ensure_ascii=False)
+
+
+def test_the_dictionary_is_searched(opened: Callable[..., AppTest]) -> None:
+    (table,) = [block for block in blocks(opened(find="barycentre"), "words") if block["kind"] == "table"]
+    assert [row[0] for row in table["rows"]] == ["weights · v"]
 
 
 def test_a_race_runs_to_its_table(opened: Callable[..., AppTest]) -> None:

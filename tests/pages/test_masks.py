@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -14,11 +15,23 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import Model
 from pages.kit.picture import mask_codec, pictures
-from pages.kit.picture.limits import LONGEST_RULE
+from pages.kit.picture.limits import LONGEST_RULE, WIDEST_WINDOW
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
-from .conftest import SHELL, OpenApp, component, components, go_to, unpacked
+from .conftest import (
+    SHELL,
+    OpenApp,
+    answers,
+    component,
+    components,
+    control,
+    go_to,
+    on_screen,
+    steps_view,
+    told_to,
+    unpacked,
+)
 from .conftest import state as state_of_explore
 
 OpenMasks = Callable[..., AppTest]
@@ -41,15 +54,16 @@ def open_masks() -> OpenMasks:
 
 
 def state(app: AppTest) -> dict[str, Any]:
-    """The state that the view was given."""
-    view = component(app, "masks")
-    return unpacked(view.bytes)[0]
+    """What the view shows."""
+    told = control(app, "masks")
+    (picture,) = answers("masked", told["query"])
+    return on_screen(told, unpacked(picture)[0])
 
 
 def maps(app: AppTest) -> tuple[torch.Tensor, torch.Tensor]:
-    """The weights before and after, as the view was given them."""
-    view = component(app, "masks")
-    header, body = unpacked(view.bytes)
+    """The weights before and after, as the wire answers the view."""
+    (picture,) = answers("masked", control(app, "masks")["query"])
+    header, body = unpacked(picture)
     n = len(header["tokens"])
     before, after = torch.tensor(np.frombuffer(body, dtype="<f4").reshape(2, n, n).copy())
     return before, after
@@ -57,17 +71,97 @@ def maps(app: AppTest) -> tuple[torch.Tensor, torch.Tensor]:
 
 def sheets(app: AppTest) -> str:
     """All that the two sheets say."""
-    return " ".join(json.dumps(json.loads(one.json)["blocks"], ensure_ascii=False) for one in components(app, "sheet"))
+    return " ".join(json.dumps(told_to(one)["blocks"], ensure_ascii=False) for one in components(app, "sheet"))
 
 
 def test_default(open_masks: OpenMasks) -> None:
-    now = state(open_masks())
+    now = state(open_masks(mask="none"))
     assert (now["rule"], now["painted"], now["base"], now["forbidden"]) == ("none", "", "", [""])
     assert (now["layer"], now["head"], now["notices"]) == (3, 1, [])
     assert now["digest"] == Settings(PRESETS[0]).digest
     assert [card["name"] for card in now["cards"]] == [
         "full", "causal", "window 3", "prefix 2", "sinks 1", "dilated 3 2", "documents", "per head", "painted",
     ]  # fmt: skip
+
+
+def chosen(app: AppTest) -> dict[str, list[str]]:
+    """What the view is told that the link says of the mask and the sentence."""
+    said = parse_qs(control(app, "masks")["session"])
+    return {key: said.get(key, []) for key in ("mask", "s")}
+
+
+def test_a_bare_address_begins_with_something_to_see(open_masks: OpenMasks) -> None:
+    app = open_masks()
+    assert state(app)["digest"] == Settings(WORDS, "causal").digest
+    assert chosen(app) == {"mask": ["causal"], "s": [WORDS]}, "it is written into the address"
+    assert chosen(app.run()) == {"mask": ["causal"], "s": [WORDS]}
+    app.segmented_control(key="mask").set_value("none").run()
+    assert state(app)["digest"] == Settings(WORDS).digest
+    assert chosen(app) == {"mask": ["none"], "s": [WORDS]}, "none that was chosen is not nothing"
+
+
+@pytest.mark.parametrize("values", [{"mask": "none"}, {"at": "0.3"}, {"s": "how are you"}, {"big": "true"}])
+def test_a_link_that_says_anything_keeps_its_mask(open_masks: OpenMasks, values: dict[str, str]) -> None:
+    app = open_masks(**values)
+    assert state(app)["digest"] == Settings(values.get("s", PRESETS[0])).digest
+    assert chosen(app)["mask"] == ["none"]
+
+
+def test_the_bar_leads_to_something_to_see_once(open_app: OpenApp) -> None:
+    app = open_app(s="how are you")
+    assert state_of_explore(app)["digest"] == Settings("how are you").digest
+    assert state(go_to(app, "masks").run())["digest"] == Settings("how are you", "causal").digest
+    app.segmented_control(key="mask").set_value("none").run()
+    go_to(app, "explore").run()
+    assert state(go_to(app, "masks").run())["digest"] == Settings("how are you").digest, "it was chosen"
+    app = open_app(s="how are you", mask="sinks")
+    assert state(go_to(app, "masks").run())["digest"] == Settings("how are you", "sinks:1").digest
+
+
+def test_the_mask_that_the_page_begins_with_stays_here(open_app: OpenApp) -> None:
+    app = open_app(s="how are you")
+    for _ in range(2):  # and is there again
+        assert state(go_to(app, "masks").run())["digest"] == Settings("how are you", "causal").digest
+        assert chosen(app)["mask"] == ["causal"]
+        assert state(app.run())["digest"] == Settings("how are you", "causal").digest
+        told = control(go_to(app, "shapes").run(), "steps")
+        assert told["wanted"] == Settings("how are you").digest
+        assert "mask" in told["kept"], "the address may still say it, and does not mean it"
+        assert "mask" not in parse_qs(told["session"])
+        assert json.loads(component(app, "manners").json)["unusable"] == "mask"
+        app.query_params.pop("mask")  # as the browser does then
+        assert control(app.run(), "steps")["wanted"] == told["wanted"]
+    app.segmented_control(key="mask").set_value("causal").run()  # here the visitor has chosen it
+    go_to(app, "masks").run()
+    wanted = Settings("how are you", "causal").digest
+    assert control(go_to(app, "shapes").run(), "steps")["wanted"] == wanted
+
+
+def test_a_mask_that_was_chosen_goes_along(open_masks: OpenMasks) -> None:
+    app = open_masks()
+    app.segmented_control(key="mask").set_value("window").run()
+    wanted = Settings(WORDS, "window:3").digest
+    assert control(go_to(app, "shapes").run(), "steps")["wanted"] == wanted
+    app = open_masks(s=WORDS, mask="causal")
+    wanted = Settings(WORDS, "causal").digest
+    assert control(go_to(app, "shapes").run(), "steps")["wanted"] == wanted, "the link said it"
+
+
+def test_the_mask_is_chosen_in_one_place(open_masks: OpenMasks) -> None:
+    """The gallery; the controls that the link needs are mounted where nobody sees them."""
+    app = open_masks(s=WORDS, mask="dilated")
+    hidden = {"mask", "w", "gap", "rule", "on", "p", "s", "at"}
+    for key in hidden:
+        assert app.session_state[key] is not None
+    named = {card["name"]: card for card in state(app)["cards"]}
+    numbers = [(one["key"], one["name"], one["value"], one["ends"]) for one in named["dilated 3 2"]["numbers"]]
+    assert numbers == [("w", "Width", 3, [1, WIDEST_WINDOW]), ("gap", "Gap", 2, [1, WIDEST_WINDOW])]
+    assert [name for name, card in named.items() if card["numbers"]] == [
+        "window 3",
+        "prefix 2",
+        "sinks 1",
+        "dilated 3 2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +193,8 @@ def test_every_kind_on_every_page(open_masks: OpenMasks, model: Model, values: d
     assert not after.flatten()[forbidden].any()
     digest = Settings(WORDS, rule).digest
     assert now["digest"] == digest
-    trace = component(open_masks("shapes", s=WORDS, **values), "trace")
-    assert unpacked(trace.bytes)[0]["digest"] == digest
+    _, (trace,) = steps_view(open_masks("shapes", s=WORDS, **values))
+    assert unpacked(trace)[0]["digest"] == digest
     explore = AppTest.from_file(str(SHELL), default_timeout=60)
     explore.query_params.update({"s": WORDS, **values})
     shown = state_of_explore(explore.run())
@@ -128,11 +222,10 @@ def test_painted_cells_on_every_page(open_masks: OpenMasks, open_app: OpenApp, m
         assert torch.equal(~cells.view(6, 6), allow[head])
     for implementation, left_out in (("naive", 0), ("sequence_first", 1)):
         shapes = open_masks("shapes", impl=implementation, **values)
-        trace = component(shapes, "trace")
+        told, (trace,) = steps_view(shapes)
         wanted = settings.unpainted if left_out else settings
-        assert unpacked(trace.bytes)[0]["digest"] == wanted.digest
-        view = component(shapes, "steps")
-        assert len(json.loads(view.json)["notices"]) == left_out
+        assert unpacked(trace)[0]["digest"] == wanted.digest
+        assert len(told["notices"]) == left_out
     by_hand = open_masks("by-hand", ex="a real cell", **{**values, "at": "0.3.4.0"})
     assert f"{float(weights[0, 3, 4, 0]):.9f}" in sheets(by_hand)
 
@@ -188,7 +281,7 @@ def test_empty_rows_are_written_three_ways(open_masks: OpenMasks) -> None:
     assert "each forbidden key gets 0.1667" in said
     assert state(app)["sums"] == "row sums 1.0000 · one row empty"
     assert "NaN" not in sheets(open_masks(s=WORDS, mask="causal"))
-    assert "No row is empty here" in sheets(open_masks(s=WORDS, mask="causal"))
+    assert "A row that may look at nobody" not in sheets(open_masks(s=WORDS, mask="causal")), "not before there is one"
 
 
 def test_rows_renormalise_in_the_first_layer(open_masks: OpenMasks) -> None:
@@ -201,7 +294,7 @@ def test_rows_renormalise_in_the_first_layer(open_masks: OpenMasks) -> None:
 
 
 def test_padding_shows_the_bug_and_its_mending(open_masks: OpenMasks, model: Model) -> None:
-    said = sheets(open_masks())
+    said = sheets(open_masks(mask="none"))
     alone = model.run("how are you")
     cosines = [
         float(alone.sentence @ model.run_batch([PRESETS[0], "how are you"], mask_padding=padding)[1].sentence)
@@ -211,7 +304,9 @@ def test_padding_shows_the_bug_and_its_mending(open_masks: OpenMasks, model: Mod
     assert f"falls to {cosines[1]:.4f}" in said
     assert "“how are you”: 5 tokens and 10 of padding" in said
     assert "nothing is padded" in sheets(open_masks(s="how are you"))
-    assert "already keeps these tokens from looking at padding" in sheets(open_masks(mask="causal"))
+    causal = sheets(open_masks(mask="causal"))
+    assert "already keeps these tokens from looking at padding" in causal
+    assert f"falls to {cosines[1]:.4f}" in causal, "what it is like without that mask is shown all the same"
 
 
 @pytest.mark.parametrize("pad", ["x" * 2001, "a " * 600])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.kit.draw.web import FOLDER
 
-from .conftest import app_at, components, unpacked
+from .conftest import ROUTE_OF, answers, app_at, components, control, told_to, unpacked
 
 INTERFACE = re.compile(r"^export interface (\w+)(?: extends (\w+))? \{\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"^  (\w+)(\??): (.+?);", re.M)
@@ -31,25 +30,34 @@ def interfaces() -> dict[str, dict[str, tuple[bool, str]]]:
 
 INTERFACES = interfaces()
 ANY = {"Block"}  # a block of a sheet has the fields of its kind
-# The interface of a message, its page, the name of the component, the link.
+# The interface of a message, its page, the name of the component, the link. "maps 1": the second part of what the wire
+# answers this component.
 MESSAGES = [
-    ("Maps", "explore", "maps", {}),
-    ("Focus", "explore", "focus", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
-    ("Masks", "masks", "masks", {}),
-    ("Pair", "compare", "pair", {}),
+    ("ExploreState", "explore", "maps", {}),
+    ("Picture", "explore", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
+    ("Maps", "explore", "maps 1", {}),
+    ("MasksState", "masks", "masks", {}),
+    ("Masks", "masks", "masks 0", {}),
+    ("PairState", "compare", "pair", {}),
+    ("Pair", "compare", "pair 0", {}),
     ("HeadCosines", "compare", "heads", {}),
     ("Steps", "shapes", "steps", {}),
-    ("TraceHeader", "shapes", "trace", {}),
-    ("FilmState", "train", "film", {"task": "who did what"}),
-    ("FilmsHeader", "train", "frames", {"task": "who did what"}),
+    ("StepsPicture", "shapes", "steps 0", {}),
+    ("TraceHeader", "shapes", "steps 1", {}),
+    ("FilmState", "train", "film", {"task": "who did what", "tab": "Film"}),
+    ("FilmsHeader", "train", "film 0", {"task": "who did what", "tab": "Film"}),
+    ("EncodingsState", "positions", "encodings", {}),
     ("SheetState", "by-hand", "sheet", {}),
 ]
 
 
 def sent(app: AppTest, name: str) -> dict[str, Any]:
-    """The header of the first message to a component."""
+    """The header of the first message to a component, or of a part of what the wire answers it."""
+    name, _, part = name.partition(" ")
+    if part:
+        return unpacked(answers(ROUTE_OF[name], control(app, name)["query"])[int(part)])[0]
     first = components(app, name)[0]
-    header: dict[str, Any] = unpacked(first.bytes)[0] if first.bytes else json.loads(first.json)
+    header: dict[str, Any] = unpacked(first.bytes)[0] if first.bytes else told_to(first)
     return header
 
 
@@ -79,7 +87,7 @@ def test_a_message_has_the_fields_that_are_named(
 
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = {name for name, *_ in MESSAGES} | {"Turns"}
+    reached = {name for name, *_ in MESSAGES} | {"Turns", "Wanted", "Control"}
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

@@ -57,6 +57,14 @@ def test_a_language_model_shows_its_own_mask(open_app: OpenApp) -> None:
     assert "causal mask: built in" in shown["label"]
 
 
+def test_a_model_of_another_visit_says_whose_it_is(open_app: OpenApp) -> None:
+    app = open_app(model="EAkz0123456789_-abcdef")
+    (notice,) = state(app)["notices"]
+    assert notice.startswith("The link says model=EAkz")
+    assert notice.endswith("it belongs to that one; its owner can send the zip.")
+    assert state(app.run())["notices"] == [notice]
+
+
 @pytest.mark.parametrize("name", ["../who-none-1", "who-rotary-2", "x" * 5000, "secret"])
 def test_any_other_name_is_told_and_ignored(open_app: OpenApp, name: str) -> None:
     app = open_app(model=name)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from mha_core import load_model
+from mha_core import Model, load_model
 from mha_core.attention.base import EVERYTHING, AttentionLayer
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import compare
 from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
+from mha_core.pretrained import smollm2
 from mha_core.training import inference, saved, tasks
 from mha_core.training.initial_weights import classifier_sizes
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.table import LIMITS
 from pages.compare import orders, pairs
-from pages.compare.pairs import Pair
-from pages.kit.frame import last_usable
-from pages.kit.picture import models, pictures, sharing, traces
+from pages.kit.picture import fitting, models, pictures, sharing, traces
 from pages.kit.picture import words as text
 from pages.kit.picture.limits import MOST_LAYERS, SIZES
 from pages.kit.picture.models import Own
@@ -113,7 +114,7 @@ def test_the_answer_is_the_models(shipped: Path) -> None:
     picture = pictures.picture(Settings(WHO[0], model="who-rotary-1"))
     found = inference.probabilities(model, [WHO[0]])[0]
     best = inference.classes(model)[int(found.argmax())]
-    first = text.figures(picture, None)[0]
+    first = text.figures(picture)[0]
     assert first["value"].split()[0] == best
     assert float(first["value"].split()[1].strip("<>")) == pytest.approx(float(found.max()), abs=0.0051)
     off = pictures.picture(Settings(WHO[0], heads_off=((0, 0), (0, 1)), model="who-rotary-1"))
@@ -165,10 +166,9 @@ def test_reasons_are_those_of_the_model() -> None:
     assert found.difference <= pairs.SAME
     assert "nothing marks their places" in orders.why(found)
     picture = pictures.picture(trained)
-    said = pairs.sentences(Pair(picture, picture, 0, 0))
-    assert "Nothing in this model says where a token stands." in said[0]
+    assert "Nothing in this model says where a token stands." in pairs.story(picture, 0, 0)
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
-    assert "mask" in pairs.sentences(Pair(masked, masked, 0, 0))[0]
+    assert "mask" in pairs.story(masked, 0, 0)
 
 
 def test_steps_of_what_an_implementation_cannot() -> None:
@@ -188,5 +188,50 @@ def test_words_that_are_not_known_are_named() -> None:
 
 def test_a_sentence_without_a_token_has_a_sentence() -> None:
     with pytest.raises(HeadlightError, match="type at least one word"):
-        last_usable.within(Settings("", model="words-rotary-1"))
-    assert last_usable.within(Settings("", model="who-none-1"))[0].text == ""
+        fitting.within(Settings("", model="words-rotary-1"))
+    assert fitting.within(Settings("", model="who-none-1"))[0].text == ""
+
+
+# ---- the pretrained ones
+
+
+def test_a_server_may_leave_smollm2_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(models.offered({}))[:2] == [models.MINILM, models.SMOLLM2]
+    monkeypatch.setenv(models.SWITCH, "OFF")
+    assert models.SMOLLM2 not in models.offered({})
+    with pytest.raises(HeadlightError):
+        pictures.model_on("cpu", models.SMOLLM2)
+
+
+def test_what_is_not_installed_is_said_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Path:
+        raise WeightsFileError("the package is not installed")
+
+    monkeypatch.setattr(smollm2, "file", missing)
+    models.has_smollm2.cache_clear()
+    try:
+        assert models.offered({})[models.SMOLLM2].endswith("(not installed)")
+    finally:
+        models.has_smollm2.cache_clear()
+
+
+def test_a_large_model_is_loaded_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads, own, found = list[str](), pictures.model_on("cpu"), list[Model]()
+
+    def load(name: str, device: str) -> Model:
+        loads.append(name)
+        time.sleep(0.2)
+        return own
+
+    monkeypatch.setattr(pictures, "load_model", load)
+
+    def ask() -> None:
+        found.append(pictures.pretrained_on("a device of this test", models.SMOLLM2))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [own, own]
+    assert loads == [models.SMOLLM2], "two who ask at the same moment wait for the same one"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from mha_core import Model
 from mha_core.measure import compare
-from pages.compare import pairs
+from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
-from pages.kit.draw.numbers import small
+from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import pictures
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
@@ -34,9 +36,13 @@ def test_the_numbers_of_the_default_screen() -> None:
     at = At(0, 2).on(pair.left.run.tokens)
     found = values(pair, at)
     assert found["weight on the previous token, mean over queries"] == "0.9998 → 0.109"
-    assert found["it → animal, layer 3 · head 1, the first of Explore"] == "0.64 → 0.04"
+    assert found["it → animal, layer 3 · head 1, where Explore begins"] == "0.64 → 0.04"
     assert found["it → because, the marked cell"] == ">0.9999 → 0.04"
-    assert found["cosine of the two sentence vectors"] == "0.706"
+    head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
+    assert head["value"] == "0.9998 → 0.109"
+    assert head["label"].endswith("on the previous token, on average: learned positions → no positions")
+    assert sentence["value"] == "0.706"
+    assert "the cosine of its two vectors" in sentence["label"]
     change = compare.largest_change(*pair.maps)
     tokens = pair.tokens
     assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, >0.9999 → 0.0009"] == "−0.999"
@@ -57,24 +63,72 @@ def test_the_cell_that_is_marked() -> None:
 
 
 def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
-    left, right, masked = pairs.sentences(pair_of(Settings(TIRED), BAG))
-    assert (
-        left == "Left: the rows of “the” (at 1 and 7) differ by more than 0.9999. Positions say where each one stands."
-    )
+    pair = pair_of(Settings(TIRED), BAG)
+    left, right = (pairs.story(side, 0, 2) for side in (pair.left, pair.right))
+    (masked,) = pairs.asides(pair, ("With", "Without"))
+    which = "The rows of “the” (at 1 and 7)"
+    assert left == f"{which} differ by more than 0.9999 in layer 0 head 2. Positions say where each one stands."
     rows = pairs.repeated(pictures.picture(BAG))
     assert rows is not None
     said = "are equal in every layer and head" if rows.difference == 0 else f"{small(rows.difference)}."
     assert said in right
+    assert "in every layer and head" in right
     assert right.endswith("Nothing in this model says where a token stands.")
     run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
     causal = compare.repeated_words(run.weights, run.ids)
     assert causal is not None
     assert causal.difference > 0.1
-    assert masked.startswith(f"Right with a causal mask: they differ by up to {small(causal.difference)}, ")
-    both = pairs.sentences(pair_of(BAG, Settings(TIRED, "causal", "none")))
-    assert len(both) == 3
-    assert both[2].endswith("The mask lets each look at other keys.")
-    assert pairs.sentences(pair_of(Settings("how are you"), Settings("you how are"))) == []
+    assert masked.startswith(f"Without, with a causal mask: the rows differ by up to {small(causal.difference)}, ")
+    layer, head = divmod(int((run.weights[:, :, 1] - run.weights[:, :, 7]).abs().amax(-1).argmax()), 12)
+    assert f"in layer {layer} head {head}, where they differ most: " in masked
+    both = pair_of(BAG, Settings(TIRED, "causal", "none"))
+    assert pairs.story(both.right, 0, 2).endswith("The mask lets each look at other keys.")
+    assert len(pairs.asides(both, ("Left", "Right"))) == 1
+    none = pair_of(Settings("how are you"), Settings("you how are"))
+    assert [pairs.story(none.left, 0, 2), pairs.story(none.right, 0, 2), pairs.asides(none, ("Left", "Right"))] == [
+        "",
+        "",
+        [],
+    ]
+
+
+@pytest.mark.parametrize("text", [TIRED, WIDE])
+def test_the_rows_of_equal_words_are_those_of_the_shown_head(text: str) -> None:
+    picture = pictures.picture(Settings(text))
+    weights = picture.run.weights
+    apart = (weights[:, :, 1] - weights[:, :, 7]).abs().amax(dim=-1)
+    for layer, head in [(3, 1), (0, 2), (5, 11)]:
+        own = float(apart[layer, head])
+        written = f"more than {small(own)[1:]}" if small(own).startswith(">") else f"up to {small(own)}"
+        which = "The rows of “the” (at 1 and 7) differ by"
+        wanted = f"{which} {written} in layer {layer} head {head}. Positions say where each one stands."
+        assert pairs.story(picture, layer, head) == wanted
+    rows = pairs.repeated(picture)
+    assert rows is not None
+    assert (rows.difference, (rows.layer, rows.head)) == (float(apart.max()), divmod(int(apart.argmax()), 12))
+    assert float(apart[3, 1]) < 0.9 < rows.difference, "the head that the page opens with is not the one that has most"
+
+
+def test_rows_that_are_the_same_in_this_head_alone_are_not_said_to_be_the_same_everywhere() -> None:
+    untouched = pictures.picture(Settings(TIRED))
+    weights = untouched.run.weights.clone()
+    weights[3, 1, 7] = weights[3, 1, 1]
+    picture = replace(untouched, run=replace(untouched.run, weights=weights))
+    rows = pairs.repeated(picture)
+    assert rows is not None
+    said = pairs.story(picture, 3, 1)
+    assert "are the same in layer 3 head 1, but not in every head" in said
+    assert f"in layer {rows.layer} head {rows.head} they differ by" in said
+
+
+def test_the_first_figure_is_of_what_the_head_does() -> None:
+    pair = pair_of(Settings(TIRED), BAG, 3, 1)
+    change = compare.largest_change(*pair.maps)
+    (head, _) = pairs.answers(pair, ("Left", "Right"))
+    where = f"{pair.tokens[change.row]} → {pair.tokens[change.key]}"
+    assert head["label"] == f"{where} changes most in this head: left → right"
+    left, right = (weight(float(side[change.row, change.key])) for side in pair.maps)
+    assert head["value"] == f"{left} → {right}"
 
 
 def test_sentences_of_one_length_are_compared_place_by_place() -> None:
@@ -91,7 +145,9 @@ def test_sentences_of_two_lengths_have_no_difference() -> None:
     assert pairs.difference(pair).startswith("The left sentence has 15 tokens, the right one 5: ")
     labels = list(values(pair, At(0, 2, 10)))
     assert not [label for label in labels if "change" in label or "cell" in label]
-    assert [label for label in labels if "cosine" in label]
+    head, sentence = pairs.answers(pair, ("Left", "Right"))
+    assert "the previous token" in head["label"]
+    assert "cosine" in sentence["label"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +164,10 @@ def test_sentences_of_two_lengths_have_no_difference() -> None:
 def test_nothing_on_the_screen_is_nan(right: Settings) -> None:
     pair = pair_of(right.untouched, right)
     at = At(0, 2).on(pair.left.run.tokens)
-    said = [*values(pair, at).values(), *pairs.sentences(pair)]
+    titles = contrasts.titles(contrasts.contrasts(pair.left.settings, right, pair.left.model))
+    answers = [text for figure in pairs.answers(pair, titles) for text in figure.values()]
+    stories = [pairs.story(side, 0, 2) for side in (pair.left, pair.right)]
+    said = [*values(pair, at).values(), *answers, *stories, *pairs.asides(pair, titles)]
     assert not [one for one in said if "nan" in one.lower() or "inf" in one]
 
 

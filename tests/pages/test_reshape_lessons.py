@@ -11,10 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from mha_core.attention import functional, sequence_first
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
-from pages.shapes import reshape_lessons
-from pages.shapes.reshape_lessons import LESSONS, Lesson
+from pages.shapes import reshape_lessons, time_first_lessons
+from pages.shapes.lesson import MOST_SHOWN, Lesson
+from pages.shapes.reshape_lessons import LESSONS
 
 TEXTS = ["", "The animal didn't cross the street because it was too tired", "a b c " * 40]
 HEADS = [0, 11]
@@ -39,15 +41,19 @@ def found(request: pytest.FixtureRequest) -> Traced:
     return traced(Settings(request.param), 2, "efficient")
 
 
-@pytest.mark.parametrize(("name", "mask"), [*zip(LESSONS, ("none", "window:1", "causal", "none"), strict=True)])
+@pytest.mark.parametrize(
+    ("name", "mask"), [*zip(LESSONS, ("none", "window:1", "causal", "none", "none", "none", "causal"), strict=True)]
+)
 def test_every_lesson_can_be_read_and_shows_the_code_that_ran(name: str, mask: str) -> None:
     lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
     assert lesson.blocks[0]["kind"] == "title"
     assert said(lesson).endswith(".")
     assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE)
-    functions = re.split(r"\n\n(?=def )", lesson.source)
-    assert all(function.startswith("def ") for function in functions)
-    assert all(function in inspect.getsource(reshape_lessons) for function in functions)
+    functions = re.split(r"\n\n(?=def |class )", lesson.source)
+    assert all(re.match("def |class ", function) for function in functions)
+    modules = (reshape_lessons, time_first_lessons, functional, sequence_first)
+    known = "".join(inspect.getsource(module) for module in modules)
+    assert all(line.strip() in known for function in functions for line in function.splitlines())
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -63,7 +69,7 @@ def test_where_the_rows_of_the_wrong_view_come_from(found: Traced, head: int) ->
         real.append(same)
     lesson = LESSONS["no transpose"](found, head)
     (table,) = blocks(lesson, "table")
-    shown = min(n, 2 * reshape_lessons.MOST_SHOWN)
+    shown = min(n, MOST_SHOWN)
     assert len(table["rows"]) == shown
     for i, (row, token, own, told) in enumerate(table["rows"]):
         assert told == ("right" if (i, head) in real[i] else "wrong")
@@ -73,7 +79,8 @@ def test_where_the_rows_of_the_wrong_view_come_from(found: Traced, head: int) ->
         assert (number, int(own)) in real[i]
     right_ones = sum((i, head) in same for i, same in enumerate(real))
     assert f"{right_ones} of its {n} rows are what they are taken for" in said(lesson)
-    assert table["marks"] == [[i, -1, "bad"] for i in range(shown) if (i, head) not in real[i]]
+    assert table["marks"] == [[i, 3, "good" if (i, head) in real[i] else "bad"] for i in range(shown)]
+    assert f"is {n * c // 12:,} numbers as they lie, from place {head * n * c // 12:,} on" in said(lesson)
     if all(len(same) == 1 for same in real):
         (mixed,) = re.findall(r"mixes (\d+) heads? and (\d+) tokens?:", said(lesson))
         assert mixed == (str(len({h for ((_, h),) in real})), str(len({i for ((i, _),) in real})))
@@ -84,7 +91,7 @@ def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
     lesson = LESSONS["no transpose"](found, head)
     right, wrong = blocks(lesson, "matrix")
     n = len(found.tokens)
-    shown = min(n, reshape_lessons.MOST_SHOWN)
+    shown = min(n, MOST_SHOWN)
     maps = []
     for q, k in (
         (value(found, "q")[0, head], value(found, "k")[0, head]),
@@ -95,8 +102,7 @@ def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
     for matrix, own in ((right, maps[0]), (wrong, maps[1])):
         assert matrix["rows"] == matrix["cols"] == found.tokens[:shown]
         for cells, numbers in zip(matrix["cells"], own[:shown, :shown].tolist(), strict=True):
-            for cell, number in zip(cells, numbers, strict=True):
-                assert number_of(cell) == pytest.approx(number, abs=0.0051, rel=0.06)
+            assert all(map(tells, cells, numbers))
         assert bool(matrix["note"]) == (n > shown)
     torch.testing.assert_close(maps[0], value(found, "weights")[0, head].double(), atol=1e-5, rtol=0)
     (difference,) = re.findall(r"between the two maps: (\S+)\.(?: |$)", said(lesson))
@@ -105,6 +111,13 @@ def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
 
 def number_of(text: str) -> float:
     return float(text.replace("−", "-"))
+
+
+def tells(cell: str, weight: float) -> bool:
+    """A cell says a weight, or truly that it is less or more than what two digits can say."""
+    if cell in ("", "≈1"):
+        return 0.9949 < weight < 1 if cell else 0 <= weight < 0.0051
+    return number_of(cell) == pytest.approx(weight, abs=0.0051, rel=0.06)
 
 
 def test_maps_are_of_the_projections_alone_and_say_so() -> None:
@@ -127,7 +140,7 @@ def test_softmax_over_the_heads(head: int, mask: str) -> None:
     over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
     for matrix, own in ((right, over_keys), (wrong, over_heads)):
         for cells, numbers in zip(matrix["cells"], own[head].tolist(), strict=True):
-            assert [number_of(cell) for cell in cells] == pytest.approx(numbers, abs=0.0051, rel=0.06)
+            assert all(map(tells, cells, numbers))
         assert [number_of(total) for total in matrix["sums"]] == pytest.approx(own[head].sum(1).tolist(), abs=0.0051)
     assert set(right["sums"]) == {"1.00"}
     sums = over_heads.sum(2)

@@ -95,7 +95,6 @@ def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None
         assert card.counted.startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
         assert len(card.painted) <= LONGEST_PAINTED
         assert rules.usable(card.rule)
-        assert card.why_not or card.event
     if rule in ("window:1", "dilated:2:3"):
         assert rule in [card.rule for card in cards], "a card takes the numbers in use over"
     too_long = n > 64 or len(mask_codec.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
@@ -104,7 +103,7 @@ def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None
 
 def test_the_painted_card_is_what_was_painted() -> None:
     *_, card = rules.gallery(["[CLS]", "it", "is", "[SEP]"], HEADS, 0, "none", "causal", "4.rBB")
-    assert (card.rule, card.painted, card.why_not, card.event) == ("causal", "4.rBB", "", {"kind": "painted"})
+    assert (card.rule, card.painted, card.why_not) == ("causal", "4.rBB", "")
 
 
 def test_documents_are_cut_behind_stops() -> None:
@@ -122,3 +121,20 @@ def test_documents_are_cut_behind_stops() -> None:
 def test_many_documents_still_make_a_rule() -> None:
     starts = rules.starts_of_documents(["[CLS]", *["it", "."] * 150, "it", "[SEP]"])
     assert rules.usable(f"documents:{':'.join(map(str, starts))}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("none", {"mask": "none"}),
+        ("window:4", {"mask": "window", "w": 4}),
+        ("dilated:3:2", {"mask": "dilated", "w": 3, "gap": 2}),
+        ("documents:3", {"mask": "combination", "rule": "documents:3"}),
+        ("sinks:2 & causal", {"mask": "combination", "rule": "sinks:2 & causal"}),
+        ("causal & sinks:2", {"mask": "combination", "rule": "causal & sinks:2"}),
+        ("window:3 & sinks:2", {"mask": "combination", "rule": "window:3 & sinks:2"}),
+        ("window:513", {"mask": "combination", "rule": "window:513"}),
+    ],
+)
+def test_a_rule_has_a_control_of_its_own_or_is_a_combination(rule: str, says: dict[str, str | int]) -> None:
+    assert rules.controls_of(rule) == says

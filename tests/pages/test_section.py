@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mha_core.training.tasks import Labelled
 from pages.kit.jobs import training
 from pages.kit.jobs.queue import Places, Turn, Visitor
 from pages.kit.jobs.record import Record
+from pages.train.page import OWN_RUNS
 
 from .test_train import ENDLESS
 from .test_training_data import NEWS
@@ -47,7 +49,7 @@ def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.Mo
     assert polls == [None, None]  # the bar, and the curves
     job = page.start()
     assert progress(page) == "Waiting: 1 training comes first, at most 3 min"
-    assert polls[-1] == 2
+    assert polls[-2:] == [2, None]  # the axes stand there already
     places.leave(other)
     wait(lambda: job.record.looked)
     page.app.run()
@@ -74,7 +76,7 @@ def test_the_bar_alone_copies_no_history(shipped: Path, monkeypatch: pytest.Monk
 
 
 def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Train()
+    page = Train(tab="Ask")
     told = page.blocks()
 
     def never(*_: Any, **__: Any) -> None:
@@ -102,7 +104,7 @@ def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytes
     (said,) = page.notices()
     assert said == "Ended after 181 s because others were waiting; what was learnt until then is kept."
     assert page.table("accuracy")["rows"]
-    assert page.table("precision")["rows"]  # its model was saved
+    assert page.open("Report").table("precision")["rows"]  # its model was saved
 
 
 def test_threads_beyond_those_of_a_training_are_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,3 +170,40 @@ def test_a_look_between_page_and_bar_draws_the_page_once_more(shipped: Path, mon
     page.start()
     assert calls
     assert page.table("accuracy")["rows"]
+
+
+def test_an_own_run_is_not_in_the_link_which_share_says(shipped: Path) -> None:
+    page = Train(**ENDLESS)
+    assert OWN_RUNS not in page.texts()
+    job = page.start()
+    wait(lambda: job.record.looked)
+    page.app.run()
+    assert OWN_RUNS in page.texts()
+
+
+def test_the_earlier_curves_can_be_hidden_and_stay_so(shipped: Path) -> None:
+    page = Train(**ENDLESS)
+    assert not [toggle for toggle in page.app.toggle if toggle.key == "hides_ghosts"]
+    job = page.start()
+    wait(lambda: job.record.looked)
+    page.app.run()
+    toggle = page.app.toggle(key="hides_ghosts")
+    assert toggle.label == "Hide the grey curves from before: none, rotary (trained in advance)"
+    assert '"before"' in page.app.get("plotly_chart")[0].proto.spec
+    toggle.set_value(True).run()
+    assert '"before"' not in page.app.get("plotly_chart")[0].proto.spec
+    job.stop()
+    job.join(PATIENCE)
+    page.app.run()
+    assert progress(page).startswith("stopped after ")
+    again = page.start()
+    wait(lambda: again.record.looked)
+    page.app.run()
+    assert page.app.toggle(key="hides_ghosts").value
+
+
+def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path) -> None:
+    page = Train(**{**ENDLESS, "seeds": "9", "budget": "5"}).trained()
+    assert re.fullmatch(r"(\d+ runs )?stopped after \d+ s: its time was up; step [\d,]+ of [\d,]+", progress(page)), (
+        progress(page)
+    )

@@ -247,6 +247,7 @@ def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> Non
     torch.set_num_threads(THREADS)
     assert found == [1, 1, THREADS, 1]
     assert [threads_for(tokens) for tokens in (1, SHORT_TOKENS, SHORT_TOKENS + 1)] == [1, 1, THREADS]
+    assert [threads_for(SHORT_TOKENS // 3, 72 * many) for many in (1, 2, 4)] == [1, 1, THREADS]
 
 
 def test_the_line_has_an_end(join: Join) -> None:

@@ -71,6 +71,15 @@ def test_signs_stand_between_blocks() -> None:
     assert [block["kind"] for block in sheet.row([one, two])["blocks"]] == ["text", "text"]
 
 
+def test_in_a_chain_a_sign_goes_with_the_matrix_behind_it() -> None:
+    one, two = (sheet.matrix(name, [[1.5]], rows="a", cols="b") for name in "ab")
+    made = sheet.chain([one, two], ["→"])
+    first, pair = made["blocks"]
+    assert made["chain"]
+    assert first == one | {"compact": True}
+    assert [block.get("text", block.get("name")) for block in pair["blocks"]] == ["→", "b"]
+
+
 def test_curves_bring_their_table() -> None:
     block = sheet.curves("bits", "d", ["1", "2"], [("with", [4.0, 2.0])], most=4.0)
     assert block["table"]["head"] == ["d", "1", "2"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_the_lines_are_the_file_s_own_and_nothing_but_the_body(name: str) -> Non
         file = Path(step.code.co_filename)
         own = file.read_text("utf-8").splitlines()[shown.first - 1 : shown.first - 1 + len(shown.lines)]
         assert textwrap.dedent("\n".join(own)) == "\n".join(shown.lines)
-        assert shown.where == f"{file.relative_to(ROOT).as_posix()} · {step.code.co_name}"
+        assert shown.where == f"{file.relative_to(ROOT).as_posix()} · {step.code.co_qualname}"
         # the last line is the function's last, the first follows its docstring
         source, start = inspect.getsourcelines(step.code)
         assert shown.first + len(shown.lines) == start + len("".join(source).rstrip().splitlines())
@@ -89,7 +90,7 @@ def test_the_marked_lines_give_the_recorded_tensor_its_value(name: str) -> None:
 @pytest.mark.parametrize(("mask", "ran"), [("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")])
 def test_of_two_branches_only_the_one_that_ran_is_marked(name: str, mask: str, ran: str) -> None:
     for step, shown in shown_of(name, mask):
-        if step.name.split(".")[0] == "weights":
+        if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
             (line,) = (shown.lines[number] for number in shown.marked)
             assert ran in line
 
@@ -114,7 +115,22 @@ def test_of_several_that_are_recorded_together_each_has_its_own_lines() -> None:
         if step.name in ("q", "k", "v"):
             lines = [shown.lines[line].strip() for line in shown.marked]
             assert lines[0].startswith(f"{step.name} = self._project(")
-            assert lines[1:] == ["q, k = switches.position.rotate(q, k)"] * (step.name != "v")
+            rotated = ["q, k = switches.position.rotate(q, k)"] * (step.name != "v")
+            shared = ["k, v = served(k, v, self.n_heads, switches.past, trace)"] * (step.name != "q")
+            assert lines[1:] == rotated + shared
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_the_lines_that_only_record_are_named_and_no_others(name: str) -> None:
+    for step, shown in shown_of(name):
+        records = [shown.lines[line].strip() for line in shown.records]
+        called = re.compile(
+            r"(trace|switches\.trace|together|_record|of_head\(trace, n\)|softmax_over_keys)\(|trace = "
+        )
+        assert all(called.match(line) for line in records), records
+        kept = [line.strip() for n, line in enumerate(shown.lines) if n not in shown.records]
+        assert not [line for line in kept if re.match(r"(trace|together)\(|trace = ", line)]
+        assert set(shown.marked) - {step.line - shown.first} <= set(range(len(shown.lines))) - set(shown.records)
 
 
 def test_a_line_that_is_no_function_s_is_refused() -> None:

@@ -16,7 +16,8 @@ from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture import traces
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
-from pages.shapes.step_view import find, pack_trace, usable
+from pages.shapes.message import pack_trace
+from pages.shapes.step_names import find, usable
 
 from .conftest import unpacked
 
@@ -60,8 +61,8 @@ def test_every_number_of_every_step_comes_back(name: str, mask: str) -> None:
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_header_says_what_torch_says(name: str) -> None:
     trace = traced(Settings(TEXT), 0, name)
-    header, _ = unpacked(pack_trace(trace, "q", 1))
-    assert (header["side"], header["layer"], header["implementation"]) == (1, 0, name)
+    header, _ = unpacked(pack_trace(trace, "q"))
+    assert (header["layer"], header["implementation"]) == (0, name)
     assert header["tokens"] == trace.tokens
     assert header["digest"] == trace.settings.digest
     assert (header["heads"], header["dHead"]) == (12, 32)
@@ -76,6 +77,8 @@ def test_the_header_says_what_torch_says(name: str) -> None:
         text, source = trace.source(own), header["sources"][told["source"]]
         assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
         assert tuple(told["marked"]) == text.marked
+        assert tuple(source["records"]) == text.records
+        assert told["recorded"] == own.line - text.first
     names = [source["where"] for source in header["sources"]]
     assert len(names) == len(set(names)), "each function goes over once"
 
@@ -112,6 +115,15 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
         for own, value in zip(trace.steps, values, strict=True):
             assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
             assert value is None or np.array_equal(value, own.value.numpy())
+
+
+def test_of_what_comes_with_a_page_only_the_numbers_in_sight_go() -> None:
+    trace = traced(Settings(TEXT), 0, "efficient")
+    here = find(trace.steps, "mixed.transpose")
+    _, values = read_back(pack_trace(trace, "mixed.transpose", most=0))
+    for own, value in zip(trace.steps, values, strict=True):
+        assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
+        assert value is None or np.array_equal(value, own.value.numpy())
 
 
 def test_what_is_too_large_by_itself_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,19 @@ def test_means_and_spreads() -> None:
     assert "3 seeds" in summary.note([none, rope])
 
 
+def test_seconds_of_an_epoch_and_in_all_are_means_over_the_seeds() -> None:
+    """640 rows in batches of 64 are ten steps; the runs took 4 and 8 seconds for 400."""
+    runs = [run(0.5, seed=seed, seconds=seconds) for seed, seconds in ((1, 4.0), (2, 8.0))]
+    for one in runs:
+        assert one.start
+        one.start = replace(one.start, rows_train=640)
+    block = summary.table([candidate("none", *runs)])
+    assert column(block, "seconds in all") == ["6.00"]
+    assert column(block, "seconds an epoch") == ["0.15"]
+    under_way = History(runs[0].recipe, runs[0].start, [], runs[0].evaluations[:1])
+    assert column(summary.table([candidate("none", under_way)]), "seconds in all") == ["—"]
+
+
 def test_a_single_seed_has_no_spread_and_a_run_under_way_is_not_judged() -> None:
     block = summary.table([candidate("none", run(0.5, end=False)), candidate("empty", History(Recipe()))])
     assert column(block, "") == ["none"]
@@ -64,11 +77,30 @@ def test_a_single_seed_has_no_spread_and_a_run_under_way_is_not_judged() -> None
     assert summary.table([candidate("empty", History(Recipe()))])["rows"] == []
 
 
+@pytest.mark.parametrize(("reason", "said"), [("steps", "never"), ("stopped", "not reached"), ("time", "not reached")])
+def test_a_run_that_was_cut_short_never_had_its_chance(reason: str, said: str) -> None:
+    cut = run(0.5, 0.0, end=False)
+    cut.take(End(reason, 30, 0.5))
+    assert column(summary.table([candidate("none", cut)]), "seconds to 0.99") == [said]
+    assert ("as the training ended early" in summary.mirrors([candidate("none", cut)])) is (reason != "steps")
+
+
+def test_too_few_test_rows_are_told() -> None:
+    few = run(0.5)
+    assert few.start
+    assert summary.few_rows([candidate("none", few)]) == []
+    few.start = replace(few.start, rows_test=1)
+    assert summary.few_rows([candidate("none", few)]) == ["Tested on 1 row only: too few to say how good it is."]
+
+
 def test_language_models_have_no_interval_and_another_level() -> None:
     heads = [[0.1, 0.2, 0.7, 0.3]]
     model = candidate("2 layers", run(0.93, classes=(), heads=heads))
+    start = model.histories[0].start
+    assert start
+    model.histories[0].start = replace(start, rows_train=0)  # every batch is made anew
     block = summary.table([model])
-    assert block["head"] == ["", "accuracy", "parameters", "seconds to 0.90"]
+    assert block["head"] == ["", "accuracy", "parameters", "seconds in all", "seconds to 0.90"]
     assert column(block, "seconds to 0.90") == ["2.00"]
     induction, previous = summary.heads([model])
     assert induction["cells"] == previous["cells"] == [["0.10", "0.20", "0.70", "0.30"]]

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.errors import SizeError
+from mha_core.errors import DeviceError, SizeError
+from mha_core.pretrained import memory
 from pages.implementations import timing
 from pages.implementations.timing import YARDSTICK, Plan, TimingJob
 from pages.kit.jobs import job
@@ -130,8 +131,49 @@ def test_what_would_take_too_long_is_refused(sizes: dict[str, int], match: str) 
         TimingJob(replace(SMALL, **sizes))  # type: ignore[arg-type]
 
 
-def test_a_training_step_keeps_more_and_has_half_the_bound() -> None:
-    plan = replace(SMALL, b=8, lengths=(256,), d_model=384, n_heads=12, task="forward with maps")
-    plan.check()
-    with pytest.raises(SizeError, match=r"b · h · n² = 6,291,456, at most 4,000,000"):
-        replace(plan, task="training step with maps").check()
+POST = replace(SMALL, b=32, lengths=(512,), d_model=64, n_heads=8, names=("fused",))
+
+
+def test_the_posts_size_is_taken_where_the_memory_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 3 * 10**9)
+    POST.check()
+    replace(POST, task="training step without maps").check()
+    monkeypatch.setattr(memory, "available", lambda: 10**9)
+    with pytest.raises(DeviceError, match=r"needs 1,342 MB of memory, this machine has 1,000 MB left; choose fewer"):
+        POST.check()
+    replace(POST, b=2).check()
+    with pytest.raises(SizeError, match=r"b · h · n² = 268,435,456, at most 70,000,000"):
+        replace(POST, lengths=(1024,)).check()
+
+
+def test_a_large_call_has_few_rounds_and_the_time_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stood in for by calls that do nothing, as one at this size takes seconds."""
+    called: list[int] = []
+
+    def call(_layer: nn.Module, x: Tensor, *, maps: bool) -> None:
+        called.append(x.shape[1])
+
+    monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
+    monkeypatch.setattr(timing, "peak_memory", lambda *_: None)
+    monkeypatch.setattr(timing, "MOST_SCORES", 100)
+    plan = replace(SMALL, names=("fused",), seconds=1e-9)
+    assert [plan.is_large(length) for length in plan.lengths] == [False, True]
+    done = TimingJob(plan).start()
+    done.join(PATIENCE)
+    assert [result.times["fused"].calls for result in done.results] == [timing.FEWEST_ROUNDS, timing.FEWEST_OF_LARGE]
+    monkeypatch.setattr(timing, "LONGEST", 0.0)
+    short = TimingJob(replace(plan, lengths=(8,), seconds=20.0)).start()
+    short.join(PATIENCE)
+    assert short.results[0].times["fused"].calls == 1
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_race_is_of_layers_with_or_without_biases(monkeypatch: pytest.MonkeyPatch, bias: bool) -> None:
+    seen: set[bool] = set()
+
+    def call(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
+        seen.update("bias" in name for name, _ in layer.named_parameters())
+
+    monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
+    TimingJob(replace(SMALL, lengths=(4,), bias=bias)).start().join(PATIENCE)
+    assert seen == ({True, False} if bias else {False})

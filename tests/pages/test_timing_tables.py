@@ -50,6 +50,10 @@ def test_the_curves_have_the_numbers_of_the_table() -> None:
     assert naive["error_y"]["array"] == [1.5, 1.5]
     assert einsum["y"] == [0.5, 0.5]
     assert one["y"] == [1, 1]
+    assert not figure["layout"]["showlegend"]
+    names = figure["layout"]["annotations"]
+    assert [one["text"] for one in names] == ["einsum", f"{YARDSTICK} with maps", "naive"]  # from the lowest line up
+    assert [10 ** one["y"] for one in names] == pytest.approx([0.5, 1, 1.5])
     memory = timing_tables.memory_figure(job, "light")
     assert memory is not None
     assert memory["data"][0]["y"] == [1.5, 1.5]

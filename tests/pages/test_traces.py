@@ -40,7 +40,7 @@ def test_parents_come_earlier_and_only_the_input_has_none(found: Traced) -> None
         numbers = parents(found, at)
         assert all(0 <= parent < at for parent in numbers)
         assert len(set(numbers)) == len(numbers)
-        assert bool(numbers) == (at > 0), steps[at].name
+        assert bool(numbers) == (at > 0 and steps[at].name != "masked.allow"), steps[at].name
 
 
 def test_a_view_has_one_parent_and_shares_its_memory(found: Traced) -> None:
@@ -66,7 +66,7 @@ def test_weights_come_from_what_the_softmax_reads(found: Traced) -> None:
     steps = found.steps
     names = {step.name for step in steps}
     for at, step in enumerate(steps):
-        if base(step) != "weights" or stacked(found, at):
+        if base(step) != "weights" or stacked(found, at) or step.name == "weights.exp":
             continue
         (parent,) = (steps[number] for number in parents(found, at))
         suffix = step.name.removeprefix("weights")

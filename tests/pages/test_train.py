@@ -28,9 +28,14 @@ ENDLESS = {**TINY, "steps": "5000", "pe": ["none"]}
 def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     page = Train()
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["none", "rotary"]
-    assert page.notices() == ["These models were trained in advance (make checkpoints). Press Train to train your own."]
+    assert page.notices() == []
+    assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
+    assert (
+        "Not trained yet: sinusoidal. The settings now say steps 400, rows in a batch 64: press Train" in page.texts()
+    )
     assert len(page.app.get("plotly_chart")) == 2
-    assert [row[0] for row in page.table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
+    assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
+    assert not page.app.get("plotly_chart")
     assert not page.off("train_start")
     assert page.off("train_stop")
 
@@ -51,7 +56,8 @@ def test_a_task_has_its_own_recipe(shipped: Path, planned: list[Plan], title: st
         assert recipe == replace(usual, position=recipe.position, seed=recipe.seed, seconds=plan.seconds)
     assert plan.timing
     assert plan.data is None
-    assert len(page.notices()) == (name == "who")  # that its runs were trained beforehand
+    assert ("Trained in advance" in page.texts()) == (name == "who")
+    assert page.notices() == []
 
 
 def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +77,8 @@ def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: 
         nrm="yes",
         pool="mean of the tokens",
         init="each layer's own law",
+        tbias="no",
+        tdrop="0.15",
         vocab="77",
         steps="50",
         batch="16",
@@ -96,6 +104,8 @@ def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: 
         norm=True,
         pooling="mean",
         start="own",
+        bias=False,
+        dropout=0.15,
         vocabulary=77,
         steps=50,
         batch=16,
@@ -172,10 +182,11 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
     for row, group in zip(rows, (histories[:2], histories[2:]), strict=True):
         mean = sum(history.evaluations[-1].test_accuracy for history in group) / 2
         assert row[1].startswith(f"{mean:.3f} ± ")
-    assert [row[0] for row in page.table("× torch")["rows"]] == ["fused", "torch"]
-    assert "the logits differ by at most" in page.texts()
-    assert page.table("beside, without the mask")["rows"]
+    assert [row[0] for row in page.open("Report").table("× torch")["rows"]] == ["fused", "torch"]
     assert page.table("precision")["rows"]
+    assert "the logits differ by at most" in page.open("Ask").texts()
+    assert page.table("beside, without the mask")["rows"]
+    page.open("Curves")
     assert page.notices() == []
     assert not page.off("train_start")
     assert page.off("train_stop")
@@ -193,16 +204,28 @@ def test_a_language_model(shipped: Path) -> None:
     page = Train(**TINY, task="repeated random words", pe=["rotary"], more="3", nl=["1", "2"]).trained()
     assert len(page.app.get("plotly_chart")) == 4
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["1 layer", "2 layers"]
-    continued = page.panel("2 layers")["blocks"][0]["text"]
-    assert len(continued.split(" ▸ ")[1].split()) == 3
+    (continued,) = page.open("Ask").panel("2 layers")["blocks"]
+    assert continued["given"]
+    assert len(continued["tokens"]) == 3
+    page.open("Report")
     assert [block["name"] for block in page.blocks() if "induction" in block.get("name", "")] == [
         "1 layer: induction",
         "2 layers: induction",
     ]
 
 
+def test_a_bag_of_words_stands_across_the_curves(shipped: Path) -> None:
+    """Who acts cannot be told from the words alone: every sentence has a mirror with another answer."""
+    page = Train(bag="true")
+    accuracy, loss = (chart.proto.spec for chart in page.app.get("plotly_chart"))
+    assert "bag of words 0.500" in accuracy
+    assert "bag of words" not in loss
+    page.app.toggle(key="bag").set_value(False).run()
+    assert "bag of words" not in page.app.get("plotly_chart")[0].proto.spec
+
+
 def test_a_cell_of_the_confusion_matrix_lists_its_sentences(shipped: Path) -> None:
-    page = Train(cand="rotary")
+    page = Train(cand="rotary", tab="Report")
     matrix = next(block for block in page.blocks() if block.get("name") == "Confusion matrix")
     assert matrix["marks"] == []
     row, col = next((i, j) for i in range(10) for j in range(10) if i != j and matrix["cells"][i][j] != "0")

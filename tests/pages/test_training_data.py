@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from mha_core.training import saved, tasks
+from mha_core.training import plan_time, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import Data, Plan
+from pages.train import task_words, uploads
 from pages.train.grid import POST_CHOICES
 
 from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
@@ -30,8 +31,9 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert not any("other data" in sentence for sentence in page.notices())
     assert page.job.plan.data
     assert page.job.plan.data.content == NEWS.encode()
-    assert page.table("precision")["rows"][0][0] == "sport"
-    assert [row[0] for row in page.table("none")["rows"]][:2] == ["how are you", "you how are"]
+    assert page.open("Report").table("precision")["rows"][0][0] == "sport"
+    own = [text for text, _ in task_words.rows(tasks.from_csv(NEWS.encode()))]
+    assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == own
     upload(page, "csv_file", NEWS.replace(" a", " z").encode())
     assert "The runs below were trained on other data than what is chosen now." in page.notices()
 
@@ -51,6 +53,36 @@ def test_a_bad_table_is_told(shipped: Path) -> None:
     assert not page.off("train_start")
 
 
+def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[Plan]) -> None:
+    page = Train(task="your own text", seeds="1", cut="96", pe=["rotary"])
+    assert "Shakespeare’s Coriolanus, acts I to IV, in the public domain" in page.texts()
+    assert "Which character comes next in the text?" in page.texts()
+    plan = plan_of(page, planned)
+    assert plan.data == Data("text", uploads.shakespeare())
+    assert [recipe.max_len for recipe in plan.recipes] == [96]
+    own = "the cat sat on the mat. " * 40
+    page.app.text_area(key="pasted").set_value(own).run()
+    assert "Shakespeare" not in page.texts()
+    assert plan_of(page, planned).data == Data("text", own.encode())
+    page.app.text_area(key="pasted").set_value("").run()
+    assert plan_of(page, planned).data == Data("text", uploads.shakespeare())
+
+
+def test_a_context_out_of_bounds_is_told(shipped: Path) -> None:
+    page = Train(task="your own text", seeds="1", cut="512", pe=["rotary"])
+    assert "This data cannot be used: a context of 512 characters; choose 16 to 256." in page.notices()
+    assert page.off("train_start")
+
+
+def test_columns_of_other_names_are_guessed_and_told(shipped: Path, planned: list[Plan]) -> None:
+    page = Train(**TINY, task="your own CSV", pe=["none"])
+    upload(page, "csv_file", NEWS.replace("text,label", "Meldung;Rubrik", 1).replace(",", ";").encode())
+    assert "Texts were found in the column “Meldung”, labels in “Rubrik”" in page.texts()
+    assert not page.off("train_start")
+    page.app.text_input(key="lc").set_value("Thema").run()
+    assert any("no column 'Thema'; its columns are 'Meldung', 'Rubrik'" in said for said in page.notices())
+
+
 @pytest.mark.parametrize("choice", POST_CHOICES[1:])
 def test_the_long_posts_experiment(shipped: Path, planned: list[Plan], choice: str) -> None:
     page = Train(task="your own CSV", post=choice, seeds="1")
@@ -68,6 +100,7 @@ def test_the_long_posts_experiment(shipped: Path, planned: list[Plan], choice: s
     ]
     assert {recipe.mask_padding for recipe in plan.recipes} == {not as_posted}
     assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
+    assert {recipe.vocabulary_of for recipe in plan.recipes} == {"all texts" if as_posted else "training rows"}
     assert {recipe.max_len for recipe in plan.recipes} == {512}
 
 
@@ -80,6 +113,9 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
         asked.append(True)
         return tasks.from_csv(NEWS.encode(), name="news")
 
+    monkeypatch.setattr(tasks, "can_ask_hub", lambda: False)
+    assert not [button for button in Train(task="BBC news").app.button if button.key == "hub"]
+    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
     monkeypatch.setattr(tasks, "from_hub", from_hub)
     page = Train(task="BBC news", seeds="1", pe=["none"])
     assert not asked
@@ -95,6 +131,7 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
 
 def test_a_server_for_others_does_not_ask_the_hub(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     option = st.get_option
+    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
     monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
     page = Train(task="BBC news", seeds="1", pe=["none"])
     assert page.app.button(key="hub").disabled
@@ -141,8 +178,34 @@ def test_a_run_is_asked_without_the_data_that_it_was_trained_on(shipped: Path, t
     upload(page, "run_file", saved.pack(folder), "application/zip")
     assert page.app.selectbox(key="task").value == task
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["rotary"]
+    page.open("Ask")
     if task == "your own text":
-        assert " ▸ " in page.panel("rotary")["blocks"][0]["text"]
+        (continued,) = page.panel("rotary")["blocks"]
+        assert continued["given"]
+        assert continued["tokens"]
     else:
         assert page.table("rotary")["rows"]
-    assert not [said for said in page.notices() if "Opened" not in said and "vocabulary" not in said]
+    usual = ("Opened", "vocabulary", *(["on other data"] if task == "your own text" else []))  # Shakespeare is there
+    assert not [said for said in page.notices() if not any(word in said for word in usual)]
+
+
+def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def progress(page: Train) -> str:
+        (bar,) = page.app.get("progress")
+        return str(bar.proto.text)
+
+    monkeypatch.setattr(plan_time, "READING", 0.0)
+    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, task: 0.5 * recipe.steps)
+    page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
+    upload(page, "csv_file", NEWS.encode())
+    assert progress(page) == "3 runs (1 × 3 seeds) of 100 steps: about 150 s here, of 120 s that they may take"
+    offer = page.app.button(key="what_fits")
+    assert offer.label == "What fits into 120 s: 2 seeds"
+    offer.click().run()
+    assert progress(page).startswith("2 runs (1 × 2 seeds) of 100 steps: about 100 s here")
+    page.app.number_input(key="steps").set_value(400).run()
+    offer = page.app.button(key="what_fits")
+    assert offer.label == "What fits into 120 s: 1 seed, 216 steps"
+    offer.click().run()
+    assert progress(page).startswith("1 run of 216 steps: about 108 s here")
+    assert not [button for button in page.app.button if button.key == "what_fits"]

@@ -79,7 +79,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def test_a_job_has_all_its_results(new_job: NewJob) -> None:
     """Data from outside are handed over, and not kept."""
-    text = replace(TINY, task="text")
+    text = replace(TINY, task="text", max_len=32)
     done = new_job(text, replace(text, position="none"), data=Data("text", b"to be or not to be, that is it. " * 40))
     shares = [done.share]
     while not done.over:
@@ -135,6 +135,14 @@ def test_histories_do_not_grow_while_they_are_drawn() -> None:
     assert runs.progress == pytest.approx(1 / 6)
     runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
     assert runs.progress == 1
+
+
+@pytest.mark.parametrize("reason", ["stopped", "time"])
+def test_a_run_that_was_cut_short_is_as_far_as_it_came(reason: str) -> None:
+    runs = Record((TINY, TINY), Path())
+    runs.take({"run": 0, "line": STEP})
+    runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
+    assert runs.progress == pytest.approx(1 / 12)
 
 
 def test_news_grow_with_everything_but_single_steps() -> None:
@@ -194,7 +202,7 @@ def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: p
 def test_the_workers_error_is_told(new_job: NewJob) -> None:
     failed = new_job(replace(TINY, task="csv"), data=Data("csv", b"a,b\n1,2\n"))
     failed.join(PATIENCE)
-    assert "text" in failed.error
+    assert "no column 'label'" in failed.error
     assert not failed.stopped
     assert failed.record.saved == (None,)
 

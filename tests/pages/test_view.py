@@ -20,7 +20,7 @@ ats = st.one_of(
 looks = st.builds(
     Look,
     st.sampled_from(["root", "linear", "own"]),
-    st.frozensets(st.sampled_from(["nospecials", "all", "table", "sort"])),
+    st.frozensets(st.sampled_from(["nospecials", "all", "table", "lines", "sort", "difference"])),
     st.frozensets(pairs),
     st.none() | pairs,
 )

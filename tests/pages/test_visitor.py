@@ -24,8 +24,9 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import build
 from pages.kit.jobs import job, process
+from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import Plan
+from pages.kit.jobs.training import Plan, TrainingJob
 
 from .waiting import PATIENCE, wait
 
@@ -76,10 +77,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_nothing_is_made_for_a_visitor_who_does_not_train() -> None:
     visitor = Visitor()
-    before = set(Path(tempfile.gettempdir()).glob(f"{visit.PREFIX}*"))
+    before = set(Path(tempfile.gettempdir()).glob(f"{visits.PREFIX}*"))
     assert visitor.asks(visit.own_runs) == {}
     assert visitor.asks(visit.job) is None
-    assert set(Path(tempfile.gettempdir()).glob(f"{visit.PREFIX}*")) == before
+    assert set(Path(tempfile.gettempdir()).glob(f"{visits.PREFIX}*")) == before
 
 
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
@@ -112,10 +113,87 @@ def test_everything_goes_with_the_visit() -> None:
     assert not folder.exists()
 
 
+def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, later, other = Visitor(), Visitor(), Visitor()
+    assert visitor.asks(visit.name) == ""  # there is nothing to come back to
+    training = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    name = visitor.asks(visit.name)
+    assert len(name) == 22  # 128 bits
+    assert visitor.asks(visit.name) == name
+    training.join(PATIENCE)
+    (run,) = visitor.asks(visit.own_runs)
+    visitor.leaves()
+    assert later.asks(lambda: visit.come_back(name))
+    assert later.asks(visit.job) is training
+    assert list(later.asks(visit.own_runs)) == [run]
+    assert other.asks(visit.job) is None
+    folder = training.folder.parent
+    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    visits.sweep()  # a tab is still there: its runs are old, the visit is not left
+    assert folder.is_dir()
+    later.leaves()
+    visits.sweep()
+    assert not folder.exists()
+    assert not other.asks(lambda: visit.come_back(name))
+
+
+@pytest.mark.parametrize(
+    "told", ["", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22]
+)
+def test_what_is_no_name_finds_nothing(told: object) -> None:
+    visitor, other = Visitor(), Visitor()
+    visitor.asks(visit.new_folder)
+    visitor.asks(visit.name)
+    assert not other.asks(lambda: visit.come_back(told))
+    assert other.asks(visit.own_runs) == {}
+
+
+def test_a_session_with_a_visit_of_its_own_keeps_it() -> None:
+    visitor, other = Visitor(), Visitor()
+    for one in (visitor, other):
+        one.asks(visit.new_folder)
+    names = [one.asks(visit.name) for one in (visitor, other)]
+    assert visitor.asks(lambda: visit.come_back(names[1]))
+    assert visitor.asks(visit.name) == names[0]
+
+
+def test_a_training_goes_on_while_its_tab_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, later = Visitor(), Visitor()
+    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    name = visitor.asks(visit.name)
+    wait(lambda: training.record.step)
+    visitor.leaves()
+    step = training.record.step
+    wait(lambda: training.record.step > step)
+    later.asks(lambda: visit.come_back(name))
+    assert later.asks(visit.job) is training
+    later.leaves()
+    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
+    training.join(PATIENCE)
+    assert training.stopped
+
+
+def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address that leaves the most gives way first, and of its visits the oldest."""
+    visits.end_all()  # those of other tests
+    monkeypatch.setattr(visits, "MOST_LEFT", 4)
+    clock = iter(range(1000, 2000))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
+    for one in left:
+        one.tell()
+    visits.sweep()
+    assert [one.folder.is_dir() for one in left] == [True, False, False, True, True, True]
+    monkeypatch.setattr(visits, "MOST_LEFT_BYTES", 1000)
+    (left[0].folder / "file").write_bytes(b"x" * 900)
+    visits.sweep()
+    assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
+
+
 def test_every_visit_ends_with_the_server() -> None:
     visitors = [Visitor(), Visitor()]
     folders = [visitor.asks(visit.new_folder) for visitor in visitors]
-    visit.end_all()
+    visits.end_all()
     assert not any(folder.parent.exists() for folder in folders)
 
 
@@ -170,29 +248,29 @@ def test_a_saved_run_becomes_a_model(trained: Path) -> None:
 def test_old_runs_go_and_so_do_the_oldest_of_many(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = Visitor()
     first, second, third = (visitor.asks(lambda: add(trained)) for _ in range(3))
-    monkeypatch.setattr(visit, "MOST_OWN", 2)
+    monkeypatch.setattr(visits, "MOST_OWN", 2)
     assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
     assert not first.folder.exists()
-    monkeypatch.setattr(visit, "MOST_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
+    monkeypatch.setattr(visits, "MOST_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
     assert list(visitor.asks(visit.own_runs)) == [third.id]
-    monkeypatch.setattr(visit, "KEPT_SECONDS", -1.0)
-    visit.sweep()  # without the visitor
+    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    visits.sweep()  # without the visitor
     assert not third.folder.exists()
     assert visitor.asks(visit.own_runs) == {}
 
 
 def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    old, new, link = (tmp_path / f"{visit.PREFIX}{name}" for name in ("old", "new", "link"))
+    old, new, link = (tmp_path / f"{visits.PREFIX}{name}" for name in ("old", "new", "link"))
     elsewhere = tmp_path / "elsewhere"
     for folder in (old, new, elsewhere):
         folder.mkdir()
         (folder / "file").touch()
     link.symlink_to(elsewhere)
-    long_ago = time.time() - visit.STRAY_SECONDS - 1
+    long_ago = time.time() - visits.STRAY_SECONDS - 1
     for path in (old, link):
         os.utime(path, (long_ago, long_ago), follow_symlinks=False)
-    visit.sweep()
+    visits.sweep()
     assert not old.exists()
     assert (new / "file").exists()
     assert (elsewhere / "file").exists()

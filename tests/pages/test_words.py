@@ -47,15 +47,13 @@ def test_sentence() -> None:
 
 def test_figures_are_the_pictures(model: Model) -> None:
     picture = pictures.picture(Settings(TEXT, heads_off=((0, 0), (2, 3))))
-    cosine, off, worst, difference = text.figures(picture, None)
+    cosine, off, worst, asked = text.figures(picture)
     untouched = model.run(TEXT).sentence
     assert float(cosine["value"]) == pytest.approx(float(picture.run.sentence @ untouched), abs=6e-4)
     assert off["value"] == "2 of 72"
     sums = picture.run.weights.sum(-1).flatten()
     assert float(worst["value"]) == pytest.approx(float(sums[(sums - 1).abs().argmax()]), abs=1e-6)
-    assert difference["value"] == ""
-    assert text.figures(picture, 0.0)[3]["value"] == "0"
-    assert text.figures(picture, 1.24e-6)[3]["value"] == "1.2e-06"
+    assert [asked["value"], *(text.compared(found) for found in (None, 0.0, 1.24e-6))] == ["", "", "0", "1.2e−6"]
 
 
 def test_about_has_what_is_needed_to_get_the_numbers_again() -> None:

@@ -149,7 +149,7 @@ def test_presets() -> None:
     assert preset(DEFAULTS["a"], "a", "others") == ((0, 1, 1), (1, 0, 1), (1, 1, 0))
     small = changed(given(), {"fill": "x4", "preset": "small"})
     assert small.matrices["x4"][0] == (0.001, 0.01, 0.1, 1)
-    assert changed(small, {"fill": "x4", "preset": "post"}).matrices == DEFAULTS
+    assert changed(small, {"fill": "x4", "preset": "large"}).matrices == DEFAULTS
 
 
 def test_other_words_keep_what_was_edited() -> None:

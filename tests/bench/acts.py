@@ -1,0 +1,204 @@
+"""What a visitor does on a page of the app and, with the same hands, on the bare page."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Locator, Page
+
+from pages.kit.draw.web import PREFIX
+from tests.browser.compare_page import Compare
+from tests.browser.explore_page import Explore
+from tests.browser.masks_page import Masks
+from tests.browser.shapes_page import Shapes
+from tests.browser.tab import Tab
+
+from .chrome import open_view
+from .timer import rest, timed
+from .visitors import sentence
+
+__all__ = ["ACTS", "Act", "Site", "open_bare", "open_page"]
+
+KINDS: dict[str, type[Tab]] = {"Explore": Explore, "Compare": Compare, "Masks": Masks, "Shapes": Shapes}
+PASS = re.compile(r"computed in ([\d.]+) ms")
+ASK = "async (route) => (await fetch(route + location.search)).text()"
+
+ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}  # names on the left card of Compare
+
+_numbers = itertools.count()  # no sentence and no cell comes twice
+
+
+@dataclass(frozen=True)
+class Site:
+    """A page in a tab of its own.
+
+    Attributes:
+        name: of the page; "bare" is no page of the app.
+        view: what shows its picture.
+    """
+
+    name: str
+    view: Locator
+
+    @property
+    def page(self) -> Page:
+        return self.view.page
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Sentence", exact=True)
+
+    def control(self, key: str) -> Locator:
+        return self.page.locator(f".st-key-{key}")
+
+    def retype(self, tokens: int) -> None:
+        """Another sentence, and everything at rest."""
+        self.box.fill(sentence(tokens, next(_numbers)))
+        rest(self.view)
+
+    def pass_ms(self) -> float | None:
+        """Milliseconds of the pass of the picture in sight, None of a page that shows more than one pass."""
+        if self.name == "bare":
+            return float(self.view.get_attribute("data-pass") or "nan")
+        if self.name == "Explore":
+            found = PASS.search(self.view.locator(".status").text_content() or "")
+        elif self.name == "Masks":  # the same picture, which is kept
+            found = PASS.search(self.page.evaluate(ASK, f"{PREFIX}/wire/maps"))
+        else:
+            return None
+        if found is None:
+            raise RuntimeError(f"{self.name} does not say how long the pass took")
+        return float(found[1])
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something that brings a picture that was not computed before.
+
+    Attributes:
+        event: the trusted event that it begins with.
+        prepare: brings the page there, with a sentence of so many tokens; returns what is timed.
+        control: key of the bare page's control that has to be there.
+    """
+
+    event: str
+    prepare: Callable[[Site, int], Callable[[], object]]
+    control: str = "mask"
+
+    def time(self, site: Site, tokens: int) -> float:
+        """Milliseconds from the event to the end of the frame that shows the picture."""
+        site.page.bring_to_front()
+        do = self.prepare(site, tokens)
+        took = timed(site.view, self.event, "digest", do)
+        rest(site.view)
+        site.page.keyboard.press("Escape")  # closes the panel that it was chosen in
+        return took
+
+
+def key(site: Site, tokens: int) -> Callable[[], object]:
+    """The last key of a sentence."""
+    site.box.fill(f"{sentence(tokens - 1, next(_numbers))} th")
+    rest(site.view)
+    site.box.press("End")
+    return lambda: site.page.keyboard.press("e")
+
+
+def enter(site: Site, tokens: int) -> Callable[[], object]:
+    """A whole sentence at once, as from the clipboard, and Enter."""
+    text = sentence(tokens, next(_numbers))
+    site.box.evaluate("(box) => { box.focus(); box.select(); }")
+
+    def do() -> None:
+        site.page.keyboard.insert_text(text)
+        site.page.keyboard.press("Enter")
+
+    return do
+
+
+def lamp(site: Site, tokens: int) -> Callable[[], object]:
+    """A head switched off, or on again, by its lamp."""
+    site.retype(tokens)
+    lamps = site.view.locator(".lamp")
+    return lamps.nth(next(_numbers) % 12).click
+
+
+def chosen(site: Site, key: str, name: str) -> Locator:
+    """The control of a key: the views of Explore and Compare hold their own, in a panel."""
+    if site.name == "Explore":
+        return Explore(site.page, "").change(name)
+    if site.name == "Compare":
+        return Compare(site.page, "").controls(ON_CARD[key])
+    fold = site.page.locator(".st-key-folded_also summary")
+    if fold.count() and not site.control(key).is_visible():
+        fold.click()
+        site.control(key).wait_for()
+        rest(site.view)
+    return site.control(key)
+
+
+def mask(site: Site, tokens: int) -> Callable[[], object]:
+    """The mask that is not in use."""
+    site.retype(tokens)
+    if site.name == "Masks":  # its gallery
+        return site.view.locator(".gallery button").nth(1 + next(_numbers) % 4).click
+    control = chosen(site, "mask", "Hide words")
+    now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
+    other = "none" if "causal" in now else "causal"
+    return control.get_by_text(other, exact=True).click
+
+
+def position(site: Site, tokens: int) -> Callable[[], object]:
+    """The positions that are not in use."""
+    site.retype(tokens)
+    control = chosen(site, "pos", "Take the order away")
+    if site.name in ("Explore", "Compare"):
+        now = control.locator('[aria-checked="true"]').get_attribute("aria-label")
+        return control.get_by_role("radio", name="none" if now == "as trained" else "as trained", exact=True).click
+    box = control.get_by_role("combobox")
+    other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"
+    box.click()
+    return site.page.get_by_role("option", name=other, exact=True).click
+
+
+def temperature(site: Site, tokens: int) -> Callable[[], object]:
+    """The temperature a step higher, or lower again."""
+    site.retype(tokens)
+    slider = chosen(site, "t", "Sharpen or blur").get_by_role("slider")
+    slider.focus()
+    up = float(slider.get_attribute("aria-valuenow") or slider.evaluate("own => own.value") or 1) < 2
+    return lambda: slider.press("ArrowRight" if up else "ArrowLeft")
+
+
+def cell(site: Site, tokens: int) -> Callable[[], object]:
+    """A cell that no usual rule forbids is painted over, which ends when the button is released."""
+    site.retype(tokens)
+    number = next(_numbers)
+    tab = Masks(site.page, "")
+    site.page.mouse.move(*tab.place(3 + number % (tokens - 4), number // (tokens - 4) % 3))
+    site.page.mouse.down()
+    return site.page.mouse.up
+
+
+ACTS = {
+    "key": Act("keydown", key),
+    "Enter": Act("input", enter),
+    "lamp": Act("click", lamp),
+    "mask": Act("click", mask),
+    "position": Act("click", position, "pos"),
+    "temperature": Act("keydown", temperature, "t"),
+    "painted cell": Act("pointerup", cell),
+}
+
+
+def open_page(browser: Browser, url: str, name: str) -> Site:
+    """A page of the app."""
+    kind = KINDS[name]
+    return Site(name, open_view(browser, url + kind.PATH, kind.VIEW))
+
+
+def open_bare(browser: Browser, url: str, control: str) -> Site:
+    """The bare page with one of its controls."""
+    return Site("bare", open_view(browser, f"{url}/?by={control}", ".view"))

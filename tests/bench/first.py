@@ -1,0 +1,106 @@
+"""How long a link, and a server that was just started, take to a first picture: `python -m tests.bench.first`.
+
+Each link has a sentence that nobody has asked for, and is opened by a browser that has no file of the app yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser
+
+from tests.bench.acts import KINDS
+from tests.bench.chrome import chrome, new_page
+from tests.bench.serving import Server, quantiles, serve
+from tests.bench.visitors import sentence
+from tests.browser.explore_page import Explore
+
+TIMEOUT = 60_000
+# Looks at the page at the end of every frame: `first`, the view is painted; `own`, it is so in its own place.
+FRAMES = """
+(selector) => {
+  window.painted = {};
+  const found = (node) => {
+    for (const element of node.querySelectorAll("*")) {
+      if (element.matches(selector)) return element;
+      const within = element.shadowRoot && found(element.shadowRoot);
+      if (within) return within;
+    }
+    return null;
+  };
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    const view = found(document);
+    if (!view?.clientWidth || !view.dataset.digest) return;
+    window.painted.first ??= performance.now();
+    if (view.getRootNode().host?.closest("#headlight-early")) return;
+    window.painted.own ??= performance.now();
+  };
+  const look = () => {
+    if (window.painted.own) return;
+    port2.postMessage(0);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}
+"""
+
+
+def open_link(browser: Browser, link: str, view: str) -> tuple[float, float, float]:
+    """A link in a browser that is new here.
+
+    Returns: milliseconds from the start of the navigation to the end of the frame with the first picture, and of that
+    with the picture in its own place; when the navigation started (time.time).
+    """
+    page = new_page(browser)
+    page.add_init_script(f"({FRAMES})({view!r})")
+    page.goto(link, wait_until="commit")
+    page.wait_for_function("() => window.painted.own", timeout=TIMEOUT)
+    painted = page.evaluate("() => window.painted")
+    origin = float(page.evaluate("() => performance.timeOrigin")) / 1000
+    page.context.close()
+    return float(painted["first"]), float(painted["own"]), origin
+
+
+def measure_links(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
+    """Every page in turn."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in KINDS}
+    for number in range(-1, rounds):  # the first round is none: it warms the server up
+        for name, kind in KINDS.items():
+            link = urlencode({"s": sentence(tokens, f"{name} {number}")})
+            first, own, _ = open_link(browser, f"{server.url}{kind.PATH}?{link}", kind.VIEW)
+            if number >= 0:
+                times[name].append((first, own))
+    for name, taken in times.items():
+        early, late = (quantiles(list(column)) for column in zip(*taken, strict=True))
+        print(f"{name:<8} link, {tokens} tokens → first picture {early}   in its own place {late}", flush=True)
+
+
+def measure_start(browser: Browser) -> tuple[float, float]:
+    """Seconds from the start of the server's process to the first painted map, early or not; its memory then in MiB."""
+    with serve() as server:
+        first, _, origin = open_link(browser, server.url, Explore.VIEW)
+        return origin + first / 1000 - server.started, server.memory()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[64])
+    options = parser.parse_args()
+    with chrome() as browser:
+        print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
+        starts = [measure_start(browser) for _ in range(max(2, options.rounds // 2))]
+        seconds, memory = (statistics.median(values) for values in zip(*starts, strict=True))
+        print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB")
+        with serve() as server:
+            for tokens in options.tokens:
+                measure_links(browser, server, tokens, options.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The bar by keyboard, and the projector's way back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit.draw.pages import PAGES
+
+from .conftest import NewPage
+from .explore_page import Explore
+from .measures import unreadable
+from .tab import Tab
+
+# How the area that scrolls is framed while it has the focus.
+FRAME = """main => {
+  main.focus();
+  return [null, "::before", "::after"].map((part) => getComputedStyle(main, part)).filter(
+    (style) => style.outlineStyle !== "none" || style.boxShadow !== "none").length;
+}"""
+
+
+def test_arrows_walk_an_opened_menu(explore: Explore) -> None:
+    explore.open()
+    opener = explore.house.get_by_role("button", name="Change", exact=True)
+    opener.focus()
+    walked = []
+    titles = [page.title for page in PAGES.values() if page.group == "Change"]
+    for key in (*["ArrowDown"] * (len(titles) + 1), "ArrowUp"):
+        explore.page.keyboard.press(key)
+        walked.append(explore.focused())
+    assert walked == [*titles, titles[0], titles[-1]]
+    explore.page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+def test_tab_begins_at_the_way_past_the_bar(new_page: NewPage) -> None:
+    explore = new_page(Explore).open()
+    explore.page.keyboard.press("Tab")
+    assert explore.focused() == "Skip to main content"
+    explore.page.keyboard.press("Enter")
+    main = explore.page.locator("#stMain")
+    expect(main).to_be_focused()
+    assert main.evaluate(FRAME) == 0, "no frame round the whole page"
+
+
+def test_escape_leaves_the_projector_but_first_what_is_open(new_page: NewPage) -> None:
+    explore = new_page(Explore, viewport={"width": 1280, "height": 720}).open(mask="causal")
+    press, root = explore.page.keyboard.press, explore.page.locator("html")
+    press("p")
+    explore.wait_for_query(big=["true"])
+    explore.settled()
+    for part in (".typed", ".in-title", ".large .legend"):
+        expect(explore.view.locator(part)).to_be_in_viewport(ratio=1)
+    expect(explore.view.locator(".in-title")).to_have_text("mask: causal")
+    assert explore.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 720
+    explore.view.get_by_role("button", name="view", exact=True).click()
+    press("Escape")
+    expect(explore.view.locator(".view-menu .menu-panel")).to_be_hidden()
+    expect(root).to_have_class("projector")
+    explore.house.get_by_role("button", name="Look", exact=True).click()
+    press("Escape")
+    expect(root).to_have_class("projector")
+    press("Escape")
+    explore.wait_for_query(big=None)
+    expect(root).not_to_have_class("projector")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_share_can_be_read(new_page: NewPage, scheme: str) -> None:
+    explore = new_page(Explore, color_scheme=scheme).open()
+    explore.page.get_by_role("button", name="Share", exact=True).click()
+    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
+    assert unreadable(explore.page) == []
+
+
+def test_a_deep_link_asks_for_nothing_that_is_not_there(new_page: NewPage) -> None:
+    tab = new_page(Tab)
+    missing: list[str] = []
+    tab.page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
+    tab.page.goto(f"{tab.url}/glossary")
+    tab.settled()
+    assert missing == []

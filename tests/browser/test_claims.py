@@ -1,0 +1,29 @@
+"""Claims in the browser: answered by keyboard, read aloud, and on to the next one."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from pages.claims.catalog import CLAIMS
+
+from .claims_page import Claims
+from .conftest import NewPage
+
+
+def test_a_claim_is_answered_by_keyboard(new_page: NewPage) -> None:
+    claims = new_page(Claims).open(claim="order")
+    own, following = CLAIMS["order"], CLAIMS["news"]
+    verdict = claims.view.locator(".verdict")
+    expect(verdict).to_have_role("status")
+    assert verdict.inner_text() == ""
+
+    claims.view.get_by_role("button", name=own.answers[1], exact=True).press("Enter")
+    expect(verdict).to_contain_text("so do the numbers")
+    claims.wait_for_query(claim=["order"], say=["2"])
+    assert claims.focused() == own.answers[1]
+
+    claims.view.get_by_role("button", name="next claim", exact=True).press("Enter")
+    expect(claims.view.get_by_text(following.question)).to_have_attribute("aria-live", "polite")
+    claims.wait_for_query(claim=["news"], say=None)
+    assert verdict.inner_text() == ""
+    assert claims.focused() == "next claim"

@@ -1,0 +1,179 @@
+"""Compare in the browser: what each side begins with, how one is set by the other, and which map is in front."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from playwright.sync_api import expect
+
+from pages.kit.picture.settings import Settings
+
+from .compare_page import Compare, read
+from .conftest import NewTab
+from .expected import TIRED, WIDE
+
+
+def test_from_explore_one_thing_differs_and_the_link_says_so(compare: Compare, new_tab: NewTab) -> None:
+    compare.page.goto(f"{compare.url}/?mask=causal&off=L3+H5")
+    expect(compare.page.locator(".tile.focused")).to_be_visible()
+    compare.go("Compare")
+    left = Settings(TIRED, "causal", heads_off=((3, 5),))
+    right = replace(left, position="none")
+    compare.shows(left, right)
+    expect(compare.contrast).to_have_text("One thing differs: positions.")
+    compare.wait_for_query(mask="causal", off="L3 H5", mask2="causal", off2="L3 H5", pos2=None)
+    there = new_tab(Compare)
+    there.page.goto(compare.page.url)
+    there.shows(left, right)
+    compare.go("Explore")
+    compare.page.wait_for_url(lambda url: "/compare" not in url)
+    compare.page.go_back()
+    compare.shows(left, right)
+
+
+def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
+    compare.open(s2=WIDE, mask2="window", w2="2", off2="L3 H5", t="0.5")
+    left, right = Settings(TIRED, temperature=0.5), Settings(WIDE, "window:2", "none", heads_off=((3, 5),))
+    compare.shows(left, right)
+    compare.button("swap").click()
+    compare.shows(right, left)
+    compare.wait_for_query(s=WIDE, mask="window", pos="none", off="L3 H5", t2="0.5", pos2="as trained", mask2=None)
+    compare.button("right = left").click()
+    compare.shows(right, right)
+    expect(compare.contrast).to_contain_text("Both sides are the same")
+    expect(compare.button("swap")).to_be_disabled()
+    compare.page.reload()
+    compare.shows(right, right)
+
+
+def test_a_rule_that_is_half_typed_leaves_the_picture(compare: Compare) -> None:
+    compare.open(s="how are you")
+    compare.set("Mask, right", "combination")
+    other = Settings("how are you", "causal & window:4", "none")
+    compare.shows(Settings("how are you"), other)
+    field = compare.view.get_by_role("textbox", name="Rules joined by & (and), | (or), ! (not), right", exact=True)
+    field.fill("causal &")
+    expect(compare.view.locator(".notices")).to_contain_text("Still using “causal & window:4”")
+    expect(field).to_have_value("causal &")
+    field.fill("causal & sinks:1")
+    compare.shows(Settings("how are you"), replace(other, mask="causal & sinks:1"))
+    expect(compare.view.locator(".notices p")).to_have_count(0)
+    compare.wait_for_query(rule2="causal & sinks:1", mask2="combination")
+
+
+def test_one_map_is_large_in_the_projector(compare: Compare) -> None:
+    compare.page.set_viewport_size({"width": 1280, "height": 720})
+    compare.open(big="true").shows_default()
+    for number, name in ((0, None), (1, "show large: No positions"), (2, "show large: Right − left")):
+        if name:
+            compare.button(name).click()
+        expect(compare.map(number).locator(".map")).to_be_visible()
+        expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
+        side = compare.map(number).locator(".map canvas").first.bounding_box()
+        assert side
+        assert side["height"] > 500
+        assert compare.view.locator(".behind").count() == 2
+    compare.page.keyboard.press("1")
+    expect(compare.map(0).locator(".map")).to_be_visible()
+    compare.page.keyboard.press("p")
+    expect(compare.map(2).locator(".map")).to_be_visible()
+    assert compare.view.locator(".behind").count() == 0
+    compare.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_the_first_screen_has_the_numbers_and_both_figures(compare: Compare) -> None:
+    compare.open().shows_default()
+    for figure in compare.view.locator(".answers .figure").all():
+        expect(figure).to_be_in_viewport(ratio=1)
+    shuffle, heads = compare.shuffle.bounding_box(), compare.bars.bounding_box()
+    assert shuffle
+    assert heads
+    assert shuffle["y"] < heads["y"]
+    compare.page.set_viewport_size({"width": 1280, "height": 720})
+    for number in range(2):
+        map_ = compare.map(number).locator(".map")
+        expect(map_).to_have_attribute("data-number", "10")
+        expect(map_).to_be_in_viewport(ratio=1)
+    compare.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_every_control_of_the_right_side(compare: Compare) -> None:
+    compare.open()
+    left = Settings(TIRED)
+    compare.set("Mask, right", "causal")
+    right = Settings(TIRED, "causal", "none")
+    compare.shows(left, right)
+    compare.set("Position encoding, right", "sinusoidal")
+    right = Settings(TIRED, "causal", "sinusoidal")
+    compare.shows(left, right)
+    compare.controls("Softmax temperature, right").get_by_role("slider").press("ArrowLeft")
+    right = Settings(TIRED, "causal", "sinusoidal", 0.9)
+    compare.shows(left, right)
+    compare.controls("Heads off, right").get_by_role("button", name="layer 0 head 2", exact=True).click()
+    right = Settings(TIRED, "causal", "sinusoidal", 0.9, ((0, 2),))
+    compare.shows(left, right)
+    compare.page.keyboard.press("Escape")
+    expect(compare.view.get_by_role("button", name="Heads off, right: L0 H2 off")).to_be_focused()
+    compare.other_box.fill(WIDE)
+    right = Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
+    runs = compare.shows(left, right)
+    assert compare.view.locator(".difference > .words").inner_text().startswith("The sentences differ at 1 position")
+    expect(compare.contrast).to_contain_text("5 things differ: sentence, mask, positions, temperature and heads off.")
+    assert compare.hover(0, 2, 7)[1].endswith("not allowed by the mask")
+    compare.page.wait_for_function("location.search.includes('s2=')")
+    query = compare.query
+    assert {key: query[key] for key in ("mask2", "pos2", "t2", "off2", "s2")} == {
+        "mask2": ["causal"], "pos2": ["sinusoidal"], "t2": ["0.9"], "off2": ["L0 H2"], "s2": [WIDE],
+    }  # fmt: skip
+    compare.page.reload()
+    again = compare.shows(left, right)
+    assert again[1] is runs[1]
+
+
+def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
+    compare = new_phone(Compare)
+    runs = compare.open(at="3.1").shows_default()
+    box = compare.map(0).locator(".map").bounding_box()
+    assert box
+    assert box["y"] + box["height"] < 812, "the first map is on the first screen"
+    title = compare.map(0).get_by_role("heading", name="Learned positions").bounding_box()
+    assert title
+    assert title["y"] + title["height"] <= box["y"], "its title stands above it"
+    compare.page.touchscreen.tap(*compare.cell(0, 10, 2))
+    compare.wait_for_query(at="3.1.10.2")
+    compare.settled()
+    assert compare.readouts() == read(runs, 3, 1, 10, 2)
+    card = compare.map(0).bounding_box()
+    assert card
+    for number, name in enumerate(("Learned positions", "No positions", "Difference")):
+        compare.button(name).tap()
+        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
+        there = compare.map(number).bounding_box()
+        assert there
+        assert (there["x"], there["y"]) == (card["x"], card["y"]), "at one place"
+        assert [compare.map(other).is_visible() for other in range(3)] == [other == number for other in range(3)]
+    compare.button("No positions").tap()
+    compare.set("Mask, right", "causal")
+    compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
+    changed, sheet = (part.bounding_box() for part in (compare.map(1).locator(".map"), compare.controls("Mask, right")))
+    assert changed
+    assert sheet
+    assert 0 <= changed["y"] < changed["y"] + 0.8 * changed["height"] < sheet["y"], "it is seen above its controls"
+
+
+def test_each_page_has_its_own_first_head(compare: Compare) -> None:
+    compare.open()
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")
+
+    compare.go("Explore")
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
+    compare.go("Compare")
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")
+    compare.button("layer 3").click()
+    compare.button("head 1").click()
+    compare.settled()
+    compare.page.wait_for_url("**at=3.1")
+    compare.go("Explore")
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
+    compare.go("Compare")
+    expect(compare.view).to_have_attribute("data-numbers", "3.1")

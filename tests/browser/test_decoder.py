@@ -1,0 +1,124 @@
+"""SmolLM2 in the browser: what it says next, token by token, and the few heads of 270 that it takes to copy."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mha_core.models.generation import Generation
+from pages.kit.picture import pictures
+from pages.kit.picture.models import SMOLLM2
+from pages.kit.picture.presets import CONTINUED
+
+from .compare_page import Compare
+from .explore_page import Explore
+from .masks_page import Masks
+
+PRIVET, PLACE = next(iter(CONTINUED.items()))
+
+
+def bar(explore: Explore, label: str) -> Locator:
+    return explore.view.locator(".next-list").get_by_role("button", name=f"write {label}: ", exact=False).first
+
+
+def chances(explore: Explore, label: str) -> list[float]:
+    """The probability that a bar tells, before and after a change where there is one."""
+    return [float(part) for part in bar(explore, label).locator(".value").inner_text().split(" → ")]
+
+
+def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
+    explore.open(model="smollm2")
+    expect(explore.box).to_have_value(PRIVET)
+    assert chances(explore, "␣Drive") == pytest.approx([0.84], abs=0.01)
+    expect(explore.place).to_contain_text(f"layer {PLACE.replace('.', ', head ')} ")
+    assert explore.view.locator(".tile").count() == 9
+    explore.view.get_by_role("button", name="Switch heads off").click()
+    expect(explore.view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
+    expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
+    explore.button("the first 7 off").click()
+    expect(bar(explore, "␣Drive").locator(".value")).to_contain_text("→")
+    assert chances(explore, "␣Drive") == pytest.approx([0.84, 0.02], abs=0.01)
+    explore.page.keyboard.press("Escape")
+    explore.button("all 270 heads").click()
+    expect(explore.view.locator(".tile")).to_have_count(270)
+    expect(explore.view.locator(".tile[data-column]")).to_have_count(30)
+
+
+def test_it_writes_on_and_takes_back(explore: Explore) -> None:
+    explore.open(model="smollm2", s="The capital of France is")
+    bar(explore, "␣Paris").click()
+    expect(explore.box).to_have_value("The capital of France is Paris")
+    explore.settled()
+    assert explore.chips()[-1] == "␣Paris"
+    explore.button("play").click()
+    expect(explore.button("stop")).to_be_visible()
+    expect(explore.view.locator(".chip").nth(7)).to_be_visible()
+    explore.button("stop").click()
+    explore.settled()
+    written = explore.chips()
+    assert written[:6] == ["The", "␣capital", "␣of", "␣France", "␣is", "␣Paris"]
+    explore.button("take back").click()
+    expect(explore.view.locator(".chip")).to_have_count(len(written) - 1)
+    assert explore.chips() == written[:-1]
+    explore.box.fill("The capital of France is")
+    expect(explore.button("take back")).to_be_hidden()
+
+
+def test_a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
+    explore.open(model="smollm2", s="Once upon a time")
+    explore.view.locator(".draw summary").click()
+    explore.view.get_by_label("Sampling temperature").fill("1.5")
+    drawn = explore.view.locator(".sampling > .label")
+    expect(drawn).to_contain_text("draws “")
+    explore.view.get_by_label("Seed of the draws").fill("7")
+    explore.view.get_by_label("How likely is this word?").fill("there")
+    expect(explore.view.locator(".word-said")).to_contain_text("“there” comes next with probability 0.")
+    explore.wait_for_query(temp=["1.5"], dice=["7"], word=["there"])
+    model = pictures.model_on("auto", SMOLLM2)
+    token = Generation(model, "Once upon a time").step(1.5, 7).token
+    expect(drawn).to_contain_text(f"draws “{token}”, ")
+    explore.view.locator(".help").click()  # out of the fields: letters are keys again
+    explore.page.keyboard.press("n")
+    expect(explore.view.locator(".chip").last).to_have_text(token)
+    explore.page.keyboard.press("b")
+    expect(explore.view.locator(".chip")).to_have_count(4)
+    explore.settled()  # the script writes both into the address, one after the other
+    explore.wait_for_query(s=["Once upon a time"], temp=["1.5"], dice=["7"], word=["there"])
+    explore.page.reload()
+    expect(drawn).to_contain_text(f"draws “{token}”, ")
+
+
+def test_a_line_break_that_it_writes_stays(explore: Explore) -> None:
+    explore.open(model="smollm2", s="One.\nTwo.")
+    expect(explore.box).to_have_value("One.⏎Two.")
+    explore.box.press("End")
+    explore.box.press_sequentially("Three")
+    expect(explore.box).to_have_value("One.⏎Two.Three")
+    explore.wait_for_query(s=["One.\nTwo.Three"])
+
+
+def test_random_tokens_find_the_heads_that_copy(explore: Explore) -> None:
+    explore.open(model="smollm2", s="The capital of France is")
+    explore.view.get_by_role("button", name="Switch heads off").click()
+    expect(explore.button("copy")).to_be_hidden()  # the sentence repeats nothing
+    explore.button("on random tokens, said twice").click()
+    expect(explore.view.locator(".random-said")).to_contain_text("so it copies.")
+    explore.button("copy").click()
+    expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
+    explore.wait_for_query(look=["random"])
+
+
+def test_both_sides_of_compare_say_what_comes_next(compare: Compare) -> None:
+    compare.open(model="smollm2", s="The capital of France is", pos2="none", word="Paris")
+    bars = compare.view.locator(".next-list .next")
+    expect(bars.filter(has_text="␣Paris")).to_contain_text("0.77 → 0.27")
+    expect(compare.view.locator(".word-said")).to_have_text(
+        "“Paris” comes next with probability 0.77 on the left, 0.27 on the right."
+    )
+
+
+def test_masks_shows_the_decoder(masks: Masks) -> None:
+    masks.open(model="smollm2", s="The capital of France is", mask="none")
+    expect(masks.view.locator(".meaning")).to_contain_text("No mask is added: the model’s own is causal")
+    masks.view.locator(".paint .cell, .cell").first.wait_for()
+    expect(masks.view.locator(".who header .label")).to_have_text("10 of 25 blocked")

@@ -1,0 +1,90 @@
+"""Explore's difference: now − unchanged over the map of the head in focus, in the core's own numbers."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from pages.kit.picture.settings import Settings
+
+from .expected import TIRED, WIDE, run_of, written
+from .explore_page import Explore
+
+NAME = "show the difference"
+
+
+def change(explore: Explore, row: int, key: int, at: tuple[int, int], **settings: object) -> str:
+    """What a cell of the difference says."""
+    text = explore.box.input_value()
+    runs = [run_of(Settings(text)), run_of(Settings(text, **settings))]  # type: ignore[arg-type]
+    before, now = (float(run.weights[at][row, key]) for run in runs)
+    tokens = runs[0].tokens
+    assert abs(now - before) > 0.0001, "a cell that changes, so that its sign is one"
+    sign = "+" if now > before else "−"
+    return f"{tokens[row]} → {tokens[key]} {written(before)} → {written(now)}, {sign}{written(abs(now - before))}"
+
+
+def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Explore) -> None:
+    asked: list[str] = []
+    explore.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    explore.open(pos="none", at="3.1")
+    explore.shows(position="none")
+    press, title = explore.button(NAME), explore.view.locator(".large h2")
+    expect(press).to_have_attribute("aria-pressed", "false")
+    assert not [url for url in asked if "difference" in url]
+    press.focus()
+    explore.page.keyboard.press("Enter")
+    explore.settled()
+    expect(press).to_have_attribute("aria-pressed", "true")
+    expect(title).to_have_text("Now − unchanged: “it” → “animal” −0.60")
+    assert explore.hover(10, 2) == "it → animal 0.64 → 0.04, −0.60"
+    assert explore.hover(10, 2) == change(explore, 10, 2, (3, 1), position="none")
+    explore.wait_for_query(look="difference")
+    asked.clear()
+    explore.tile(3, 4).click()
+    explore.settled()
+    assert explore.hover(4, 0) == change(explore, 4, 0, (3, 4), position="none")
+    assert len(asked) == 1, "the head before the changes comes with the head"
+    explore.retype(WIDE)
+    explore.shows(WIDE, position="none")
+    assert explore.hover(2, 0) == change(explore, 2, 0, (3, 4), position="none")
+    explore.lamp(3, 5).click()
+    explore.layer(5).click()
+    explore.shows(WIDE, position="none", heads_off=((3, 5),))
+    assert explore.hover(7, 8) == change(explore, 7, 8, (5, 4), position="none", heads_off=((3, 5),))
+
+
+def test_its_table_has_the_signed_numbers_of_a_link(explore: Explore) -> None:
+    explore.open(mask="causal", look="table_difference", at="2.0")
+    now = explore.shows(mask="causal").weights[2, 0]
+    before = run_of(Settings(TIRED)).weights[2, 0]
+    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "true")
+    for row, cells in enumerate(explore.table()):
+        for said, wanted in zip(cells[1:], (now - before)[row].tolist(), strict=True):
+            size, sign = float(said.lstrip("+−").replace("−", "-")), -1 if said.startswith("−") else 1
+            assert abs(sign * size - wanted) <= 0.00006
+            assert (sign < 0) == (wanted < 0)
+
+
+def test_it_goes_with_the_last_change(explore: Explore) -> None:
+    explore.open(t="2", look="difference")
+    explore.shows(temperature=2.0)
+    title = explore.view.locator(".large h2")
+    expect(title).to_contain_text("Now − unchanged")
+    explore.button("take back: temperature 2").click()
+    explore.shows()
+    expect(explore.button(NAME)).to_be_hidden()
+    expect(title).to_have_text("“it” puts 64 % on “animal”")
+    assert explore.hover(10, 2) == "it → animal 0.64"
+    explore.wait_for_query(look=None, t=None)
+    explore.button("undo").click()
+    explore.shows(temperature=2.0)
+    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_link_with_nothing_changed_has_no_difference(explore: Explore) -> None:
+    explore.open(look="difference")
+    explore.shows()
+    assert explore.hover(10, 2) == "it → animal 0.64"
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")

@@ -1,0 +1,117 @@
+"""The frame of every page: what stands from the first frame on, what never shows, and how few controls one meets."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, expect
+
+from pages.kit.draw.pages import PAGES
+
+from .conftest import NewPage
+from .explore_page import Explore
+from .masks_page import Masks
+
+# Looks at every frame: is a field painted that only the link needs, or one of Streamlit's grey bars; and where the
+# question of the page stands.
+WATCH = """
+window.inner = [];
+window.questions = [];
+const look = () => {
+  const fields = document.querySelectorAll(
+    '.st-key-link_texts input, .st-key-link_controls input, [data-testid="stAppSkeleton"]');
+  for (const field of fields) if (field.getClientRects().length) window.inner.push(field.outerHTML.slice(0, 120));
+  const early = document.getElementById("headlight-early");
+  const heading = (early ?? document).querySelector(".question h1");
+  if (heading?.getClientRects().length) {
+    const { x, y } = heading.getBoundingClientRect();
+    const place = [location.pathname, heading.textContent, Math.round(x), Math.round(y)].join(" ");
+    if (window.questions.at(-1) !== place) window.questions.push(place);
+  }
+  requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+# What one can use on the stage, a group that Tab meets once counted as one.
+CONTROLS = """view => {
+  const seen = [...view.querySelectorAll("button, input, [role=grid], [role=group], summary")].filter(
+    (own) => own.getClientRects().length);
+  const groups = seen.filter((own) => own.matches("[role=grid], [role=group]"));
+  return seen.filter((own) => !groups.some((group) => group !== own && group.contains(own)))
+    .map((own) => own.getAttribute("aria-label") ?? own.textContent);
+}"""
+
+
+def test_nothing_internal_is_painted_and_nothing_jumps(new_page: NewPage) -> None:
+    explore = new_page(Explore)
+    explore.page.add_init_script(WATCH)
+    explore.open()
+    for name in ("masks", "positions", "train", "explore"):
+        explore.go(PAGES[name].title)
+        expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
+        expect(explore.page).to_have_title(f"{PAGES[name].title} · Headlight")
+    explore.settled()
+    assert explore.page.evaluate("window.inner") == []
+    said = [place.split(" ", 1) for place in explore.page.evaluate("window.questions")]
+    for path in {path for path, _ in said}:
+        first = explore.page.evaluate(
+            "path => window.questions.filter((own) => own.startsWith(`${path} `)).at(-1)", path
+        )
+        assert first.split()[-1] == said[0][1].split()[-1], "the question stands at one height on every page"
+
+
+def test_the_question_stands_where_it_will_stay(new_page: NewPage) -> None:
+    for name in ("explore", "train"):
+        explore = new_page(Explore)
+        explore.page.add_init_script(WATCH)
+        explore.page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
+        expect(explore.page.locator("#headlight-bar")).to_be_visible()
+        explore.page.wait_for_selector("#headlight-early", state="detached")
+        expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
+        places = [place.rsplit(" ", 2)[1:] for place in explore.page.evaluate("window.questions")]
+        spread = [max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)]
+        assert max(spread) <= 1, places
+
+
+def test_at_rest_explore_has_few_controls(explore: Explore) -> None:
+    explore.open()
+    controls = explore.view.evaluate(CONTROLS)
+    assert len(controls) <= 12, controls
+
+
+def test_the_link_is_copied_and_the_button_says_so(new_page: NewPage) -> None:
+    explore = new_page(Explore, permissions=["clipboard-read", "clipboard-write"]).open(mask="causal", at="2.5")
+    explore.page.get_by_role("button", name="Share", exact=True).click()
+    copy = explore.page.locator(".share button").first
+    copy.click()
+    expect(copy).to_have_text("copied")
+    assert explore.page.evaluate("navigator.clipboard.readText()") == explore.page.url
+    expect(copy).to_have_text("copy link")
+    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
+
+
+def test_rows_of_the_pinned_map_and_the_present_one_line_up(explore: Explore) -> None:
+    explore.open()
+    explore.button("pin").click()
+    explore.settled()
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    present, pinned = (
+        explore.view.locator(f".{kind} .map canvas").first.bounding_box() for kind in ("large", "pinned")
+    )
+    assert present
+    assert pinned
+    assert abs(present["y"] - pinned["y"]) <= 1
+    assert abs(present["height"] - pinned["height"]) <= 1
+
+
+def test_an_unknown_page_says_so(explore: Explore) -> None:
+    page: Page = explore.page.context.new_page()
+    answer = page.goto(f"{explore.url}/nosuchpage?s=hi")
+    assert answer
+    assert answer.status == 404
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
+    page.get_by_role("link", name="Masks").click()
+    Masks(page, explore.url).settled()
+    assert urlsplit(page.url).path == "/masks"
+    page.close()

@@ -1,0 +1,136 @@
+"""What is painted and clicked on the Masks page goes over the wire at once, and the script agrees afterwards."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from pages.kit.picture.settings import Settings
+
+from .conftest import NewPage
+from .masks_page import WORDS, Masks
+from .test_masks import check_weights, painting
+from .test_wire import ASKED
+
+# Every answer of the wire comes late.
+SLOW = """(late) => {
+  const real = window.fetch;
+  window.fetch = async (input, options) => {
+    const answer = await real(input, options);
+    if (String(input).includes("/wire/")) await new Promise((done) => setTimeout(done, late));
+    return answer;
+  };
+}"""
+
+
+def test_each_stroke_and_each_click_is_asked_once(masks: Masks) -> None:
+    masks.open(mask="causal")
+    masks.shows("causal")
+    asked = masks.page.evaluate(ASKED)
+    masks.click(4, 0)
+    painted = masks.shows("causal", painting([(4, 0)]))
+    assert masks.page.evaluate(ASKED) == asked + 1, "the script’s answer brings nothing new"
+    masks.button("undo").click()
+    masks.shows("causal")
+    masks.button("combine").click()
+    masks.button("or").click()
+    masks.card("window 3").click()
+    masks.shows("causal | window:3")
+    expect(masks.card("painted")).to_be_disabled()  # what was undone is nothing
+    asked = masks.page.evaluate(ASKED)
+    masks.card("causal").click()
+    masks.shows("causal")
+    masks.click(4, 0)
+    check_weights(masks, masks.shows("causal", painted.painted))
+    masks.cell.focus()
+    masks.page.keyboard.press("ArrowDown")
+    masks.settled()
+    assert masks.page.evaluate(ASKED) == asked + 2, "another cell in focus needs nothing"
+
+
+def test_a_stroke_that_goes_on_is_not_lost_when_an_answer_comes(masks: Masks) -> None:
+    masks.open()
+    masks.page.evaluate(SLOW, 500)
+    masks.click(0, 0)
+    masks.page.mouse.move(*masks.place(2, 0))
+    masks.page.mouse.down()
+    masks.page.mouse.move(*masks.place(2, 2))
+    expect(masks.view).not_to_have_attribute(
+        "data-pending", ""
+    )  # the first one is answered, and the script has heard it
+    masks.page.wait_for_timeout(600)
+    expect(masks.counted).to_have_text("4 of 36 blocked")
+    masks.page.mouse.move(*masks.place(2, 3))
+    masks.page.mouse.up()
+    expect(masks.counted).to_have_text("5 of 36 blocked")
+    settings = masks.shows("none", painting([(0, 0), (2, 0), (2, 1), (2, 2), (2, 3)]))
+    check_weights(masks, settings)
+    masks.wait_for_query(p=settings.painted)
+
+
+def test_strokes_faster_than_their_answers(masks: Masks) -> None:
+    masks.open()
+    masks.page.evaluate(SLOW, 300)
+    cells = [(row, key) for row in range(3) for key in range(3)]
+    for number, (row, key) in enumerate(cells, 1):
+        masks.click(row, key)
+        expect(masks.counted).to_have_text(f"{number} of 36 blocked")
+    check_weights(masks, masks.shows("none", painting(cells)))
+    for _ in cells[4:]:
+        masks.button("undo").click()
+    check_weights(masks, masks.shows("none", painting(cells[:4])))
+
+
+def test_joins_faster_than_the_script(masks: Masks) -> None:
+    masks.open(mask="causal")
+    masks.shows("causal")
+    masks.button("combine").click()
+    masks.button("and").click()
+    masks.card("window 3").click()
+    expect(masks.rule).to_have_value("causal & window:3")
+    masks.button("or").click()
+    masks.card("sinks 1").click()
+    check_weights(masks, masks.shows("causal & window:3 | sinks:1"))
+    masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
+
+
+def test_a_rule_that_would_be_too_long_is_said_and_the_mask_stays(masks: Masks) -> None:
+    long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
+    masks.open(mask="combination", rule=long)
+    masks.shows(long)
+    masks.button("or").click()
+    masks.card("dilated 3 2").click()
+    expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
+    masks.shows(long)
+    masks.card("causal").click()
+    masks.shows("causal")
+    assert masks.notices() == []
+
+
+def test_the_newest_of_the_view_and_of_the_controls_below_holds(masks: Masks) -> None:
+    masks.open(pos="none")  # so the controls are unfolded
+    masks.card("window 3").click()
+    masks.settled(Settings(WORDS, "window:3", position="none").digest)
+    masks.choose("Position encoding", "rotary")
+    masks.settled(Settings(WORDS, "window:3", position="rotary").digest)
+    masks.card("prefix 2").click()
+    masks.choose("Position encoding", "as trained")
+    masks.shows("prefix:2")
+    masks.click(5, 5)
+    masks.shows("prefix:2", painting([(5, 5)]))
+    masks.button("combine").click()
+    masks.view.get_by_role("textbox", name="Painted on the rule").fill("causal")
+    masks.page.keyboard.press("Enter")
+    check_weights(masks, masks.shows("causal", painting([(5, 5)])))
+    masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
+
+
+def test_what_is_painted_on_the_first_picture_is_kept(new_page: NewPage) -> None:
+    masks = new_page(Masks)
+    masks.page.goto(f"{masks.url}/masks?s=can+you+can+that&at=0.3", wait_until="commit")
+    masks.page.wait_for_selector("#headlight-early", state="attached")
+    masks.click(1, 2)
+    expect(masks.counted).to_have_text("1 of 36 blocked")
+    masks.page.wait_for_selector("#headlight-early", state="detached")
+    settings = masks.shows("none", painting([(1, 2)]))
+    check_weights(masks, settings)
+    masks.wait_for_query(mask="painted", p=settings.painted)

@@ -1,0 +1,123 @@
+"""The steps over the wire: what is here is not asked for, what is not keeps the name of what is shown meanwhile."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Route, WebSocketRoute, expect
+
+from pages.kit.picture.settings import Settings
+
+from .conftest import NewPage
+from .expected import TIRED
+from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
+
+
+def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
+    shapes.open(step="x")
+    asked: list[str] = []
+    shapes.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    for name in listed(steps_of("efficient"))[1:4]:
+        shapes.button("next ▶").click()
+        shapes.drawn(name)
+    shapes.head(5).click()
+    shapes.option("weights").click()
+    shapes.click_cell(3, 4)
+    shapes.settled("weights")
+    check_readout(shapes.readout(), "weights", (0, 5, 3, 4))
+    shapes.lesson_button("wrong axis").click()
+    shapes.page.wait_for_url("**lesson=wrong+axis**")
+    shapes.settled()
+    assert asked == []
+
+
+def test_the_steps_of_another_layer_replace_those_that_keep_their_name(new_page: NewPage) -> None:
+    shapes = new_page(Shapes)
+    shapes.open(step="weights")
+    held: list[Route] = []
+    shapes.page.route("**/wire/steps?*", lambda route: held.append(route))
+    before = shapes.says()
+    shapes.layer(5).click()
+    expect(shapes.layer(5)).to_have_attribute("aria-pressed", "true")
+    expect(shapes.view).to_have_attribute("data-late", "")
+    expect(shapes.label).to_contain_text("layer 3, pretrained weights")
+    assert shapes.says() == before
+    shapes.head(4).click()
+    expect(shapes.side().locator(".plane .readout")).to_contain_text("[0, 4, 10, 0]")
+    check_readout(shapes.readout(), "weights", (0, 4, 10, 0))
+    for route in held:
+        route.continue_()
+    expect(shapes.label).to_contain_text("layer 5, pretrained weights")
+    shapes.settled("weights")
+    assert len(held) <= 2
+    told = read(shapes.readout())
+    tensor = step_of("efficient", "weights", 5).value
+    assert told["value"] == float(f"{float(tensor[0, 4, 10, 0]):.3e}")
+    assert shapes.query["at"] == ["5.4"]
+
+
+def test_keys_layers_and_steps_are_drawn_without_the_script(new_page: NewPage) -> None:
+    shapes, told = new_page(Shapes), True
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: server.send(message) if told else None)
+
+    shapes.page.route_web_socket("**/_stcore/stream*", pass_on)
+    shapes.open()
+    told = False  # from now on the script hears of nothing
+    shapes.box.click()
+    shapes.page.keyboard.press("End")
+    text = TIRED
+    for key in " now":
+        shapes.page.keyboard.type(key)
+        text += key
+        expect(shapes.view).to_have_attribute("data-digest", Settings(text).digest)
+        expect(shapes.box).to_be_focused()
+    shapes.layer(2).click()
+    expect(shapes.label).to_contain_text("layer 2")
+    shapes.option("weights").click()
+    shapes.drawn("weights")
+    check_side(shapes.says(), "efficient", step_of("efficient", "weights", 2, Settings(text)))
+    assert "s" not in shapes.query
+
+
+def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(new_page: NewPage) -> None:
+    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
+    shapes = new_page(Shapes)
+    shapes.open(s=text, step="x", at="3.4.200")
+    asked: list[str] = []
+    shapes.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    shapes.lines.focus()
+    for _ in range(11):
+        shapes.page.keyboard.press("ArrowDown")
+    step = step_of("efficient", listed(steps_of("efficient"))[11], 3, Settings(text))
+    shapes.settled(step.name)
+    expect(shapes.side().locator(".plane .readout")).to_be_visible()
+    check_side(shapes.says(), "efficient", step)
+    told = read(shapes.readout())
+    assert told["value"] == float(f"{float(step.value[told['index']]):.3e}")
+    assert 1 <= len(asked) < 11
+
+
+def test_a_step_chosen_on_the_first_picture_is_kept(new_page: NewPage) -> None:
+    """The page begins with the numbers of one step; those of another are asked for before the script is there."""
+    shapes = new_page(Shapes)
+    shapes.page.goto(f"{shapes.url}/shapes?step=weights&at=3.1.10.2", wait_until="commit")
+    shapes.page.wait_for_selector("#headlight-early", state="attached")
+    shapes.drawn("weights")
+    check_side(shapes.says(), "efficient", step_of("efficient", "weights"))
+    check_readout(shapes.readout(), "weights", (0, 1, 10, 2))
+    early = shapes.side().bounding_box()
+    shapes.option("mixed").click()
+    expect(shapes.side().locator(".plane .readout")).to_be_visible()
+    shapes.drawn("mixed")
+    shapes.page.wait_for_selector("#headlight-early", state="detached")
+    shapes.settled("mixed")
+    check_side(shapes.says(), "efficient", step_of("efficient", "mixed"))
+    check_readout(shapes.readout(), "mixed", (0, 1, 10, 0))
+    shapes.page.wait_for_url("**step=mixed**")
+    shapes.option("weights").click()
+    shapes.settled("weights")
+    stands = shapes.side().bounding_box()
+    assert early
+    assert stands
+    assert max(abs(early[side] - stands[side]) for side in ("x", "y", "width")) <= 1, "nothing jumped"

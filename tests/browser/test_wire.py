@@ -1,0 +1,242 @@
+"""The wire in a browser: the newest question wins over late, failing and crossing answers; a lost server comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from pages.kit.picture.presets import PRESETS
+
+from .conftest import OPTIONS, NewPage
+from .expected import TIRED, largest
+from .explore_page import Explore
+from .measures import PHONE
+from .positions_page import Positions
+from .server import Server
+
+# Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
+BAD_NETWORK = """
+const real = window.fetch;
+let dice = 7;
+const draw = () => (dice = (dice * 48271) % 2147483647) / 2147483647;
+window.failures = 0;
+window.fetch = async (input, options) => {
+  if (!String(input).includes("/wire/")) return real(input, options);
+  const [kind, late] = [draw(), 400 * draw()];
+  const answer = kind < 0.15 ? null : await real(input, options);
+  await new Promise((done) => setTimeout(done, late));
+  if (kind < 0.3) window.failures += 1;
+  if (kind < 0.15) throw new TypeError("the connection is lost");
+  if (kind < 0.22) return new Response("busy", { status: 429, headers: { "Retry-After": "1" } });
+  if (kind < 0.3) return new Response("broken", { status: 503 });
+  return answer;
+};
+"""
+ASKED = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/wire/")).length"""
+# The places of the view and of its enlarged map, in every frame until it stands in its own place for a while.
+FRAMES = """
+window.places = [];
+const found = (node) => {
+  for (const element of node.querySelectorAll("*")) {
+    if (element.classList.contains("view") && element.clientWidth) return element;
+    const within = element.shadowRoot && found(element.shadowRoot);
+    if (within) return within;
+  }
+  return null;
+};
+const look = () => {
+  const view = document.body && found(document.body);
+  const map = view?.querySelector(".map");
+  if (map) {
+    const parts = [view, map].map((part) => part.getBoundingClientRect());
+    const early = document.getElementById("headlight-early") !== null;
+    window.places.push([early, parts.flatMap(({ x, y, width, height }) => [x, y, width, height].map(Math.round))]);
+  }
+  requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+
+
+def test_sixty_keys_over_a_bad_network(new_page: NewPage) -> None:
+    explore = new_page(Explore)
+    explore.page.add_init_script(BAD_NETWORK)
+    explore.open(s="it")
+    text = " was not the street but the animal that was much too tired x"
+    assert len(text) == 60
+    explore.box.press("End")
+    explore.box.press_sequentially(text, delay=25)
+    run = explore.shows(f"it{text}")
+    assert explore.chips() == run.tokens
+    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    assert explore.page.evaluate("window.failures") > 5
+    explore.wait_for_query(s=[f"it{text}"])
+    assert explore.box.input_value() == f"it{text}"
+
+
+def test_an_answer_to_an_older_question_is_never_shown_over_a_newer_one(new_page: NewPage) -> None:
+    explore = new_page(Explore).open()
+    explore.page.evaluate("""() => {
+      const real = window.fetch;
+      let wires = 0;
+      window.fetch = async (input, options) => {
+        const answer = await real(input, { ...options, signal: undefined });
+        if (String(input).includes("/wire/") && wires++ === 0) await new Promise((done) => setTimeout(done, 900));
+        return answer;
+      };
+    }""")
+    explore.retype("how are you")
+    explore.retype("you how are")
+    explore.shows("you how are")
+    explore.page.wait_for_timeout(1000)
+    explore.shows("you how are")
+
+
+def test_the_box_is_a_plain_text_field(explore: Explore) -> None:
+    explore.open(s="how are")
+    box, keys = explore.box, explore.page.keyboard
+    box.press("End")
+    box.press_sequentially(" you", delay=20)
+    explore.shows("how are you")
+    keys.press("Control+z")
+    before = box.input_value()
+    assert before != "how are you"
+    assert before.startswith("how are")
+    explore.shows(before)
+    box.press("Control+a")
+    keys.insert_text("can you can that")  # as a paste
+    explore.shows("can you can that")
+    expect(box).to_be_focused()
+    assert box.evaluate("box => [box.selectionStart, box.selectionEnd]") == [16, 16], "the caret stays"
+    box.press("Home")
+    box.press_sequentially("we ", delay=20)
+    explore.shows("we can you can that")
+    explore.wait_for_query(s=["we can you can that"])
+    assert box.evaluate("box => box.selectionStart") == 3
+    assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
+
+
+def test_what_an_input_method_has_not_finished_is_not_asked(explore: Explore) -> None:
+    explore.open(s="")
+    explore.box.click()
+    asked = explore.page.evaluate(ASKED)
+    session = explore.page.context.new_cdp_session(explore.page)
+    for text in ("に", "にほ", "にほん"):
+        session.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+    explore.page.wait_for_timeout(600)
+    assert explore.page.evaluate(ASKED) == asked
+    assert explore.box.input_value() == "にほん"
+    session.send("Input.insertText", {"text": "日本"})
+    explore.shows("日本")
+    explore.wait_for_query(s=["日本"])
+
+
+def test_back_and_forward_bring_the_sentence_back(explore: Explore) -> None:
+    explore.open()
+    explore.retype("how are you")
+    explore.go("Positions")  # at once: what was typed goes along
+    positions = explore.on(Positions).settled()
+    positions.wait_for_query(s=["how are you"])
+    explore.page.go_back()
+    explore.shows("how are you")
+    assert explore.box.input_value() == "how are you"
+
+
+def test_a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
+    explore.open()
+    asked = explore.page.evaluate(ASKED)
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    assert explore.page.evaluate(ASKED) == asked + 1, "asked once: the script’s answer brings nothing new"
+    explore.lamp(3, 2).click()
+    explore.shows(mask="causal", heads_off=((3, 2),))
+    explore.tile(3, 4).click()
+    explore.settled()
+    assert explore.page.evaluate(ASKED) == asked + 3
+    explore.chip(3).click()
+    explore.settled()
+    assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
+
+
+def test_what_cannot_be_shown_is_said_and_the_picture_stays(explore: Explore) -> None:
+    explore.open(s="how are you")
+    explore.retype("we " * 600)
+    expect(explore.view.locator(".notices")).to_contain_text("at most 512")
+    explore.shows("how are you")
+    explore.retype("you how are")
+    explore.shows("you how are")
+    assert explore.notices() == []
+
+
+@pytest.fixture
+def unwatched(browser: Browser) -> Iterator[Page]:
+    """A page that may complain: its server goes away."""
+    context = browser.new_context(**OPTIONS)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_server_that_comes_back(unwatched: Page, start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    explore = Explore(unwatched, server.url).open()
+    server.stop()
+    explore.retype("how are you")
+    expect(explore.view.locator(".notices")).to_contain_text("cannot be reached", timeout=10_000)
+    assert explore.chips()[1:4] == [*TIRED.lower().split()[:2], "didn"], "the last picture stays"
+    server.start()
+    expect(explore.view.locator(".chip")).to_have_text(["[CLS]", "how", "are", "you", "[SEP]"], timeout=20_000)
+    explore.shows("how are you")
+    assert explore.notices() == []
+
+
+COMPUTED_SECONDS = 30.0  # until a picture is kept, and can come with the page
+LONG = "?s=" + "+".join(["word"] * 60)
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "query"),
+    [
+        ((1440, 900), "dark", ""),
+        ((1440, 900), "light", LONG),
+        ((1280, 720), "dark", "?big=true"),
+        ((1280, 720), "light", ""),
+        ((375, 812), "dark", LONG),
+        ((375, 812), "light", ""),
+    ],
+)
+def test_the_first_picture_stands_where_the_view_will_stand(
+    new_page: NewPage, size: tuple[int, int], theme: str, query: str
+) -> None:
+    room = {"viewport": {"width": size[0], "height": size[1]}, "color_scheme": theme}
+    explore = new_page(Explore, **({**PHONE, **room} if size[0] < 400 else room))
+    explore.page.add_init_script(FRAMES)
+    address = f"{explore.url}/{query}"
+    until = time.monotonic() + COMPUTED_SECONDS
+    while 'id="headlight-first"' not in explore.page.request.get(address).text():  # busy cores, and it comes later
+        assert time.monotonic() < until
+    explore.page.goto(address, wait_until="commit")
+    explore.page.wait_for_selector("#headlight-early", state="attached")
+    assert explore.view.get_attribute("data-theme") == theme
+    explore.page.wait_for_selector("#headlight-early", state="detached")
+    explore.settled()
+    places = explore.page.evaluate("window.places")
+    assert places[0][0], "drawn before Streamlit is there"
+    assert not places[-1][0]
+    last = places[-1][1]
+    assert max(abs(one - other) for _, place in places for one, other in zip(place, last, strict=True)) <= 1
+
+
+def test_what_is_typed_into_the_first_picture_is_kept(new_page: NewPage) -> None:
+    explore = new_page(Explore)
+    explore.page.goto(explore.url, wait_until="commit")
+    explore.page.wait_for_selector("#headlight-early", state="attached")
+    explore.box.click()
+    explore.page.keyboard.press("End")
+    explore.page.keyboard.type(" now", delay=20)
+    explore.page.wait_for_selector("#headlight-early", state="detached")
+    explore.page.keyboard.type(" and then", delay=20)
+    explore.shows(f"{PRESETS[0]} now and then")
+    explore.wait_for_query(s=[f"{PRESETS[0]} now and then"])

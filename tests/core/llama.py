@@ -1,0 +1,138 @@
+"""A small Llama of transformers with random weights, our decoder around the same ones, and hooks for its switches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor
+
+from mha_core import Model
+from mha_core.models.decoder import Decoder, DecoderConfig, from_llama
+
+CONFIG = DecoderConfig(
+    vocabulary=320, d_model=64, n_heads=8, n_layers=2, max_len=512, d_feed_forward=96, n_kv_heads=2, rope_base=1e5
+)
+EPS = CONFIG.eps
+D_HEAD = CONFIG.d_model // CONFIG.n_heads
+
+
+@cache
+def reference(dtype: torch.dtype) -> Any:
+    """transformers' LlamaForCausalLM, eager, its maps neither flat nor sharp; not to be changed."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config: Any = LlamaConfig(
+        vocab_size=CONFIG.vocabulary,
+        hidden_size=CONFIG.d_model,
+        intermediate_size=CONFIG.d_feed_forward,
+        num_hidden_layers=CONFIG.n_layers,
+        num_attention_heads=CONFIG.n_heads,
+        num_key_value_heads=CONFIG.n_kv_heads,
+        rms_norm_eps=EPS,
+        tie_word_embeddings=True,
+        max_position_embeddings=CONFIG.max_len,
+        rope_parameters={"rope_type": "default", "rope_theta": CONFIG.rope_base},
+        attn_implementation="eager",  # type: ignore[call-arg]  # it goes to the base class
+    )
+    model: Any = LlamaForCausalLM(config)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(0.14 * noise if parameter.dim() > 1 else 1 + 0.1 * noise)
+    return model.to(dtype).eval().requires_grad_(False)
+
+
+@cache
+def decoder(dtype: torch.dtype = torch.float32) -> Decoder:
+    """Ours with the same weights."""
+    return from_llama(CONFIG, reference(dtype).state_dict(), dtype)
+
+
+@cache
+def model(dtype: torch.dtype = torch.float32) -> Model:
+    """A model of our decoder, whose words are w0, w1, …: each its own token, and none is added."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(models.WordLevel({f"w{n}": n for n in range(CONFIG.vocabulary)}, unk_token="w0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return Model("llama", tokenizer, decoder(dtype), origin="random")
+
+
+def text_of(ids: Tensor | list[int]) -> str:
+    """The words with these numbers."""
+    return " ".join(f"w{int(one)}" for one in ids)
+
+
+def random_ids(length: int, seed: int = 1) -> Tensor:
+    """int64 (length,)."""
+    return torch.randint(CONFIG.vocabulary, (length,), generator=torch.Generator().manual_seed(seed))
+
+
+def asked(ids: Tensor, dtype: torch.dtype, **arguments: Any) -> Any:
+    """What transformers' model answers: attentions, hidden_states (the last one normed) and logits."""
+    with torch.no_grad():
+        return reference(dtype)(ids[None], output_attentions=True, output_hidden_states=True, **arguments)
+
+
+@contextmanager
+def float64_throughout() -> Iterator[None]:
+    """transformers' Llama computes angles, norms and the softmax in float32 whatever its dtype: here in float64."""
+    from transformers.models.llama import modeling_llama as theirs
+
+    softmax = torch.nn.functional.softmax
+
+    def angles(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+        pairs = torch.arange(0, D_HEAD, 2, dtype=torch.float64)
+        angle = position_ids[..., None].double() * CONFIG.rope_base ** (-pairs / D_HEAD)
+        angle = torch.cat((angle, angle), dim=-1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+    def norm(self: Any, x: Tensor) -> Tensor:
+        scaled: Tensor = self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS))
+        return scaled
+
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(theirs.LlamaRotaryEmbedding, "forward", angles))
+        patches.enter_context(patch.object(theirs.LlamaRMSNorm, "forward", norm))
+        replaced = patch.object(torch.nn.functional, "softmax", lambda x, dim, dtype=None: softmax(x, dim=dim))
+        patches.enter_context(replaced)
+        yield
+
+
+@contextmanager
+def hooked(
+    dtype: torch.dtype, heads_off: Iterable[tuple[int, int]] = (), temperature: float = 1.0, rope: bool = True
+) -> Iterator[None]:
+    """transformers' model with heads off (their columns of Wᵒ see zeros), another temperature, or all angles 0."""
+    llama, handles = reference(dtype).model, []
+
+    def muted(head: int) -> Callable[..., Any]:
+        def hook(module: Any, inputs: tuple[Tensor]) -> tuple[Tensor]:
+            joined = inputs[0].clone()
+            joined[..., head * D_HEAD : (head + 1) * D_HEAD] = 0
+            return (joined,)
+
+        return hook
+
+    for layer, head in heads_off:
+        handles.append(llama.layers[layer].self_attn.o_proj.register_forward_pre_hook(muted(head)))
+    if not rope:
+        no_turn = llama.rotary_emb.register_forward_hook(
+            lambda module, inputs, found: (torch.ones_like(found[0]), torch.zeros_like(found[1]))
+        )
+        handles.append(no_turn)
+    for layer in llama.layers:
+        layer.self_attn.scaling /= temperature
+    try:
+        yield
+    finally:
+        for layer in llama.layers:
+            layer.self_attn.scaling *= temperature
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,166 @@
+"""GGUF files that the tests write, and transformers' own reading of one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+U32, I32, F32, BOOL, TEXT, ARRAY, U64 = 4, 5, 6, 7, 8, 9, 10  # GGUF's numbers of field types
+LETTERS = {0: "B", 1: "b", 2: "H", 3: "h", U32: "I", I32: "i", F32: "f", BOOL: "?", U64: "Q", 11: "q", 12: "d"}
+HEADS, KEY_HEADS, LAYERS, WIDTH, WIDE = 4, 2, 2, 64, 96
+
+
+class Field(NamedTuple):
+    """A field of that type; of an array, `kind` is the type of its values."""
+
+    kind: int
+    value: Any
+    array: bool = False
+
+
+class Block(NamedTuple):
+    """A tensor as it stands in a file: sizes with the slowest axis first, number of its format, bytes."""
+
+    shape: Sequence[int]
+    number: int
+    data: bytes
+
+
+def text(value: str | bytes) -> bytes:
+    data = value.encode() if isinstance(value, str) else value
+    return struct.pack("<Q", len(data)) + data
+
+
+def field(name: str, one: Field) -> bytes:
+    def plain(value: Any) -> bytes:
+        return text(value) if one.kind == TEXT else struct.pack("<" + LETTERS[one.kind], value)
+
+    if not one.array:
+        return text(name) + struct.pack("<I", one.kind) + plain(one.value)
+    return text(name) + struct.pack("<IIQ", ARRAY, one.kind, len(one.value)) + b"".join(map(plain, one.value))
+
+
+def gguf(fields: Mapping[str, Field], tensors: Mapping[str, Block], *, alignment: int = 32, version: int = 3) -> bytes:
+    """A whole file."""
+    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(fields))
+    head += b"".join(field(name, one) for name, one in fields.items())
+    data = b""
+    for name, tensor in tensors.items():
+        data += bytes(-len(data) % alignment)
+        sizes = tuple(reversed(tensor.shape))
+        head += text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, tensor.number, len(data))
+        data += tensor.data
+    return head + bytes(-len(head) % alignment) + data
+
+
+def plain(values: Tensor) -> Block:
+    """A tensor as float32."""
+    return Block(values.shape, 0, struct.pack(f"<{values.numel()}f", *values.flatten().tolist()))
+
+
+def turned(weight: Tensor, heads: int) -> Tensor:
+    """The rows of q or k as llama.cpp's converter writes them (its `permute`)."""
+    return weight.reshape(heads, 2, weight.shape[0] // heads // 2, -1).transpose(1, 2).reshape(weight.shape)
+
+
+def alphabet() -> list[str]:
+    """The letters in which a byte-level vocabulary spells the bytes 0 to 255, as transformers has them."""
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    table: Any = bytes_to_unicode
+    letters = table()
+    return [letters[byte] for byte in range(256)]
+
+
+TOKENS = ["<|endoftext|>", "<|im_end|>", *alphabet(), "Ġt", "he", "Ġthe"]
+MERGES = ["Ġ t", "h e", "Ġt he"]
+
+
+def described(**changes: Field | None) -> dict[str, Field]:
+    """The fields of a small Llama; a change of None leaves one out. "__" in a name of `changes` is a dot."""
+    fields = {
+        "general.architecture": Field(TEXT, "llama"),
+        "llama.block_count": Field(U32, LAYERS),
+        "llama.context_length": Field(U32, 8192),
+        "llama.embedding_length": Field(U32, WIDTH),
+        "llama.feed_forward_length": Field(U32, WIDE),
+        "llama.attention.head_count": Field(U32, HEADS),
+        "llama.attention.head_count_kv": Field(U32, KEY_HEADS),
+        "llama.rope.freq_base": Field(F32, 10000.0),
+        "llama.attention.layer_norm_rms_epsilon": Field(F32, 1e-5),
+        "tokenizer.ggml.model": Field(TEXT, "gpt2"),
+        "tokenizer.ggml.pre": Field(TEXT, "smollm"),
+        "tokenizer.ggml.tokens": Field(TEXT, TOKENS, array=True),
+        "tokenizer.ggml.token_type": Field(I32, [3, 3, *[1] * (len(TOKENS) - 2)], array=True),
+        "tokenizer.ggml.merges": Field(TEXT, MERGES, array=True),
+    }
+    for name, one in changes.items():
+        fields.pop(name.replace("__", "."), None)
+        if one is not None:
+            fields[name.replace("__", ".")] = one
+    return fields
+
+
+def small_llama(seed: int = 3) -> Any:
+    """transformers' Llama with the sizes of `described`, every parameter random, eager and in eval mode."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    kind: Any = LlamaForCausalLM
+    config = LlamaConfig(
+        vocab_size=len(TOKENS), hidden_size=WIDTH, num_attention_heads=HEADS, num_key_value_heads=KEY_HEADS,
+        num_hidden_layers=LAYERS, intermediate_size=WIDE, tie_word_embeddings=True, rms_norm_eps=1e-5,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    model = kind(config).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.2, generator=generator)
+    return model
+
+
+def written(model: Any) -> dict[str, Block]:
+    """The tensors of transformers' Llama as llama.cpp writes them, in float32."""
+    names = {"embed_tokens": "token_embd", "norm": "output_norm"}
+    parts = {
+        "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+        "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output",
+        "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    }  # fmt: skip
+    heads = {"self_attn.q_proj": HEADS, "self_attn.k_proj": KEY_HEADS}
+    for layer in range(LAYERS):
+        names |= {f"layers.{layer}.{part}": f"blk.{layer}.{theirs}" for part, theirs in parts.items()}
+    state = model.model.state_dict()
+    return {
+        f"{theirs}.weight": plain(
+            turned(state[f"{name}.weight"], heads[name.split(".", 2)[2]])
+            if name.split(".", 2)[-1] in heads
+            else state[f"{name}.weight"]
+        )
+        for name, theirs in names.items()
+    }
+
+
+def read_by_transformers(file: Path, *names: str) -> dict[str, Tensor]:
+    """Tensors of a file in float32, by llama.cpp's names, q and k in transformers' order of rows; all without names."""
+    from transformers.integrations.gguf.dequant import dequantize
+    from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict, read_gguf_metadata
+    from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
+
+    header, said = GgufHeader.from_file(str(file)), read_gguf_metadata(str(file))[0]
+    heads = {"num_attention_heads": "head_count", "num_key_value_heads": "head_count_kv"}
+    reorder: Any = LlamaTensorProcessor
+    processor = reorder({name: said[f"llama.attention.{key}"] for name, key in heads.items()})
+    shapes, lazy, found = {info.name: info.shape for info in header.tensors}, load_gguf_state_dict(header), {}
+    for name in names or lazy:
+        packed = lazy[name]
+        values = packed[:] if packed.ggml_type == 0 else dequantize(packed[:], packed.ggml_type)
+        found[name] = torch.from_numpy(processor.process(values.view(shapes[name]).numpy(), name).weights)
+    return found

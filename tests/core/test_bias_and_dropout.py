@@ -1,0 +1,82 @@
+"""Attention without biases, and with dropout of its weights, from the recipe to the trained model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_core import IMPLEMENTATIONS, load_model
+from mha_core.training import inference, saved
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+
+from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
+
+PLAIN = replace(TINY, bias=False)
+DROPPING = replace(TINY, dropout=0.4)
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_without_biases_there_are_four_vectors_less_a_layer(name: str) -> None:
+    whole, plain = (
+        Training(replace(TINY, implementation=name, bias=bias, n_layers=2), task("who")).stack for bias in (True, False)
+    )
+    count = [sum(parameter.numel() for parameter in stack.parameters()) for stack in (whole, plain)]
+    assert count[0] - count[1] == 2 * 4 * TINY.d_model
+    for layer in range(2):
+        mine, other = (dict(stack.block(layer).attention.save().items()) for stack in (plain, whole))
+        assert [mine[f"{part}_bias"] for part in "qkvo"] == [None] * 4
+        for part in "qkvo":  # the rest begins where the model with biases begins
+            assert torch.equal(mine[part], other[part])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("recipe", [PLAIN, replace(TINY_WORDS, bias=False, dropout=0.2)], ids=["classes", "words"])
+def test_such_a_run_is_saved_and_read(tmp_path: Path, recipe: Recipe) -> None:
+    made = trained(recipe)
+    made.save(tmp_path / "run")
+    assert saved.read(tmp_path / "run").recipe == recipe
+    model = load_model(str(tmp_path / "run"), device="cpu")
+    assert equal(dict(model.encoder.state_dict()), state_of(made))
+    assert made.history.start
+    assert made.history.start.parameters == sum(tensor.numel() for tensor in state_of(made).values())
+    text = made.task.questions[0]
+    assert torch.equal(model.run(text).weights, made.model().run(text).weights)
+
+
+@pytest.mark.parametrize("recipe", [DROPPING, replace(TINY_WORDS, dropout=0.4)], ids=["classes", "words"])
+def test_dropout_acts_on_what_is_learnt_from_and_on_nothing_else(recipe: Recipe) -> None:
+    dropping, whole = Training(recipe, task(recipe.task)), Training(replace(recipe, dropout=0.0), task(recipe.task))
+    assert equal(state_of(dropping), state_of(whole))
+    assert dropping.objective.judge() == whole.objective.judge()
+    assert dropping.objective.first_look() == whole.objective.first_look()
+    ids = torch.tensor([dropping.objective.probes[0][1]])
+    assert all(map(torch.equal, dropping.objective.maps(ids), whole.objective.maps(ids)))
+    assert dropping.stack.training
+    assert dropping.step().loss != whole.step().loss
+    assert not dropping.model().encoder.training
+
+
+def test_runs_with_dropout_that_take_turns_are_those_that_do_not() -> None:
+    alone = trained(DROPPING)
+    torch.manual_seed(7)
+    others = [Training(replace(DROPPING, seed=seed), task("who")) for seed in (1, 2)]
+    before = torch.random.get_rng_state()
+    for _ in range(DROPPING.steps):
+        for one in others:
+            one.step()
+    assert equal(state_of(others[0]), state_of(alone))
+    assert not equal(state_of(others[1]), state_of(alone))
+    assert torch.equal(torch.random.get_rng_state(), before)  # nobody else's draws have changed
+
+
+def test_every_implementation_drops_while_it_learns() -> None:
+    questions = task("who").questions
+    for name in IMPLEMENTATIONS:
+        made = Training(replace(DROPPING, implementation=name, n_layers=2), task("who"))
+        losses = {made.objective.next_loss(torch.Generator().manual_seed(1))[0].item() for _ in range(3)}
+        assert len(losses) > 1, name
+        model = made.model()
+        assert torch.equal(inference.logits(model, questions), inference.logits(model, questions)), name

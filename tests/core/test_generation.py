@@ -1,0 +1,168 @@
+"""Texts that grow token by token: each new row is that of one pass over the whole text, whatever the switches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import masks
+from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
+from mha_core.measure.compare import largest_difference
+from mha_core.models.generation import Generation, NewToken, choose
+from mha_core.models.model import Model
+
+from . import llama
+
+START = llama.random_ids(5).tolist()
+SWITCHES: dict[str, dict[str, Any]] = {
+    "as trained": {},
+    "no positions": {"position": "none"},
+    "added positions": {"position": "sinusoidal"},
+    "a bias": {"position": "alibi"},
+    "a table": {"position": "shaw"},
+    "heads off": {"heads_off": [(0, 1), (1, 6)]},
+    "temperature": {"temperature": 0.5},
+    "mask": {"mask": "window:3 | sinks:1"},
+    "a rule, and all": {"mask": masks.prefix(2), "position": "t5", "heads_off": [(1, 1)], "temperature": 2.0},
+}
+
+
+def start(**switches: Any) -> Generation:
+    return Generation(llama.model(), llama.text_of(START), **switches)
+
+
+@pytest.mark.parametrize("switches", SWITCHES)
+def test_each_row_is_that_of_the_whole_pass(switches: str) -> None:
+    growing = start(**SWITCHES[switches])
+    new = [growing.step(sampling_temperature=1.0, seed=3) for _ in range(8)]
+    whole = llama.model().run(llama.text_of(growing.ids), all_logits=True, **SWITCHES[switches])
+    assert growing.ids == START + [one.id for one in new] == whole.ids
+    assert growing.tokens == whole.tokens
+    assert whole.logits is not None
+    for place, one in enumerate(new, len(START)):
+        assert one.weights.shape == (2, 8, place + 1)
+        assert largest_difference(one.weights, whole.weights[:, :, place, : place + 1]) <= 1e-5
+        assert largest_difference(one.hidden, whole.hidden[:, place]) <= 1e-5
+        assert largest_difference(one.logits, whole.logits[place]) <= 1e-5
+
+
+def test_greedy_is_transformers_greedy() -> None:
+    growing = start()
+    expected = llama.reference(torch.float32).generate(
+        torch.tensor([START]), max_new_tokens=20, do_sample=False, pad_token_id=0, eos_token_id=None
+    )
+    for _ in range(20):
+        growing.step()
+    assert growing.ids == expected[0].tolist()
+
+
+def test_a_step_back_and_forth_gives_the_same_text() -> None:
+    growing = start()
+    for _ in range(6):
+        growing.step(1.5, seed=8)
+    ids, tokens, logits = list(growing.ids), list(growing.tokens), growing.logits
+    growing.cut(7)
+    assert (growing.ids, growing.tokens) == (ids[:7], tokens[:7])
+    fresh = Generation(llama.model(), llama.text_of(ids[:7]))
+    assert largest_difference(growing.logits, fresh.logits) <= 1e-5
+    for _ in range(4):
+        growing.step(1.5, seed=8)
+    assert growing.ids == ids
+    assert largest_difference(growing.logits, logits) <= 1e-5
+    growing.cut(99)
+    assert growing.ids == ids
+    for _ in range(4):
+        growing.step(1.5, seed=9)
+    assert growing.ids[11:] != ids[7:]
+
+
+def test_a_token_of_ones_own_choice() -> None:
+    growing = start()
+    found = growing.append(7)
+    assert isinstance(found, NewToken)
+    assert (found.id, found.token) == (7, "w7")
+    assert growing.logits is found.logits
+    for wrong in (-1, 320):
+        with pytest.raises(HeadlightError, match=f"token {wrong} is not in the vocabulary; choose 0 to 319"):
+            growing.append(wrong)
+    assert growing.ids == [*START, 7]
+
+
+def test_a_pass_that_fails_leaves_the_text_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    growing, block = start(), llama.model().encoder.block(1)
+
+    def broken(*arguments: object, **switches: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broke:
+        broke.setattr(block, "forward", broken)
+        with pytest.raises(KeyboardInterrupt):
+            growing.append(7)
+    assert growing.ids == START
+    again, expected = growing.append(7), start().append(7)
+    assert largest_difference(again.weights, expected.weights) <= 1e-6
+
+
+def test_the_choice() -> None:
+    logits = torch.tensor([0.0, 2.0, 1.0, -torch.inf])
+    assert [choose(logits, 0, seed) for seed in range(3)] == [1, 1, 1]
+    assert {choose(logits, 1e-40, seed) for seed in range(20)} == {1}
+    drawn = torch.tensor([choose(logits, 2.0, seed, place) for seed in range(40) for place in range(50)])
+    shares = torch.bincount(drawn, minlength=4) / len(drawn)
+    torch.testing.assert_close(shares, torch.softmax(logits / 2, dim=0), rtol=0, atol=0.04)
+    assert choose(logits, 2.0, 5, 9) == choose(logits, 2.0, 5, 9)
+    state = torch.get_rng_state()
+    choose(logits.to(torch.bfloat16), 1.0)
+    assert torch.equal(torch.get_rng_state(), state)
+    for temperature in (-1, float("nan"), float("inf"), "hot"):
+        with pytest.raises(HeadlightError, match="sampling temperature="):
+            choose(logits, temperature)  # type: ignore[arg-type]
+    for seed in (-1, 2**32, 0.5):
+        with pytest.raises(HeadlightError, match="seed="):
+            choose(logits, 1.0, seed)  # type: ignore[arg-type]
+
+
+def test_what_cannot_grow_is_refused(minilm: Model) -> None:
+    with pytest.raises(Unsupported, match="'minilm' predicts no next token"):
+        Generation(minilm, "how are you")
+    with pytest.raises(MaskError, match="the text grows"):
+        start(mask=torch.ones(5, 5, dtype=torch.bool))
+    with pytest.raises(MaskError, match="'banded' is not known"):
+        start(mask="banded")
+    with pytest.raises(PositionError, match="nowhere"):
+        start(position="nowhere")
+    with pytest.raises(SizeError, match="no token"):
+        Generation(llama.model(), "")
+    growing = Generation(llama.model(), llama.text_of(llama.random_ids(511)))
+    growing.step()
+    with pytest.raises(TooLong, match="513"):
+        growing.step()
+    assert len(growing.ids) == 512
+    with pytest.raises(HeadlightError, match="length=0"):
+        growing.cut(0)
+    with pytest.raises(Unsupported, match="cannot do past"):
+        Generation(plain_torch(), "w1 w2")
+
+
+def plain_torch() -> Model:
+    """A small language model in torch's own module, which cannot take up where it stopped."""
+    from mha_core.models import LanguageModel, LanguageSizes
+
+    sizes = LanguageSizes(vocabulary=320, d_model=16, n_heads=2, n_layers=1, max_len=32, implementation="torch")
+    drawn = LanguageModel(sizes).eval()
+    generator = torch.Generator().manual_seed(0)
+    for weight in drawn.parameters():  # a new one's are whatever lay in memory
+        torch.nn.init.normal_(weight.data, std=0.1, generator=generator)
+    return Model("own", llama.model().tokenizer, drawn, origin="random")
+
+
+def test_a_language_model_grows_as_well() -> None:
+    own = plain_torch().respelled("fused")
+    growing = Generation(own, "w1 w2")
+    rows = [growing.step().weights for _ in range(3)]
+    run = own.run(llama.text_of(growing.ids))
+    assert run.logits is not None
+    assert largest_difference(rows[-1], run.weights[:, :, -1]) <= 1e-5
+    assert largest_difference(growing.logits, run.logits[0]) <= 1e-5

@@ -1,0 +1,175 @@
+"""Fewer key/value heads than query heads: every implementation that can against the dense loop, and those that cannot.
+
+The reference knows no groups: the rows of k and v of each key/value head are written out for all its query heads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
+from mha_core.attention import AttentionLayer, respelled
+from mha_core.attention.key_value import Past, repeated
+from mha_core.errors import HeadlightError, SizeError, Unsupported
+from mha_core.measure.compare import relative_difference
+from mha_core.positions import ALiBi, Rotary, Sinusoidal
+
+from .attention_cases import canonical, pull
+from .dense import dense_attention, flat, gradient_of
+
+B, H, C, D = 2, 4, 24, 6
+ABLE = [name for name, kind in IMPLEMENTATIONS.items() if "kv_heads" in kind.can]
+able = pytest.mark.parametrize("name", ABLE)
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "causal": {"allow": masks.allow(masks.causal, 5, 5), "temperature": 0.7},
+    "rotated": {"position": Rotary(D), "heads": torch.tensor([True, False, True, True])},
+    "slanted": {"position": ALiBi(H), "allow": masks.allow(masks.window(2), 5, 5)},
+}
+
+
+def grouped_weights(g: int, dtype: torch.dtype = torch.float64, bias: bool = True) -> Weights:
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=dtype) / math.sqrt(C)
+
+    biases = [drawn(C), drawn(g * D), drawn(g * D), drawn(C)] if bias else [None] * 4
+    return Weights(drawn(C, C), drawn(g * D, C), drawn(g * D, C), drawn(C, C), *biases)
+
+
+def written_out(weights: Weights) -> Weights:
+    """The same without groups: each key/value head's rows once for every query head that it serves."""
+
+    def all_heads(name: str, rows: Tensor | None) -> Tensor | None:
+        if rows is None or not name.startswith(("k", "v")):
+            return rows
+        heads = [rows[n * D : (n + 1) * D] for n in range(len(rows) // D)]
+        return torch.cat([heads[n * len(heads) // H] for n in range(H)])
+
+    return Weights(**{name: all_heads(name, rows) for name, rows in weights.items()})  # type: ignore[arg-type]
+
+
+def leaves_of(weights: Weights) -> Weights:
+    """A copy that gathers gradients."""
+    leaves = {name: None if t is None else t.clone().requires_grad_() for name, t in weights.items()}
+    return Weights(**leaves)  # type: ignore[arg-type]
+
+
+def build(name: str, weights: Weights) -> AttentionLayer:
+    kind, g = IMPLEMENTATIONS[name], len(weights.k) // D
+    return kind(C, H, bias=weights.q_bias is not None, n_kv_heads=g).to(weights.q.dtype).load(weights)
+
+
+@able
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("g", [1, 2])
+def test_equal_to_the_dense_loop_with_gradients(name: str, case: str, g: int) -> None:
+    weights, options = grouped_weights(g), CASES[case]
+    inputs = [torch.randn(B, 5, C, dtype=torch.float64, requires_grad=True) for _ in range(1 + (case == "plain"))]
+    for need_weights in (True, False):
+        leaves = leaves_of(weights)
+        out, maps = dense_attention(written_out(leaves), inputs[0], inputs[-1], inputs[-1], H, **options)
+        pull(out, maps if need_weights else None, inputs)
+        of_leaves = [leaf.grad.flatten() for _, leaf in leaves.items() if leaf is not None and leaf.grad is not None]
+        expected = torch.cat([*of_leaves, *(x.grad.flatten() for x in inputs if x.grad is not None)])
+        layer = build(name, weights)
+        own_out, own_maps = layer(*inputs, **options, need_weights=need_weights)
+        pull(own_out, own_maps, inputs)
+        found = torch.cat([flat(gradient_of(layer)), *(x.grad.flatten() for x in inputs if x.grad is not None)])
+        assert relative_difference(own_out, out) <= 1e-14
+        assert own_maps is None or relative_difference(own_maps, maps) <= 1e-14
+        assert relative_difference(found, expected) <= 1e-13
+    assert (layer.n_kv_heads, layer.save().k.shape) == (g, (g * D, C))
+
+
+@able
+def test_float32_and_no_bias(name: str) -> None:
+    weights, x = grouped_weights(2, torch.float32, bias=False), torch.randn(B, 5, C)
+    out, maps = build(name, weights)(x)
+    expected_out, expected_maps = dense_attention(written_out(weights), x, x, x, H)
+    assert relative_difference(out, expected_out) <= 5e-7
+    assert relative_difference(maps, expected_maps) <= 5e-7
+
+
+@able
+def test_as_many_key_value_heads_as_heads_is_the_plain_layer(name: str) -> None:
+    """Bit for bit, with the same parameters and the same steps."""
+    plain = IMPLEMENTATIONS[name](C, H)
+    grouped = IMPLEMENTATIONS[name](C, H, n_kv_heads=H)
+    grouped.load_state_dict(plain.state_dict())
+    x, traces = torch.randn(B, 5, C), (Trace(), Trace())
+    results = [layer(x, trace=trace) for layer, trace in zip((plain, grouped), traces, strict=True)]
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(plain(x), grouped(x), strict=True))
+    steps = [[(step.name, step.axes, step.is_view) for step in trace.steps] for trace in traces]
+    assert steps[0] == steps[1]
+    assert not any("repeat" in step for step, *_ in steps[0])
+
+
+@able
+def test_the_repeat_is_recorded_as_a_view(name: str) -> None:
+    layer, x = build(name, grouped_weights(2)), torch.randn(B, 5, C, dtype=torch.float64)
+    for inputs in ((x,), (x, x.clone())):
+        trace = Trace()
+        out, _ = layer(*inputs, trace=trace)
+        assert relative_difference(out, layer(*inputs)[0]) <= 1e-14
+        assert canonical(trace["k"]).shape == (B, H, 5, D)
+        if name == "naive":  # its heads share their tensors as a list does: nothing is repeated
+            continue
+        for one in ("k", "v"):
+            shared, repeat = trace[f"{one}.shared"], trace[f"{one}.repeat"]
+            assert repeat.is_view
+            assert (shared.shape, repeat.shape) == ((B, 2, 5, D), (B, 2, H // 2, 5, D))
+            assert repeat.strides[2] == 0
+            assert torch.equal(canonical(trace[one]), repeat.value.flatten(1, 2))
+
+
+def test_nothing_is_repeated_where_nothing_is_shared() -> None:
+    k, v = torch.randn(B, H, 5, D), torch.randn(B, H, 5, D)
+    assert [a is b for a, b in zip(repeated(k, v, H), (k, v), strict=True)] == [True, True]
+
+
+@able
+@pytest.mark.parametrize("position", [Rotary(D), ALiBi(H), Sinusoidal(C), None], ids=lambda one: type(one).__name__)
+def test_a_past_gives_the_rows_of_the_whole_pass(name: str, position: Any) -> None:
+    layer, x = build(name, grouped_weights(2)), torch.randn(B, 7, C, dtype=torch.float64)
+    allow, past = masks.allow(masks.causal, 7, 7), Past()
+    out, maps = layer(x, allow=allow, position=position)
+    for first, last in ((0, 3), (3, 4), (4, 7)):
+        rows = {"allow": allow[:, :, first:last, :last], "position": position}
+        own_out, own_maps = layer(x[:, first:last], past=past, **rows)
+        assert past.length == last
+        assert relative_difference(own_out, out[:, first:last]) <= 1e-14
+        assert relative_difference(own_maps, maps[:, :, first:last, :last]) <= 1e-14
+    past.cut(2)
+    again, _ = layer(x[:, 2:3], past=past, allow=allow[:, :, 2:3, :3], position=position)
+    assert relative_difference(again, out[:, 2:3]) <= 1e-14
+
+
+@able
+def test_a_respelled_layer_keeps_its_key_value_heads(name: str) -> None:
+    weights, x = grouped_weights(2), torch.randn(B, 5, C, dtype=torch.float64)
+    twin = respelled(build("fused", weights), name)
+    assert twin.n_kv_heads == 2
+    assert relative_difference(twin(x)[0], build("efficient", weights)(x)[0]) <= 1e-14
+
+
+def test_what_cannot_be_is_said() -> None:
+    for wrong in (0, 3, 8, -1):
+        with pytest.raises(SizeError, match=f"n_kv_heads={wrong} cannot serve 4 query heads equally"):
+            IMPLEMENTATIONS["fused"](C, H, n_kv_heads=wrong)
+    for name in set(IMPLEMENTATIONS) - set(ABLE):
+        with pytest.raises(Unsupported, match="cannot share 2 key/value heads; choose another implementation"):
+            IMPLEMENTATIONS[name](C, H, n_kv_heads=2)
+        with pytest.raises(Unsupported, match="cannot do past"):
+            IMPLEMENTATIONS[name](C, H)(torch.randn(B, 5, C), past=Past())
+    assert "torch" not in ABLE
+    with pytest.raises(SizeError, match=r"k has shape \(24, 24\), the layer needs \(12, 24\)"):
+        build("fused", grouped_weights(2)).load(grouped_weights(4))
+    with pytest.raises(HeadlightError, match="a trace shows a whole pass"):
+        build("fused", grouped_weights(2))(torch.randn(B, 5, C, dtype=torch.float64), past=Past(), trace=Trace())
+    assert "n_kv_heads=2" in repr(build("fused", grouped_weights(2)))

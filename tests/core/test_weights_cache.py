@@ -1,0 +1,284 @@
+"""Weights in the cache folder: mapped, whole, shared, and never believed without a look."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from mha_core.pretrained import weights_cache
+
+ROOT = Path(__file__).parents[2]
+SOURCE = "ab" * 32
+SHAPES: dict[str, tuple[int, ...]] = {"wide": (40, 33), "one": (1,), "odd": (3, 5, 7)}
+DATA = 4 * sum(torch.Size(shape).numel() for shape in SHAPES.values())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache folder of this test, which is not there yet."""
+    monkeypatch.setenv(weights_cache.VARIABLE, str(tmp_path / "cache" / "ours"))
+    return tmp_path / "cache" / "ours"
+
+
+class Maker:
+    """Makes random tensors, the same each time, and counts how often it was asked."""
+
+    def __init__(self, shapes: dict[str, tuple[int, ...]] = SHAPES) -> None:
+        self.shapes = shapes
+        self.asked = 0
+
+    def __call__(self) -> Iterator[tuple[str, Tensor]]:
+        self.asked += 1
+        generator = torch.Generator().manual_seed(1)
+        for name, shape in self.shapes.items():
+            yield name, torch.randn(shape, generator=generator)
+
+    def equal(self, tensors: dict[str, Tensor]) -> bool:
+        wanted = dict(Maker(self.shapes)())
+        return tensors.keys() == wanted.keys() and all(torch.equal(tensors[name], wanted[name]) for name in wanted)
+
+
+def kept(make: Maker, source: str = SOURCE) -> dict[str, Tensor]:
+    return weights_cache.kept("model", source, make.shapes, make)
+
+
+def test_made_once_then_read(folder: Path) -> None:
+    make = Maker()
+    for _ in range(3):
+        assert make.equal(kept(make))
+    assert make.asked == 1
+    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
+
+
+def test_it_is_a_safetensors_file_that_others_read(folder: Path) -> None:
+    make = Maker()
+    kept(make)
+    assert make.equal(load_file(folder / "model.safetensors"))
+    with safe_open(folder / "model.safetensors", "pt") as opened:
+        assert opened.metadata()["source"] == SOURCE
+
+
+def test_a_change_of_what_was_read_stays_out_of_the_file(folder: Path) -> None:
+    make = Maker()
+    kept(make)["wide"].zero_()
+    assert make.equal(kept(make))
+
+
+def test_the_tensors_begin_where_those_in_memory_begin(folder: Path) -> None:
+    shapes = {"a": (16, 4), "b": (32,), "c": (16,)}
+    for tensor in kept(Maker(shapes)).values():
+        assert tensor.data_ptr() % 64 == 0
+        assert tensor.untyped_storage().nbytes() == tensor.nbytes
+
+
+def spoilt_by(place: int) -> Callable[[bytes], bytes]:
+    def spoil(content: bytes) -> bytes:
+        changed = bytearray(content)
+        changed[place] ^= 1
+        return bytes(changed)
+
+    return spoil
+
+
+SPOILT: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda content: b"",
+    "half of it": lambda content: content[: len(content) // 2],
+    "half of it, then zeros": lambda content: content[: len(content) // 2].ljust(len(content), b"\0"),
+    "one byte less": lambda content: content[:-1],
+    "one byte more": lambda content: content + b"\0",
+    "another file": lambda content: b"PK\x03\x04" * 1000,
+    "another file of that size": lambda content: os.urandom(len(content)),
+    "a header without end": lambda content: (2**62).to_bytes(8, "little") + content[8:],
+    "one bit of the header": spoilt_by(30),
+    "one bit of the first number": spoilt_by(-DATA),
+    "one bit in the middle": spoilt_by(-DATA // 2),
+    "one bit of the last number": spoilt_by(-1),
+    "another name": lambda content: content.replace(b'"wide"', b'"fide"'),
+    "another shape": lambda content: content.replace(b"[40,33]", b"[33,40]"),
+    "another place": lambda content: content.replace(b'"F32"', b'"I32"'),
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+def test_a_spoilt_file_is_written_anew(folder: Path, kind: str) -> None:
+    kept(Maker())
+    file = folder / "model.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(SPOILT[kind](whole))
+    assert file.read_bytes() != whole
+    make = Maker()
+    assert make.equal(kept(make))
+    assert make.asked == 1
+    assert file.read_bytes() == whole
+
+
+def test_foreign_files_in_its_place(folder: Path) -> None:
+    make, file = Maker(), folder / "model.safetensors"
+    folder.mkdir(parents=True)
+    save_file(dict(make()), file)  # the same tensors, but by whom?
+    assert make.equal(kept(make))
+    assert make.asked == 2
+    assert kept(make, source="cd" * 32).keys() == SHAPES.keys()  # made from another file
+    assert make.asked == 3
+    shapes = {**SHAPES, "one": (2,)}
+    kept(Maker(shapes))
+    assert torch.Size(load_file(file)["one"].shape) == (2,)
+
+
+def test_a_file_that_others_may_write_to_is_not_believed(folder: Path) -> None:
+    make = Maker()
+    kept(make)
+    (folder / "model.safetensors").chmod(0o666)
+    assert make.equal(kept(make))
+    assert make.asked == 2
+    assert (folder / "model.safetensors").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_no_file_stays_and_the_weights_are_in_memory(folder: Path) -> None:
+    make = Maker()
+    (folder / "model.safetensors").mkdir(parents=True)
+    assert make.equal(kept(make))
+    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
+
+
+def test_a_link_is_replaced_and_what_it_names_is_untouched(folder: Path, tmp_path: Path) -> None:
+    make, other = Maker(), tmp_path / "precious"
+    other.write_text("precious")
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").symlink_to(other)
+    assert make.equal(kept(make))
+    assert other.read_text() == "precious"
+    assert not (folder / "model.safetensors").is_symlink()
+
+
+def test_a_folder_that_cannot_be_made(folder: Path) -> None:
+    make = Maker()
+    folder.parent.write_text("a file where the folder should be")
+    assert make.equal(kept(make))
+
+
+def test_a_read_only_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    make = Maker()
+    assert make.equal(kept(make))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_without_room_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=DATA))
+    make = Maker()
+    assert make.equal(kept(make))
+    assert make.asked == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_on_the_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(number: int, mode: str) -> object:
+        os.close(number)
+        return Path("/dev/full").open(mode, buffering=0)
+
+    monkeypatch.setattr("os.fdopen", full)
+    make = Maker()
+    assert make.equal(kept(make))
+    assert list(folder.iterdir()) == []
+
+
+def test_an_error_while_the_weights_are_made_leaves_nothing(folder: Path) -> None:
+    def broken() -> Iterator[tuple[str, Tensor]]:
+        yield "wide", torch.zeros(40, 33)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        weights_cache.kept("model", SOURCE, SHAPES, broken)
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_writer_left_is_removed_and_a_living_ones_is_not(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name, age in (("dead", 3 * 24 * 3600), ("alive", 60)):
+        file = folder / f"model.safetensors.{name}.part"
+        file.write_bytes(b"half")
+        os.utime(file, (file.stat().st_atime, file.stat().st_mtime - age))
+    kept(Maker())
+    assert {file.name for file in folder.iterdir()} == {"model.safetensors", "model.safetensors.alive.part"}
+
+
+def test_many_threads_at_once(folder: Path) -> None:
+    make, start = Maker(), threading.Barrier(8)
+
+    def ask(_: int) -> bool:
+        start.wait()
+        return make.equal(kept(make))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))
+    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
+
+
+def rewritten(times: int) -> list[bool]:
+    """Asks for two sorts of weights in turn, so that each time the file is another one's."""
+    makes = [Maker() for _ in range(times)]
+    return [make.equal(kept(make, "ab"[number % 2])) for number, make in enumerate(makes)]
+
+
+def test_two_processes_at_once(folder: Path) -> None:
+    """Each overwrites again and again what the other one reads."""
+    program = """
+from tests.core.test_weights_cache import rewritten
+print("ready", flush=True)
+assert all(rewritten(50))
+"""
+    other = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, text=True, stdout=-1, stderr=-1)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "ready\n"
+    while other.poll() is None:
+        assert all(rewritten(5))
+    assert other.returncode == 0, other.communicate()[1]
+    other.communicate()
+    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
+
+
+def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv(weights_cache.VARIABLE, raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert weights_cache.folder() == tmp_path / ".cache" / "headlight"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert weights_cache.folder() == tmp_path / ".cache" / "headlight"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert weights_cache.folder() == tmp_path / "xdg" / "headlight"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert weights_cache.folder() == tmp_path / "Library" / "Caches" / "headlight"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert weights_cache.folder() == tmp_path / "local" / "headlight" / "Cache"
+    monkeypatch.setenv(weights_cache.VARIABLE, str(tmp_path / "mine"))
+    assert weights_cache.folder() == tmp_path / "mine"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv(weights_cache.VARIABLE, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    make = Maker()
+    assert weights_cache.folder() is None
+    assert make.equal(kept(make))

@@ -1,0 +1,107 @@
+"""What claims are judged by: the notebook's case as it is written there, calls that are timed, and other weights."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
+
+import pytest
+import torch
+from torch import nn
+
+from mha_core import Model
+from mha_core.attention import AttentionLayer
+from mha_core.measure.timing import forward_pass, training_step
+from mha_core.positions import Learned
+from mha_core.training import recorded
+from pages.claims import evidence, times
+from pages.claims.catalog import CLAIMS
+from pages.claims.rules.verdict import Verdict
+from pages.kit.picture import pictures, sharing
+
+
+def numbers(verdict: Verdict) -> list[float]:
+    return [number for _, number in verdict.numbers]
+
+
+def test_the_notebooks_case() -> None:
+    """A draw as the notebook writes it, against torch's own layer."""
+    generator = torch.Generator().manual_seed(3)
+    q, k, v, o = torch.randn(4, 12, 12, generator=generator) / math.sqrt(12)
+    x = torch.randn(8, 80, 12, generator=generator)
+    qx, kx, vx = (torch.einsum("ij,bsj->bsi", one, x).reshape(8, 80, 2, 6) for one in (q, k, v))
+    exps = torch.exp(torch.einsum("bshi,bthi->bhst", qx, kx) / math.sqrt(6))
+    z = torch.einsum("bhst,bthi->bshi", exps / exps.sum(-1, keepdim=True), vx).reshape(8, 80, 12)
+    theirs = nn.MultiheadAttention(12, 2, bias=False, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([q, k, v]))
+        theirs.out_proj.weight.copy_(o)
+        wanted = theirs(x, x, x)[0]
+    assert float((torch.einsum("ij,bsj->bsi", o, z) - wanted).norm() / wanted.norm()) < 3e-7
+    verdict = evidence.torchs_own()
+    least, most, real, reported = numbers(verdict)
+    assert 0 < least <= most < 3e-7 > reported
+    assert 0 < real < 1e-6
+    assert (verdict.answer == 0) == (most <= reported)
+
+
+def test_the_news() -> None:
+    """The recorded answers are those of the last look that each run's history tells."""
+    accuracy: dict[str, list[float]] = {}
+    for name in recorded.names():
+        run = recorded.read(name)
+        accuracy.setdefault(run.line.key, []).append(run.history.evaluations[-1].test_accuracy)
+    expected = [sum(accuracy[line]) / len(accuracy[line]) for pair in evidence.WAYS.values() for line in pair]
+    verdict = evidence.news()
+    assert numbers(verdict) == pytest.approx(expected)
+    as_the_post, with_waves = expected[:2]
+    assert as_the_post - with_waves > 0.03
+    assert verdict.result in ("depends", "holds")
+
+
+@pytest.mark.parametrize("name", ["naive", "einsum"])
+def test_times(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"fast": (forward_pass, (1, 8, 24, 3)), "slow": (training_step, (2, 16, 24, 3))}
+    monkeypatch.setattr(times, "SECONDS", 0.02)
+    monkeypatch.setattr(times, "TASKS", small)
+    seconds = times.seconds_of(name, "efficient")
+    assert list(seconds) == list(small)
+    for first, second in seconds.values():
+        assert len(first) == len(second) >= times.FEWEST
+        assert float(torch.cat([first, second]).min()) > 0
+    verdict = CLAIMS[name].judge()
+    assert len(numbers(verdict)) == 2
+    assert verdict.answer == {"holds": 0, "depends": 1, "does not hold": 2}[verdict.result]
+
+
+@pytest.fixture
+def changed(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """MiniLM with other weights: no positions, no biases, keys like queries, and values that are the embeddings."""
+    stack = copy.deepcopy(model.encoder)
+    assert isinstance(stack.position, Learned)
+    with torch.no_grad():
+        stack.position.table.zero_()
+    for layer in stack.layers:
+        attention = cast(AttentionLayer, layer.attention)
+        weights = attention.save()
+        width, nothing = len(weights.q), torch.zeros(len(weights.q))
+        other = replace(weights, k=weights.q, v=torch.eye(width), q_bias=nothing, k_bias=nothing, v_bias=nothing)
+        attention.load(other)
+    sharing.forget()
+    other_model = Model("minilm", model.tokenizer, stack, origin="pretrained")
+    monkeypatch.setattr(pictures, "model_on", lambda *_: other_model)
+    yield
+    sharing.forget()
+
+
+@pytest.mark.usefixtures("changed")
+def test_other_weights_another_verdict() -> None:
+    """Each of these is another one on MiniLM's own weights."""
+    found = {name: CLAIMS[name].judge() for name in ("same-word", "values", "biases", "key-bias", "symmetric")}
+    assert [verdict.result for verdict in found.values()] == ["holds"] * 4 + ["does not hold"]
+    assert CLAIMS["symmetric"].answers[found["symmetric"].answer or 0] == "A Aᵀ and the scores"
+    with_positions, without = numbers(found["same-word"])
+    assert with_positions == without

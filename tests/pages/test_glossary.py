@@ -1,0 +1,44 @@
+"""The glossary names what a page makes one choose."""
+
+from __future__ import annotations
+
+from mha_core.positions import NAMES
+from pages.glossary.terms import TERMS
+from pages.kit.draw.pages import PAGES, path
+from pages.kit.picture.fields import MASKS
+
+from .conftest import app_at, blocks, payloads
+
+ALL = [term for terms in TERMS.values() for term in terms]
+
+
+def test_every_word_once_in_one_short_sentence() -> None:
+    names = [term.name for term in ALL]
+    assert len(names) == len(set(names))
+    for term in ALL:
+        assert term.meaning.endswith(".")
+        assert term.meaning.count(". ") == 0
+        assert len(term.meaning) <= 90, term.name
+        assert term.page in PAGES
+
+
+def test_every_mask_and_every_encoding_is_in_it() -> None:
+    names = {term.name for term in ALL}
+    assert set(MASKS) - {"none"} <= names
+    assert set(NAMES) - {"none"} <= names
+
+
+def test_the_page_shows_all_of_them() -> None:
+    app = app_at("glossary").run()
+    assert not app.exception
+    shown = payloads(app)
+    assert all(term.meaning[:40] in shown for term in ALL if term.meaning.isascii())
+
+
+def test_every_word_links_to_its_page() -> None:
+    (columns,) = [block for block in blocks(app_at("glossary").run()) if block.get("columns")]
+    cards = [card["blocks"][0] for card in columns["blocks"]]
+    assert [card["name"] for card in cards] == list(TERMS)
+    for card, terms in zip(cards, TERMS.values(), strict=True):
+        assert card["kind"] == "terms"
+        assert card["rows"] == [[one.name, one.meaning, path(one.page), PAGES[one.page].title] for one in terms]

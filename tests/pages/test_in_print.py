@@ -1,0 +1,100 @@
+"""Every printed number stands on the page beside the computed one, and what is said of them is so."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from mha_core import attention
+from pages.by_hand import in_print
+from pages.by_hand.examples import EXAMPLES, IDS
+from pages.by_hand.printed import PRINTED, Printed, of
+from pages.by_hand.workbook import defaults
+from pages.kit.draw.sheet import Block
+
+from .conftest import app_at, blocks
+
+
+def the(example: str, name: str) -> Printed:
+    return next(one for one in of(example) if one.name == name)
+
+
+def as_written(printed: float, decimals: int) -> str:
+    return f"{printed:.{decimals}f}"
+
+
+def shown(example: str) -> list[Block]:
+    return blocks(app_at("by_hand", ex=example).run(), "hand")
+
+
+@pytest.mark.parametrize("example", [name for name in EXAMPLES if of(name)])
+def test_every_printed_number_is_on_the_page_beside_the_computed_one(example: str) -> None:
+    matrices = {block["name"]: block for block in shown(example) if "cells" in block}
+    for one in of(example):
+        wanted = [[as_written(cell, one.decimals) for cell in line] for line in one.values]
+        assert matrices[f"{one.name}, in print"]["cells"] == wanted
+        assert len(matrices[f"{one.name}, computed"]["cells"]) == len(wanted)
+
+
+def test_nothing_is_in_the_table_that_no_page_shows() -> None:
+    assert {one.example for one in PRINTED} <= set(EXAMPLES)
+    assert len({(one.example, one.name) for one in PRINTED}) == len(PRINTED)
+    assert in_print.panel("two sentences") == []
+    assert [line[0] for line in the("one head", "ids").values] == list(IDS)
+
+
+def test_what_is_computed_is_attention_of_the_inputs_as_given() -> None:
+    made = {key: torch.tensor(matrix, dtype=torch.float64) for key, matrix in defaults().items()}
+    # scores that are given are q kᵀ / √d for q = scores · √d and k = the identity
+    one = in_print.computed("one head")
+    mixed, weights = attention(made["s"] * math.sqrt(3), torch.eye(3, dtype=torch.float64), made["x"])
+    torch.testing.assert_close(one["weights"], weights)
+    torch.testing.assert_close(one["out"], mixed)
+    two = in_print.computed("two heads")
+    for head in range(2):
+        own = made["x4"][:, 2 * head : 2 * head + 2]
+        mixed, _ = attention(own * math.sqrt(2), own)
+        torch.testing.assert_close(two[f"mixed of head {head}"], mixed)
+        assert torch.equal(two[f"q, k, v of head {head}"], own)
+    stacked = in_print.computed("stacked weights")
+    torch.testing.assert_close(stacked["x Wᵀ"], torch.nn.functional.linear(made["x4"], stacked["W"]))
+
+
+def test_where_they_differ() -> None:
+    cells = {(one.example, one.name): in_print.different(one) for one in PRINTED}
+    differing = {key: found for key, found in cells.items() if found}
+    assert differing.pop(("one head", "weights")) == [(0, 0), (1, 0)]
+    assert differing.pop(("two heads", "q, k, v of head 1")) == [(2, 1)]
+    assert {name: len(found) for (_, name), found in differing.items()} == {
+        "mixed of head 0": 6,
+        "mixed of head 1": 6,
+        "joined": 12,
+    }
+    marked = {block["name"]: block["marks"] for block in shown("one head") if block.get("marks")}
+    assert marked == {f"weights, {side}": [[0, 0], [1, 0]] for side in ("in print", "computed")}
+
+
+def test_the_reasons() -> None:
+    cut = in_print.reason(the("one head", "weights"))
+    assert cut.startswith("2 of 9 cells differ: their further digits are cut off")
+    assert "0.38833 stands as 0.38, 0.23612 stands as 0.23" in cut
+    out = in_print.reason(the("one head", "out"))
+    assert "sums to 0.99" in out
+    first = (0.38 * 1.1 + 0.26 * 2.1 + 0.35 * 3.1, 0.38 * 1.2 + 0.26 * 2.2 + 0.35 * 3.2)
+    assert out.endswith(f"would be {first[0]:.4f} {first[1]:.4f}.")
+    assert "4000 in print, 3000 computed" in in_print.reason(the("two heads", "q, k, v of head 1"))
+    for head, (added, out) in enumerate((("0.1", "3 30"), ("0.2", "300 3000"))):
+        said = in_print.reason(the("two heads", f"mixed of head {head}"))
+        assert f"{added} is added" in said
+        assert f"on “you” in every row: all become its value, {out}." in said
+
+
+def test_another_table_is_spoken_of_otherwise() -> None:
+    """The reasons are computed from the table, not written for it."""
+    rounded = Printed("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
+    assert in_print.different(rounded) == []
+    wrong = Printed("one head", "weights", ((0.50, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
+    assert in_print.different(wrong) == [(0, 0)]
+    assert "cut off" not in in_print.reason(wrong)

@@ -1,0 +1,91 @@
+"""The kind of a head: the rule that its tile tells, against a dense loop and on maps that are made for it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pages.explore.kinds import HALF, MOST_OF_IT, NEAR, STRONG, kinds
+from pages.kit.picture import pictures
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
+
+TOKENS = ["[CLS]", "a", "b", "c", "d", "[SEP]"]
+N = len(TOKENS)
+
+
+def rows(weights: dict[int, float], n: int = N) -> Tensor:
+    """A map whose row i gives these shares to i + step, and the rest to all alike."""
+    made = torch.zeros(n, n)
+    for i in range(n):
+        for step, weight in weights.items():
+            if 0 <= i + step < n:
+                made[i, i + step] = weight
+        made[i] += (1 - made[i].sum()) / n
+    return made
+
+
+def column(at: int, weight: float) -> Tensor:
+    made = torch.full((N, N), (1 - weight) / N)
+    made[:, at] += weight
+    return made
+
+
+def one(own: Tensor, tokens: list[str] = TOKENS) -> str:
+    return kinds(own[None, None], tokens)[0][0][0]
+
+
+def test_each_kind_on_a_map_that_is_made_for_it() -> None:
+    assert one(rows({-1: 0.9})) == "word before"
+    assert one(rows({1: 0.9})) == "word after"
+    assert one(rows({0: 0.9})) == "itself"
+    assert one(column(0, 0.6)) == "[CLS]"
+    assert one(column(N - 1, 0.6)) == "[SEP]"
+    assert one((column(0, 0.5) + column(N - 1, 0.5)) / 2 * 1.0) == "[CLS] and [SEP]"
+    assert one(rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), ["w"] * 30) == "near words"
+    assert one(torch.full((30, 30), 1 / 30), ["w"] * 30) == "spread"
+    pair = torch.full((N, N), 1 / N)
+    pair[1] = 0.1
+    pair[1, 4] = 0.6
+    assert one(pair) == "word → word"
+    assert one(column(0, 0.6), ["a", *TOKENS[1:]]) == "first word"
+
+
+def test_one_token_and_none_but_special_ones() -> None:
+    assert kinds(torch.ones(2, 3, 1, 1), ["a"]) == [[("spread", 1.0)] * 3] * 2
+    assert one(torch.full((2, 2), 0.5), ["[CLS]", "[SEP]"])
+
+
+def slow(own: Tensor, tokens: list[str]) -> str:
+    """The same rule, one weight after the other."""
+    n, w = len(tokens), own.tolist()
+    special = [token[0] == "[" for token in tokens]
+
+    def share(step: int) -> float:
+        return float(sum(w[i][i + step] for i in range(n) if 0 <= i + step < n)) / (n - abs(step))
+
+    for step, name in ((-1, "word before"), (1, "word after"), (0, "itself")):
+        if share(step) >= HALF:
+            return name
+    pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
+    if max(pairs, default=0) >= STRONG:
+        return "word → word"
+    first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
+    if first >= HALF:
+        return "[CLS]"
+    if last >= HALF:
+        return "[SEP]"
+    if first + last >= MOST_OF_IT:
+        return "[CLS] and [SEP]"
+    near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
+    return "near words" if near >= MOST_OF_IT else "spread"
+
+
+def test_all_heads_of_real_sentences_against_a_loop() -> None:
+    for text in PRESETS[:3]:
+        run = pictures.picture(Settings(text)).run
+        found = kinds(run.weights, run.tokens)
+        assert [[name for name, _ in row] for row in found] == [
+            [slow(own, run.tokens) for own in layer] for layer in run.weights
+        ]
+        assert found[0][2][0] == "word before"

@@ -1,0 +1,105 @@
+"""The process that trains: it is there at once, says how it ended, and none is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pages.kit.jobs import process
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+NO_ORDER = b'{"error": "this is no order for a training (KeyError)"}\n'
+# A server that has started a process and ends: it tells the ids of the process, its guard and the nursery.
+SERVER = """
+from pathlib import Path
+from pages.kit.jobs import process
+parent = lambda pid: int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+own = process.start()
+print(own.pid, parent(own.pid), parent(parent(own.pid)), flush=True)
+"""
+forked = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each is started anew")
+
+
+def said(own: process.Process) -> bytes:
+    """What it answers to an order that is none."""
+    assert own.stdin is not None
+    assert own.stdout is not None
+    process.tell(own.stdin, "{}")
+    with own.stdin, own.stdout:
+        return own.stdout.read()
+
+
+def closed(own: process.Process) -> None:
+    """Both ends of it closed, so that nothing is left open."""
+    assert own.stdin is not None
+    assert own.stdout is not None
+    own.stdin.close()
+    own.stdout.close()
+
+
+def is_there(pid: int) -> bool:
+    """A process that has ended and that nobody has asked about does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_it_waits_for_its_order_and_says_how_it_ended() -> None:
+    own = process.start()
+    with pytest.raises(subprocess.TimeoutExpired):
+        own.wait(0.05)
+    assert said(own) == NO_ORDER
+    assert own.wait(PATIENCE) == 0
+    assert own.wait() == 0
+    own.kill()  # of one that has ended nothing
+
+
+def test_several_do_not_hear_each_other() -> None:
+    one, other, third = (process.start() for _ in range(3))
+    assert len({one.pid, other.pid, third.pid}) == 3
+    third.kill()
+    assert process.ending(third.wait(PATIENCE)) == "SIGKILL"
+    assert said(other) == NO_ORDER, "the end of the input of the first is not open in the second"
+    assert other.wait(PATIENCE) == 0
+    assert said(one) == NO_ORDER
+    assert one.wait(PATIENCE) == 0
+    closed(third)
+
+
+@forked
+def test_one_that_is_killed_from_outside_is_told() -> None:
+    own = process.start()
+    os.kill(own.pid, signal.SIGTERM)
+    assert process.ending(own.wait(PATIENCE)) == "SIGTERM"
+    closed(own)
+
+
+@forked
+def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(nursery: object) -> process.Process:
+        raise OSError("the nursery forks nobody")
+
+    monkeypatch.setattr(process, "Forked", gone)
+    own = process.start()
+    assert isinstance(own, subprocess.Popen)
+    assert said(own) == NO_ORDER
+    assert own.wait(PATIENCE) == 0
+
+
+@forked
+def test_nothing_is_left_when_the_server_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", SERVER], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert len(pids) == 3, done.stderr
+    until = time.monotonic() + PATIENCE
+    while any(map(is_there, pids)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_there, pids))

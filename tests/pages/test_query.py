@@ -1,0 +1,152 @@
+"""A link's query becomes the settings that the script would make of it, or one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from mha_core.errors import HeadlightError
+from pages.kit.picture import fitting
+from pages.kit.picture.fields import FIELDS
+from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.picture.place import At
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.query import LONGEST, Query, written
+from pages.kit.picture.settings import Settings
+
+CELLS = "5.rGB"
+EVERY = [
+    Settings(PRESETS[0]),
+    Settings("", "causal", "none", 0.1),
+    Settings("日本 & ü=1 + 2%", "window:4 & !sinks:2", "alibi", 5.0, ((0, 0), (5, 11))),
+    Settings("how are you", "dilated:3:2", "shuffled", 1.3, painted=""),
+    Settings("how are you", "causal | prefix:2", painted=CELLS),
+    Settings("how are you", "documents:2:5"),
+]
+
+
+@pytest.mark.parametrize("side", ["", "2"])
+@pytest.mark.parametrize("settings", EVERY)
+def test_what_is_written_is_read(settings: Settings, side: str) -> None:
+    query = Query(urlencode(written(settings, side), doseq=True).encode())
+    assert query.settings(side) == settings
+
+
+def test_nothing_said_is_every_default(shipped: Path) -> None:
+    assert Query(b"").settings() == Settings(PRESETS[0])
+    assert Query(b"").settings("2", "the left one") == Settings("the left one", position="none")
+    assert str(Query(b"").at) == "3.1"
+    assert str(Query(b"", minilm_at="0.2").at) == "0.2"
+    own = Query(b"model=who-rotary-1", minilm_at="0.2")
+    assert (own.settings().model, str(own.at)) == ("who-rotary-1", "0.0")
+    assert own.settings().text != PRESETS[0], "its own first sentence"
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_every_position(position: str) -> None:
+    assert Query(urlencode({"pos": position}).encode()).settings().position == POSITIONS[position]
+
+
+HOSTILE = [
+    "", " ", "0", "-1", "1e308", "nan", "%00", "%ff", "%ed%a0%80", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "{}", "[]",
+    "null", "true", "__proto__", "<script>", "a" * 8192, "9" * 400, "-9" * 50, "1.2.3.4", "L0 H0", "inf", "1_0", "٣",
+]  # fmt: skip
+BAD = [
+    b"s=%ff%fe",
+    b"s=%ed%a0%80",  # half a surrogate pair
+    "s=ü".encode(),
+    b"s=" + b"a" * 4001,
+    b"s=a&s=b",
+    b"mask=everything",
+    b"mask=",
+    b"mask=window&w=0",
+    b"mask=window&w=-1",
+    b"mask=window&w=513",
+    b"mask=window&w=1e400",
+    b"mask=window&w=nan",
+    b"mask=window&w=2.5",
+    b"mask=window&w=0x10",
+    b"mask=window&w=" + b"9" * 5000,
+    b"mask=combination&rule=__import__",
+    b"mask=combination&rule=" + b"causal%26" * 30,
+    b"mask=painted&p=%00",
+    b"mask=painted&p=99.rGB",
+    b"mask=painted&on=nothing",
+    b"pos=Learned",
+    b"t=0",
+    b"t=inf",
+    b"off=L6+H0",
+    b"off=L0+H0%00",
+    b"&".join([b"off=L0+H0"] * 1025),
+    b"dev=cuda:99",
+    b"dev=meta",
+    b"model=../../etc/passwd",
+    b"model=",
+    b"model=%00",
+    b"at=9.9",
+    b"at=1.2.3.4.5",
+    b"at=1",
+    b"at=-1.0",
+]
+
+
+def looked_at(raw: bytes) -> tuple[Settings, At]:
+    query = Query(raw)
+    return query.settings(), query.at
+
+
+@pytest.mark.parametrize("raw", BAD, ids=lambda raw: raw[:24].decode("latin-1"))
+def test_what_no_control_says_is_one_sentence(raw: bytes) -> None:
+    with pytest.raises(HeadlightError) as error:
+        looked_at(raw)
+    assert len(str(error.value)) < 250
+
+
+def said(query: str, key: str) -> tuple[Any, str]:
+    """What a query says of a key, and why it says nothing."""
+    try:
+        return Query(query.encode())[key], ""
+    except HeadlightError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_hostile_values_of_every_key(key: str) -> None:
+    """Each is refused, or is what a control of this kind could say."""
+    field = FIELDS[key]
+    for value in HOSTILE:
+        for query in (f"{key}={value}", f"{key}={value}&{key}={value}"):
+            found, why = said(query, key)
+            assert len(why) < 400
+            if why:
+                continue
+            texts = found if field.kind == "choices" else [found]
+            assert all(len(text) <= field.longest for text in texts if isinstance(text, str))
+            assert field.kind != "number" or field.ends[0] <= found <= field.ends[1]
+            assert not field.choices or set(texts) <= set(field.choices)
+
+
+def test_a_query_is_bounded_and_other_keys_are_no_matter() -> None:
+    with pytest.raises(HeadlightError, match="bytes"):
+        Query(b"x" * (LONGEST + 1))
+    with pytest.raises(HeadlightError):
+        Query(b"&".join([b"s=a"] * 5000))
+    assert Query(b"embed=true&utm=%00&s=hi").pairs == (("s", "hi"),)
+
+
+def test_every_key_can_be_asked_for() -> None:
+    query = Query(b"")
+    assert {key: query[key] for key in FIELDS if key != "dev"} == {
+        key: field.default for key, field in FIELDS.items() if key != "dev"
+    }
+
+
+def test_a_sentence_that_cannot_be_used_is_told() -> None:
+    with pytest.raises(HeadlightError, match="shorten"):
+        fitting.within(Query(b"s=" + b"a" * (LONGEST_TEXT + 1)).settings())
+    fitted, told = fitting.within(Query(b"s=how+are+you&mask=painted&p=9.rGB").settings())
+    assert fitted == Settings("how are you")
+    assert "painted for 9 tokens" in told[0]

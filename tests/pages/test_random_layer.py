@@ -1,0 +1,173 @@
+"""A random layer in the place of the model's: biases, dropout, the same numbers for one link; the lessons on it."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+from mha_core import IMPLEMENTATIONS, masks
+from mha_core.attention.sequence_first import ProjectAndSplit
+from mha_core.measure.compare import BIASES, random_weights, relative_difference
+from mha_core.positions import Shaw
+from pages.kit.picture import pictures, sharing, traces
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.traces import RandomLayer, Traced
+from pages.shapes import random_layer, text_words, time_first_lessons
+from pages.shapes.reshape_lessons import LESSONS
+from pages.shapes.whole_source import called, whole_source
+
+from .conftest import answers, app_at, unpacked
+from .test_reshape_lessons import blocks, said
+from .test_shapes import state
+from .test_steps import read_back
+
+WORDS = Settings("how are you", "causal", temperature=2.0)
+
+
+def value(found: Traced, name: str) -> torch.Tensor:
+    return next(step.value for step in found.steps if step.name == name).cpu()
+
+
+@pytest.mark.parametrize("biases", BIASES)
+@pytest.mark.parametrize("name", ["fused", "sequence_first"])
+def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer(name: str, biases: str) -> None:
+    found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
+    x = value(traces.traced(WORDS, 2, "efficient"), "x")
+    assert torch.equal(value(found, "x"), x)
+    weights = random_weights(384, seed=7, biases=biases)
+    layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
+    with torch.no_grad():
+        out, maps = layer(x, allow=masks.allow(masks.causal, x.shape[1], x.shape[1]), temperature=2.0)
+    assert relative_difference(value(found, "out"), out) <= 2e-6
+    shown = value(found, "weights")
+    torch.testing.assert_close(shown.permute(2, 3, 0, 1) if name == "sequence_first" else shown, maps)
+
+
+def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> None:
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    found = []
+    for seed in (1, 1, 2):
+        sharing.forget()  # so that each is drawn anew
+        found.append(random_layer.traced(WORDS, 1, "efficient", RandomLayer("all", 0.5, seed)))
+    assert torch.equal(torch.rand(3), wanted)
+    first, again, other = (value(one, "weights.dropout") for one in found)
+    assert torch.equal(first, again)
+    assert not torch.equal(first.eq(0), other.eq(0))
+    torch.testing.assert_close(value(found[0], "mixed"), first @ value(found[0], "v"))
+    whole = value(found[0], "weights")
+    torch.testing.assert_close(whole.sum(-1), torch.ones_like(whole.sum(-1)))
+
+
+def test_a_link_gives_the_random_layer() -> None:
+    link = "s=how+are+you&lw=random&biases=none&drop=0.2&dice=3&impl=efficient&vs=sdpa&at=4.1&step=weights.dropout"
+    told, first, second = answers("steps", link)
+    header, numbers = read_back(first)
+    names = [step["name"] for step in header["steps"]]
+    own = random_layer.traced(Settings("how are you"), 4, "efficient", RandomLayer("none", 0.2, 3))
+    assert torch.equal(torch.from_numpy(numbers[names.index("weights.dropout")]), value(own, "weights.dropout"))
+    assert unpacked(told)[0]["label"] == "layer 4, random weights (seed 3), no biases, dropout 0.2"
+    assert "weights.dropout" not in [step["name"] for step in unpacked(second)[0]["steps"]]
+    assert [notice for notice in unpacked(told)[0]["notices"] if notice.startswith("sdpa drops weights inside")]
+    app = app_at("shapes", s="how are you", lw="random", biases="none", drop="0.2", dice="3", at="4.1").run()
+    assert state(app)["notices"] == []
+    assert [caption.value for caption in app.caption] == [
+        "589,824 parameters; with all biases 591,360, with none 589,824."
+    ]
+
+
+def test_the_models_own_weights_say_which_biases_they_have() -> None:
+    (caption,) = app_at("shapes").run().caption
+    assert caption.value.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")
+
+
+@pytest.mark.parametrize("key", ["lw", "biases", "drop"])
+def test_garbage_is_told(key: str) -> None:
+    (notice,) = state(app_at("shapes", **{key: "9"}).run())["notices"]
+    assert notice.startswith(f"The link says {key}=9")
+
+
+# ---- lessons
+
+
+def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = traces.traced(Settings("the cat sat on the mat"), 1, "efficient")
+    lesson = LESSONS["relative"](found, 3)
+    assert "relative difference of the outputs 0.0000" not in said(lesson)
+    table, *_ = blocks(lesson, "table")
+    x, layer = value(found, "x"), pictures.model_on("auto").encoder.block(1).attention
+    shaw = Shaw(32, time_first_lessons.REACH, time_first_lessons.SPREAD, torch.Generator().manual_seed(0))
+    away = (torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])).abs()
+    for row, position in zip(table["rows"], (None, shaw), strict=True):
+        with torch.no_grad():
+            _, maps = layer(x, position=position)
+        assert float(row[1]) == pytest.approx(float((maps[0, 3] * away).sum(-1).mean()), abs=0.006)
+    monkeypatch.setattr(
+        time_first_lessons.RelativeAttention, "scores", lambda _, q, k: torch.einsum("ibhd,jbhd->ijbh", q, k)
+    )
+    assert said(LESSONS["relative"](found, 3)) != said(lesson)
+
+
+def test_masks_of_size_1_are_those_written_out() -> None:
+    lesson = LESSONS["mask shapes"](traces.traced(Settings("the cat sat on the mat"), 1, "efficient"), 0)
+    (table,) = blocks(lesson, "table")
+    assert [row[1:4] for row in table["rows"]] == [
+        ["(6, 6, 2)", "(6, 6, 2, 1)", "(6, 6, 2, 12)"],
+        ["(1, 6, 2)", "(1, 6, 2, 1)", "(6, 6, 2, 12)"],
+        ["(6, 6, 1)", "(6, 6, 1, 1)", "(6, 6, 2, 12)"],
+        ["(1, 6, 1)", "(1, 6, 1, 1)", "(6, 6, 2, 12)"],
+    ]
+    assert [row[4] for row in table["rows"]] == ["72", "12", "36", "6"]
+    assert {row[5] for row in table["rows"]} == {"0"}
+
+
+def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
+    found = random_layer.traced(Settings("how are you"), 1, "efficient", RandomLayer("all", 0.5, 2))
+    lesson = LESSONS["dropout"](found, 3)
+    assert "At rate 0.5 each weight" in said(lesson)
+    before, after = blocks(lesson, "matrix")
+    assert set(before["sums"]) == {"1.00"}
+    weights = value(found, "weights")
+    dropped = time_first_lessons.after_dropout(weights, 0.5, 2)
+    assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
+    assert set(torch.unique((dropped / weights).round(decimals=4)).tolist()) == {0.0, 2.0}
+
+
+# ---- sources and words
+
+
+def test_a_class_is_shown_with_everything_that_it_calls() -> None:
+    kind = IMPLEMENTATIONS["sequence_first"]
+    names = [part.__name__ for part in called(kind)]
+    assert {"ProjectAndSplit", "split_heads", "join_heads", "softmax_over_keys", "dropped", "tempered"} <= set(names)
+    assert len(names) == len(set(names))
+    source = whole_source(kind)
+    assert source.startswith(inspect.getsource(kind).rstrip())
+    assert inspect.getsource(ProjectAndSplit).rstrip() in source
+    for name, implementation in IMPLEMENTATIONS.items():
+        compile(whole_source(implementation), name, "exec")
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_step_that_a_text_names_is_one_of_the_implementation(name: str) -> None:
+    dropping = random_layer.traced(Settings("how are you", "causal"), 1, name, RandomLayer("all", 0.3, 0))
+    steps = {step.name: text_words.of(name, step.name) for step in dropping.steps}
+    named = {text for words in steps.values() for text, _ in words}
+    assert named == set(text_words.WORDS.get(name, {}))
+    for text, words in text_words.WORDS.get(name, {}).items():
+        assert set(words.values()) == {said for found in steps.values() for own, said in found if own == text}
+
+
+def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
+    words = {step: text_words.of("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
+    assert "'ij,bsj->bsi'" in words["q.project"]
+    assert "'bshi,bthi->bhst'" in words["scores.product"]
+    assert "'bhst,bthi->bshi'" in words["mixed"]
+    assert words["out"].startswith("Y = ")
+    assert text_words.of("efficient", "k.view")[0] == (
+        text_words.LESSON,
+        "split_heads: (batch, length, heads, head_dim)",
+    )

@@ -1,0 +1,28 @@
+"""The sentence on the rows of a repeated word: it changes with the weights."""
+
+from __future__ import annotations
+
+import torch
+
+from pages.kit.picture import repeats
+
+TOKENS = ["[CLS]", "can", "you", "can", "[SEP]"]
+
+
+def test_equal_rows_are_called_equal_and_rounding_is_told() -> None:
+    weights = torch.full((5, 5), 0.2)
+    assert repeats.sentence(TOKENS, weights) == "The rows of “can” (at 1 and 3) are equal."
+    weights[3, 0] += 1e-7
+    assert repeats.sentence(TOKENS, weights).startswith("The rows of “can” (at 1 and 3) are the same up to rounding, ")
+
+
+def test_rows_that_differ_say_by_how_much_and_where_they_look() -> None:
+    weights = torch.full((5, 5), 0.2)
+    weights[3] = torch.tensor([0.1, 0.1, 0.6, 0.1, 0.1])
+    said = repeats.sentence(TOKENS, weights)
+    assert "differ by up to 0.400: the one at 1 looks most at “[CLS]” at 0 (0.20)" in said
+    assert said.endswith("the one at 3 looks most at “you” at 2 (0.60).")
+
+
+def test_nothing_is_said_of_words_that_occur_once() -> None:
+    assert repeats.sentence(["a", "b"], torch.eye(2)) == ""

@@ -1,0 +1,282 @@
+"""The data routes: what they answer, what they refuse, and how."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+from starlette.types import Message
+
+from mha_core import Model
+from mha_core.measure.compare import largest_difference
+from pages.kit.draw.web import WIRE
+from pages.kit.picture import pictures, sharing
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.query import LONGEST
+from pages.kit.picture.settings import Settings
+from pages.kit.server import visits
+from pages.kit.wire import line, routes
+from pages.kit.wire.line import Line
+from pages.kit.wire.routes import ROUTES, Wire
+
+from .conftest import answers, unpacked
+
+KEYS = [
+    "s",
+    "s2",
+    "mask",
+    "w",
+    "rule",
+    "p",
+    "pos",
+    "t",
+    "off",
+    "dev",
+    "model",
+    "at",
+    "pin",
+    "impl",
+    "vs",
+    "step",
+    "nothing",
+]
+HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "<script>", "a" * 8192]
+
+
+def served(wire: Wire, address: str = "127.0.0.1") -> TestClient:
+    """The routes at their place, asked by a browser at this address."""
+    return TestClient(Starlette(routes=[Mount(WIRE, wire)]), client=(address, 50000), base_url="http://127.0.0.1")
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with served(Wire()) as found:
+        yield found
+
+
+def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
+    text = "the cat sat"
+    answer = client.get(f"{WIRE}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
+    assert answer.status_code == 200
+    run = pictures.picture(Settings(text, "causal", temperature=0.5, heads_off=((1, 2),))).run
+    assert (
+        largest_difference(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
+        < 1e-5
+    )
+    header, body = unpacked(answer.content)
+    focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
+    said, floats = unpacked(focus)
+    assert np.array_equal(np.frombuffer(floats, "<f4").reshape(5, 5), run.weights[2, 3].cpu().numpy())
+    sizes, values = unpacked(maps)
+    assert sizes["tokens"] == run.tokens
+    wanted = (run.weights * 255).round().byte().cpu().numpy()
+    assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
+    assert said["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
+
+
+def test_a_head_of_the_same_picture_comes_alone() -> None:
+    (focus,) = answers("focus", "s=the+cat+sat&at=1.7")
+    header, floats = unpacked(focus)
+    assert (header["layer"], header["head"]) == (1, 7)
+    assert np.array_equal(
+        np.frombuffer(floats, "<f4"), pictures.picture(Settings("the cat sat")).run.weights[1, 7].cpu().numpy().ravel()
+    )
+
+
+def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
+    answer = client.get(f"{WIRE}/focus?s=hi&at=1.2")
+    assert answer.headers["cache-control"] == "private, no-cache"
+    tag = answer.headers["etag"]
+    again = client.get(f"{WIRE}/focus?at=1.2&s=hi&unknown=1", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get(f"{WIRE}/focus?s=hi&at=1.3", headers={"If-None-Match": tag}).status_code == 200
+    assert client.get(f"{WIRE}/maps?s=hi&at=1.2", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_over_a_network_it_is_packed() -> None:
+    text = " ".join(["word"] * 62)
+    pictures.picture(Settings(text))
+    for address, headers, packed in (
+        ("127.0.0.1", {}, False),
+        ("::1", {}, False),
+        ("10.0.0.7", {}, True),
+        ("127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, True),
+        ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
+    ):
+        with served(Wire(), address) as client:
+            answer = client.get(f"{WIRE}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
+            assert (answer.headers.get("content-encoding") == "gzip") == packed
+            assert answer.headers["vary"] == "Accept-Encoding"
+    maps = answers("maps", f"s={text}")[1]
+    assert len(gzip.compress(maps, routes.GZIP_LEVEL)) <= 0.4 * 72 * 64**2, "bytes a weight"
+
+
+def test_only_questions_of_its_own_pages(client: TestClient) -> None:
+    for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"):
+        answer = client.request(method, f"{WIRE}/maps?s=hi")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    for headers in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+    ):
+        answer = client.get(f"{WIRE}/maps?s=hi", headers=headers)
+        assert answer.status_code == 403
+        assert "access-control-allow-origin" not in answer.headers
+    for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}):
+        assert client.get(f"{WIRE}/focus?s=hi", headers=headers).status_code == 200
+    for path in ("", "nothing", "maps/", "../maps", "maps%00", "__init__", "first"):
+        assert client.get(f"{WIRE}/{path}?s=hi").status_code == 404
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_hostile_queries_have_a_clear_status(
+    route: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "RATE", (1e6, 10**6))
+    with served(Wire()) as client:
+        for key in KEYS:
+            for value in HOSTILE:
+                answer = client.get(f"{WIRE}/{route}?{key}={value}")
+                assert answer.status_code in (200, 422), (key, value[:60], answer.text)  # a text may be anything
+                assert answer.status_code == 200 or 0 < len(answer.text) < 400
+        assert client.get(f"{WIRE}/{route}?mask=none&mask=none").status_code == 422
+        assert client.get(f"{WIRE}/{route}?s={'a' * LONGEST}").status_code == 414
+    assert not caplog.records
+
+
+def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped: Path) -> None:
+    assert client.get(f"{WIRE}/focus?model=who-rotary-1").status_code == 200
+    for name in ("secret", "who-rotary-2", str(shipped / "who-rotary-1"), "WHO-ROTARY-1", "who-rotary-1/"):
+        answer = client.get(f"{WIRE}/focus", params={"model": name})
+        assert answer.status_code == 422
+
+
+def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(route: str, raw: bytes) -> bytes:
+        raise ValueError(raw.decode())
+
+    def lacks(route: str, raw: bytes) -> bytes:
+        raise ModuleNotFoundError("no", name="tokenizers")
+
+    for answer, status in ((fails, 500), (lacks, 503)):
+        with served(Wire(answer)) as client:
+            found = client.get(f"{WIRE}/maps?s=my+secret+sentence")
+            assert found.status_code == status
+            assert "secret" not in found.text
+    assert "secret" not in caplog.text
+    assert "ValueError" in caplog.text
+
+
+def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    sharing.forget()
+    passes, run = [], Settings.run
+
+    def counted(self: Settings, *args: Any, **more: Any) -> Any:
+        passes.append(self.text)
+        return run(self, *args, **more)
+
+    monkeypatch.setattr(Settings, "run", counted)
+    together, found = threading.Barrier(8), []
+    with served(Wire(line=Line(most_of_one=20))) as client:
+
+        def ask() -> None:
+            together.wait()
+            found.append(client.get(f"{WIRE}/maps?s={PRESETS[5]}").content)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert passes == [PRESETS[5]]
+    assert len(set(found)) == 1
+    assert len(found) == 8
+
+
+def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:
+    names = {"one", "other"}
+    with served(Wire(lambda route, raw: b"1234", is_open=names.__contains__)) as client:
+        said = [client.get(f"{WIRE}/maps", headers={"Headlight-Visit": "one"}) for _ in range(140)]
+        away = [answer for answer in said if answer.status_code == 429]
+        assert away
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in away)
+        assert client.get(f"{WIRE}/maps", headers={"Headlight-Visit": "other"}).status_code == 200
+        # names that nobody gave out are all one visitor
+        made_up = [client.get(f"{WIRE}/maps", headers={"Headlight-Visit": f"made up {n}"}) for n in range(140)]
+        assert 429 in {answer.status_code for answer in made_up}
+
+
+def test_the_name_of_a_visit_is_good_while_its_page_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    name, other = visits.begin("session"), visits.begin("session")
+    assert name != other
+    monkeypatch.setattr(visits, "is_connected", lambda session: session == "session")
+    assert visits.is_open(name)
+    assert not visits.is_open("made up")
+    monkeypatch.setattr(visits, "is_connected", lambda session: False)
+    assert not visits.is_open(name)
+
+
+class Connection:
+    """A connection as the server sees it: `takes` says how many pieces its visitor reads before he stops."""
+
+    def __init__(self, takes: int) -> None:
+        self.transport, self.takes, self.aborted = self, takes, False
+        self.sent: list[Message] = []
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    async def receive(self) -> Message:
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if len(self.sent) > self.takes:
+            await asyncio.Event().wait()
+        self.sent.append(message)
+
+
+@pytest.mark.parametrize("takes", [0, 1, 3])
+def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "UNREAD_SECONDS", 0.05)
+    slow, quick = Connection(takes), Connection(1000)
+    scope = {
+        "type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": b"", "headers": [],
+        "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+    async def both() -> None:
+        wire = Wire(lambda route, raw: b"x" * (8 * routes.PIECE))
+        await asyncio.gather(wire(scope, slow.receive, slow.send), wire(scope, quick.receive, quick.send))
+
+    asyncio.run(both())
+    assert slow.aborted
+    assert not quick.aborted
+    assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * routes.PIECE
+
+
+def test_who_hangs_up_is_not_answered() -> None:
+    connection = Connection(1000)
+
+    async def gone() -> Message:
+        return {"type": "http.disconnect"}
+
+    def slow(route: str, raw: bytes) -> bytes:
+        time.sleep(0.2)
+        return b""
+
+    scope = {"type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": b"", "headers": []}
+    asyncio.run(Wire(slow)(scope, gone, connection.send))
+    assert connection.sent == []
