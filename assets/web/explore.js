@@ -14,6 +14,7 @@ import { HeadsGrid } from "./heads.js";
 import { columns, order, sortKey } from "./heads_order.js";
 import { without } from "./link.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
+import { KEYS } from "./changes.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "./mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
@@ -141,6 +142,10 @@ export class Explore extends WireView {
   }
 
   // ---- what goes out
+
+  get keys() {
+    return [...super.keys, ...KEYS, ...SAMPLING];
+  }
 
   own() {
     const off = [...this.off].map((id) => `L${id.replace(".", " H")}`);

@@ -12,6 +12,7 @@ import { WireView } from "./wire_view.js";
 /** @typedef {import("./messages.js").MasksState} State */
 /** @typedef {import("./messages.js").Card} Card */
 
+const KEYS = ["mask", "w", "first", "gap", "rule", "on", "p"]; // of the link, that say the mask
 const ELSEWHERE = ["pad", "big"]; // keys that change nothing in this view
 
 /** @extends {WireView<State, Masks>} */
@@ -90,6 +91,10 @@ export class MaskView extends WireView {
   same(query) {
     const { picture, at } = this;
     if (picture.layer === at.layer && picture.head === at.head) this.pictureOf = relevant(query);
+  }
+
+  get keys() {
+    return [...super.keys, ...KEYS];
   }
 
   /** Begins with the picture's mask where that is the one asked for; what is painted since goes on. */

@@ -34,7 +34,7 @@ export class WireView extends View {
     this.pause = 0;
     this.unheard = 0;
     this.completing = 0;
-    this.had = /** @type {Set<string>} */ (new Set()); // keys that the address had: what it lacks of them was taken back
+    this.had = /** @type {Set<string>} */ (new Set()); // keys of controls beside the view that the address had: what it lacks of them was taken back
     this.untold = /** @type {object | null} */ (null); // what the script will be told
     this.told = /** @type {object | null} */ (null); // what it was told, until it has heard it
     this.wire = new Wire({
@@ -64,6 +64,11 @@ export class WireView extends View {
   /** The same as the address says it. @returns {Own} */
   link() {
     return {};
+  }
+
+  /** The keys of the link whose control is this view: nothing beside it takes one out of the address. */
+  get keys() {
+    return Object.keys(this.own());
   }
 
   /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */
@@ -189,9 +194,10 @@ export class WireView extends View {
     return url.href;
   }
 
-  /** Notes which keys the address has. */
+  /** Notes which keys of controls beside the view the address has. */
   remember() {
-    for (const key of new URLSearchParams(location.search).keys()) this.had.add(key);
+    const { keys } = this;
+    for (const key of new URLSearchParams(location.search).keys()) if (!keys.includes(key)) this.had.add(key);
   }
 
   /** The keys of which the address says something else than the script knew: controls beside the view, changed since. */

@@ -23,7 +23,7 @@ CORE_ROOMS = [
 KIT_ROOMS = ["server", "draw", "picture", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
-KNOW_STREAMLIT = {"draw": {"canvas", "view"}, "picture": set[str](), "wire": set[str](), "jobs": {"visitor"}}
+KNOW_STREAMLIT = {"draw": {"canvas", "echoes", "view"}, "picture": set[str](), "wire": set[str](), "jobs": {"visitor"}}
 
 
 def name_of(file: Path) -> str:

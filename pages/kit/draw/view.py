@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.kit.server import visits
 
-from . import events
+from . import echoes, events
 from .web import one_line
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
@@ -44,7 +44,8 @@ class View:
         def hear() -> None:
             told = st.session_state.get(self.key, {}).get("act")
             event = told if isinstance(told, dict) else {}
-            takes(event)
+            with echoes.holding():
+                takes(event)
             heard()[self.key] = events.whole(event, "turn") or 0
 
         # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)

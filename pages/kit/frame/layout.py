@@ -14,9 +14,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError, WeightsFileError
-from pages.kit.draw import canvas, pages
+from pages.kit.draw import canvas, echoes, pages
 
-from . import lent, links, widgets
+from . import links, widgets
 from .share import show_link
 
 
@@ -102,7 +102,7 @@ def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **field
     with hidden:
         canvas.manners(large=large, unusable=made.unusable)
         query = links.kept()
-        lent.told()
+        echoes.told()
         with st.container(key="pages"):
             for other, named in pages.PAGES.items():
                 st.page_link(f"../../{other}/page.py", label=named.title, query_params=query)

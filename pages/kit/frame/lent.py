@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.kit.draw import echoes
 from pages.kit.picture.fields import DEFAULTS
 
 _LENT, _RETURNED = "lent_to_page", "returned_by_page"
-_ECHO = 2.0  # seconds after the page's first run in which the browser may still say what its controls said before
-
-
-@dataclass
-class _Returned:
-    """What was taken back, {key: what had been lent}, and since when the browser knows; None = it has not been told."""
-
-    values: dict[str, Any] = field(default_factory=dict)
-    told: float | None = None
 
 
 def lend(values: Mapping[str, Any]) -> None:
@@ -38,15 +28,18 @@ def take_back() -> dict[str, Any]:
     After Back the address says what holds, also where the browser still says otherwise.
     """
     lent: dict[str, Any] = st.session_state.pop(_LENT, {})
-    st.session_state.pop(_RETURNED, None)
     context = get_script_run_ctx()
-    if context is None:
+    is_back = context is not None and context.is_history_navigation
+    if is_back:
+        keys = [key for key in lent if key not in st.query_params]
+    else:
+        keys = [key for key, value in lent.items() if st.session_state.get(key) == value]
+    st.session_state[_RETURNED] = keys
+    echoes.let_all_go()
+    for key in keys:
+        echoes.hold(key, DEFAULTS[key], lent[key])
+    if context is None or is_back:
         return {}
-    if context.is_history_navigation:
-        st.session_state[_RETURNED] = _Returned({key: lent[key] for key in lent if key not in st.query_params})
-        return {}
-    keys = [key for key, value in lent.items() if st.session_state.get(key) == value]
-    st.session_state[_RETURNED] = _Returned({key: lent[key] for key in keys})
     with context.session_state.query_params() as link:
         for key in keys:
             st.session_state[key] = DEFAULTS[key]
@@ -55,38 +48,7 @@ def take_back() -> dict[str, Any]:
     return {key: DEFAULTS[key] for key in keys}
 
 
-def hold() -> None:
-    """Keeps what was taken back at its default, in the runs of a page that the browser began before it had heard of it.
-
-    It has heard of it once it says anything else than what had been lent.
-    """
-    values = _returned().values
-    for key, value in list(values.items()):
-        if st.session_state.get(key) == value:
-            st.session_state[key] = DEFAULTS[key]
-        else:
-            del values[key]
-
-
 def returned() -> tuple[str, ...]:
     """The keys that were taken back not long ago: the address may still say them."""
-    return tuple(_returned().values)
-
-
-def told() -> None:
-    """A run has come to its end."""
-    now, returned = time.monotonic(), _returned()
-    if returned.told is None:
-        returned.told = now
-    elif now - returned.told > _ECHO:
-        returned.values.clear()
-
-
-def chosen(key: str) -> None:
-    """The visitor has chosen a value of this key, be it the one that was taken back."""
-    _returned().values.pop(key, None)
-
-
-def _returned() -> _Returned:
-    returned: _Returned = st.session_state.setdefault(_RETURNED, _Returned())
-    return returned
+    held = echoes.held()
+    return tuple(key for key in st.session_state.get(_RETURNED, ()) if key in held)

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mha_core import device as devices
+from pages.kit.draw import echoes
 from pages.kit.picture.fields import DEFAULTS, FIELDS
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
@@ -106,11 +107,10 @@ def remember(own_defaults: Mapping[str, Any]) -> None:
     visitor comes from becomes this page's, unless it was chosen where it is not the default.
     """
     visit, context = _visit(), get_script_run_ctx()
+    echoes.answer()
     if context and context.page_script_hash != visit.page:
         visit.before, visit.page = visit.page, context.page_script_hash
         visit.kept |= lent.take_back()
-    else:
-        lent.hold()
     for key in visit.refused - {"model"}:  # which its picker takes back
         st.session_state[key] = (DEFAULTS | dict(own_defaults))[key]
     visit.refused = frozenset()

@@ -15,8 +15,6 @@ from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.place import head_name, parse_at, parse_heads, parse_look
 from pages.kit.picture.query import Query
 
-from . import lent
-
 LONGEST_TYPED = 200_000  # characters that a box passes on; `links` cuts them and says so
 Sizes = tuple[int, int]  # layers, and heads of each, of the model that the view showed
 
@@ -67,7 +65,6 @@ def take_controls(event: Event, *keys: str, positions: Collection[str] = ()) -> 
             continue
         if not key.startswith("pos") or value in positions:
             st.session_state[key] = value
-            lent.chosen(key)
 
 
 def take_text(event: Event, key: str = "s") -> None:
