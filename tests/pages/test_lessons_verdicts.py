@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from mha_core import Model, Run, load_model
+from mha_core.measure.by_hand import entropy_of_random
 from mha_core.models.encoder import EncoderLayer
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
+from pages.by_hand import real_cell
 from pages.kit.lessons import course
 from pages.kit.lessons.schema import Step
 from pages.kit.lessons.variants import picked
@@ -133,6 +135,15 @@ def test_the_root_of_d(model: Model) -> None:
     assert shown_number("root-of-d.2", 3) == pytest.approx(float(sharp.weights.max(-1).values.mean()), abs=1e-6)
     plain = model.run(ANIMAL).sentence
     assert shown_number("root-of-d.5", 1) == pytest.approx(float(plain @ flat.sentence), abs=1e-5)
+
+
+def test_random_rows_are_those_that_by_hand_draws() -> None:
+    """The page draws mean entropies over the width; the question is about one of its points."""
+    setting = {"draws": real_cell.DRAWS, "seed": real_cell.SEED}
+    for at, (width, scaled) in enumerate([(2, False), (512, False), (512, True)]):
+        assert width in real_cell.WIDTHS
+        drawn = entropy_of_random(width, real_cell.KEYS, scaled=scaled, **setting)
+        assert shown_number("root-of-d.1", at) == pytest.approx(drawn, abs=1e-9)
 
 
 def test_order(model: Model) -> None:
