@@ -29,6 +29,12 @@ def softened(query: Query, settings: Settings, word: str, temperature: float) ->
     return Value.number(float(_chances(picture, temperature)[_token(picture, word)]))
 
 
+def first_choice(query: Query, settings: Settings) -> Value:
+    """`first_choice`: how likely the word is that the untouched model would say first."""
+    untouched = _chances(pictures.picture(settings.untouched), 1.0)
+    return Value.number(float(_chances(pictures.picture(settings), 1.0)[untouched.argmax()]))
+
+
 def _chances(picture: Picture, temperature: float) -> Tensor:
     """(v,) in float32, on the CPU."""
     if picture.run.logits is None:
@@ -48,4 +54,4 @@ def _token(picture: Picture, word: str) -> int:
     return longer[len(ids)]
 
 
-CALLED = {"choice": choice, "softened": softened}
+CALLED = {"choice": choice, "first_choice": first_choice, "softened": softened}
