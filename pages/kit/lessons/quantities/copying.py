@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -67,4 +67,4 @@ def _said_again(settings: Settings) -> tuple[Tensor, Tensor]:
     return torch.tensor([ids[row + 1] for row in rows]), run.logits[rows].float().cpu().softmax(dim=-1)
 
 
-CALLED = {"foreseen": foreseen, "hits": hits, "looks_behind": looks_behind}
+CALLED: dict[str, Callable[..., Value]] = {"foreseen": foreseen, "hits": hits, "looks_behind": looks_behind}

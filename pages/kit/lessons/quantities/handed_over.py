@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -53,4 +54,8 @@ def _closed(place: int) -> str:
     return f"sinks:{place} | !sinks:{place + 1} | window:1" if place else "!sinks:1 | window:1"
 
 
-CALLED = {"value_lengths": value_lengths, "handed_over": handed_over, "cosine_without": cosine_without}
+CALLED: dict[str, Callable[..., Value]] = {
+    "value_lengths": value_lengths,
+    "handed_over": handed_over,
+    "cosine_without": cosine_without,
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -54,4 +56,4 @@ def _token(picture: Picture, word: str) -> int:
     return longer[len(ids)]
 
 
-CALLED = {"choice": choice, "first_choice": first_choice, "softened": softened}
+CALLED: dict[str, Callable[..., Value]] = {"choice": choice, "first_choice": first_choice, "softened": softened}

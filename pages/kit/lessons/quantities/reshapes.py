@@ -109,4 +109,10 @@ def _step(query: Query, settings: Settings, name: str) -> Step:
     return found
 
 
-CALLED = {"parameters": parameters, "copied": copied, "stride": stride, "raises": raises, "misplaced": misplaced}
+CALLED: dict[str, Callable[..., Value]] = {
+    "parameters": parameters,
+    "copied": copied,
+    "stride": stride,
+    "raises": raises,
+    "misplaced": misplaced,
+}

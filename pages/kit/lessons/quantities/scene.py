@@ -22,9 +22,13 @@ from .picture import OF_A_WORD, PLAIN
 
 CALLED: dict[str, Callable[..., Value]] = {**trained.CALLED, **random_rows.CALLED}
 # of the link and of the settings of its picture, or of the other one
-OF_A_LINK: Mapping[str, Callable[..., Value]] = (
-    reshapes.CALLED | silent.CALLED | handed_over.CALLED | next_word.CALLED | copying.CALLED
-)
+OF_A_LINK: dict[str, Callable[..., Value]] = {
+    **reshapes.CALLED,
+    **silent.CALLED,
+    **handed_over.CALLED,
+    **next_word.CALLED,
+    **copying.CALLED,
+}
 # The page whose link has two sides, and the pages whose package tells quantities of its own in `quantities.py`.
 TWO_SIDES = "compare"
 OWN = {"by_hand"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import torch
 from torch import Tensor, nn
@@ -133,7 +133,7 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
 
 
-CALLED = {
+CALLED: dict[str, Callable[..., Value]] = {
     "row_sums": row_sums,
     "cosine_in_batch": cosine_in_batch,
     "weight_on_padding": weight_on_padding,
