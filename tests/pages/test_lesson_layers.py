@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,12 +13,20 @@ from torch import Tensor
 from mha_core import Model
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import RuleError, parse
-from pages.kit.lessons.quantities.scene import Shown, shown
+from pages.kit.lessons.quantities.scene import NAMES, Shown, shown
 
 TIRED = "The animal didn't cross the street because it was too tired"
 LONG = "Prices rose again last month while wages stayed the same, so many families had to put off their plans"
 SILENT = "q.view(b, h, i, d)"
 REFUSED = "mixed.transpose(1, 2).view(b, i, c)"
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
+
+
+def test_every_quantity_is_in_the_docs() -> None:
+    text = DOCS.read_text("utf-8")
+    assert [name for name in NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
 def at(**keys: object) -> Shown:
