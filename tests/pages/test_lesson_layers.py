@@ -14,6 +14,7 @@ from mha_core import Model
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import RuleError, parse
 from pages.kit.lessons.quantities.scene import NAMES, Shown, shown
+from pages.shapes.time_first_lessons import after_dropout
 
 TIRED = "The animal didn't cross the street because it was too tired"
 LONG = "Prices rose again last month while wages stayed the same, so many families had to put off their plans"
@@ -130,15 +131,16 @@ def test_a_row_that_may_look_at_nobody() -> None:
         value('empty_row("ours")', shown("masks", {"s": "how are you"}))
 
 
-def test_rows_after_dropout() -> None:
+def test_rows_after_dropout(model: Model) -> None:
+    """torch's own module drops what Shapes drops, with the same seed."""
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
     sums = value("sums_after_dropout(.5)", at())
     assert torch.equal(torch.rand(1), expected)  # the process's own generator goes on as if nothing had been
-    assert torch.equal(sums, value("sums_after_dropout(.5)", at()))
+    dropped = after_dropout(model.run(TIRED).weights[3:4], 0.5, 0).sum(dim=-1)[0]
+    torch.testing.assert_close(sums, dropped, rtol=1e-4, atol=1e-5)
     assert float(sums.min()) < 0.5 < 1.5 < float(sums.max())
-    assert float(sums.mean()) == pytest.approx(1, abs=0.1)
     torch.testing.assert_close(value("sums_after_dropout(0)", at()), torch.ones_like(sums))
     with pytest.raises(RuleError, match="rate"):
         value("sums_after_dropout(1)", at())
