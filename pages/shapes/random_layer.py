@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import torch
 from cachetools import LRUCache
-from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace
 from mha_core.attention import AttentionLayer, respelled
@@ -18,12 +14,12 @@ from mha_core.measure import compare
 from mha_core.models.stack import Stack
 from mha_core.positions import InLayers
 from pages.kit.picture import models, pictures, traces
+from pages.kit.picture.draws import drawn
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.traces import RandomLayer, Traced
 
 KEPT_BYTES = 24 * 2**20
-_drawing = threading.Lock()  # F.dropout draws from torch's one generator, which must not be somebody else's meanwhile
 
 
 def chosen(values: Mapping[str, Any] | Any) -> RandomLayer | None:
@@ -73,15 +69,6 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     if layer.instead is None:
         return respelled(own, implementation)
     return build(layer.instead, implementation, own).eval().to(layer.steps[0].value.device)
-
-
-@contextmanager
-def drawn(seed: int, x: Tensor) -> Any:
-    """In here torch draws by this seed, and afterwards goes on as if nothing had been."""
-    devices = [x.device] if x.is_cuda else []
-    with _drawing, torch.random.fork_rng(devices), torch.no_grad():
-        torch.manual_seed(seed)
-        yield
 
 
 def told(implementation: str, instead: RandomLayer | None) -> list[str]:

@@ -15,6 +15,7 @@ from mha_core.positions import Shaw
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.numbers import number
 from pages.kit.draw.sheet import Block
+from pages.kit.picture.draws import drawn
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
@@ -144,7 +145,7 @@ def _mask_picture(name: str, mask: Tensor, tokens: Sequence[str]) -> Block:
 
 def after_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
     """weights (b, h, i, j) -> the same after one draw of dropout."""
-    with random_layer.drawn(seed, weights):
+    with drawn(seed, weights):
         return dropped(weights, rate, training=True)
 
 

@@ -160,14 +160,14 @@ def _step(table: _Table) -> Step:
         page, query = references.opened(table.text("link"))
     except HeadlightError as error:
         raise table.wrong(str(error), "link") from None
-    variants = table.texts("variants", MOST_VARIANTS)
-    for at, link in enumerate(variants):
-        try:
-            references.check_variant(page, query, link)
-        except HeadlightError as error:
-            raise table.wrong(str(error), "variants", at) from None
     words = references.words(page, query)
     options = tuple(_option(option, at, words) for at, option in enumerate(table.tables("options", 2, 4)))
+    variants, rules = table.texts("variants", MOST_VARIANTS), " ".join(one.holds.text for one in options if one.holds)
+    for at, variant in enumerate(variants):
+        try:
+            references.check_variant(page, query, variant, rules)
+        except HeadlightError as error:
+            raise table.wrong(str(error), "variants", at) from None
     right, holds_in = table.text("right"), table.get("holds_in", int, len(variants))
     chosen = {option.letter: option for option in options}.get(right)
     if chosen is None:

@@ -38,11 +38,11 @@ def opened(link: str) -> tuple[str, str]:
     return by_path[where], query
 
 
-def check_variant(page: str, query: str, variant: str) -> None:
-    """Raises a HeadlightError for a variant that cannot be opened over a page's link."""
+def check_variant(page: str, query: str, variant: str, rules: str) -> None:
+    """Raises a HeadlightError for a variant that cannot be opened over a page's link; `rules`: of the step."""
     if not variants.swapped(variant):
         _check(page, variant)
-    variants.varied(page, query, variant)
+    variants.varied(page, query, variant, rules)
 
 
 def words(page: str, query: str) -> frozenset[str]:

@@ -25,15 +25,19 @@ def picked(step: Step, variant: str) -> tuple[list[str], str]:
         HeadlightError: the variant cannot be opened.
     """
     words = swapped(variant)
-    rules = {one.letter: parse(_said(one.holds.text, words)) for one in step.options if one.holds}
-    return holds(rules, varied(step.page, step.query, variant))
+    written = {one.letter: one.holds.text for one in step.options if one.holds}
+    rules = {letter: parse(_said(rule, words)) for letter, rule in written.items()}
+    return holds(rules, varied(step.page, step.query, variant, " ".join(written.values())))
 
 
-def varied(page: str, query: str, variant: str) -> Shown:
+def varied(page: str, query: str, variant: str, rules: str = "") -> Shown:
     """What a page shows in a variant: "t=2" lays keys over the link, "animal → cat" puts a word in place of another.
 
+    Args:
+        rules: of the step, as they are written: their words may be replaced too.
+
     Raises:
-        HeadlightError: a word to be replaced is not in the sentences, or it is no link.
+        HeadlightError: a word to be replaced is neither in the sentences nor in a rule, or it is no link.
     """
     words = swapped(variant)
     if not words:
@@ -42,7 +46,7 @@ def varied(page: str, query: str, variant: str) -> Shown:
     pairs.append(("s", Query(query.encode("ascii"))["s"]))
     sentences = " ".join(value for key, value in pairs if key in _SENTENCES)
     for word in words:
-        if not re.search(rf"\b{re.escape(word)}\b", sentences):
+        if not re.search(rf"\b{re.escape(word)}\b", f"{sentences} {rules}"):
             raise HeadlightError(f"“{word:.40}” is not in the sentence, so nothing can stand in its place")
     changed = [(key, _said(value, words) if key in _SENTENCES else value) for key, value in pairs]
     return shown(page, Query(urlencode(changed).encode("ascii")))

@@ -100,6 +100,8 @@ def folder(name: str) -> Path:
     Raises:
         HeadlightError: no model of the list has this name any more.
     """
+    if name == SMOLLM2:
+        raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
     run = _runs.get(name)
     if not run.folder.is_dir() if run else name not in shipped():
         raise HeadlightError("this trained model is gone: train it again, or choose another one")

@@ -17,14 +17,22 @@ from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 
-from . import random_rows, trained
+from . import copying, handed_over, next_word, random_rows, reshapes, silent, trained
 from .picture import OF_A_WORD, PLAIN
 
 CALLED: dict[str, Callable[..., Value]] = {**trained.CALLED, **random_rows.CALLED}
+# of the link and of the settings of its picture, or of the other one
+OF_A_LINK: dict[str, Callable[..., Value]] = {
+    **reshapes.CALLED,
+    **silent.CALLED,
+    **handed_over.CALLED,
+    **next_word.CALLED,
+    **copying.CALLED,
+}
 # The page whose link has two sides, and the pages whose package tells quantities of its own in `quantities.py`.
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
-NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, "sim", "scores", "mixed"})
+NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
 Own = Callable[[Query], Mapping[str, Value] | None]
 
 
@@ -75,6 +83,9 @@ class Shown:
         if name in OF_A_WORD:
             picture = self.picture(primed=primed)
             return _told(name, lambda word: OF_A_WORD[name](picture, word), arguments)
+        if name in OF_A_LINK:
+            settings = self._sides[primed]
+            return _told(name, lambda *told: OF_A_LINK[name](self.query, settings, *told), arguments)
         if arguments:
             raise RuleError(f"{name} takes no arguments")
         if own := self._own(self._as_given if primed else self.query):

@@ -1,0 +1,61 @@
+"""What is handed over beside the weights that are shown: lengths of values, and a column that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+
+from mha_core.measure import compare
+from pages.kit.lessons.grammar import RuleError
+from pages.kit.lessons.values import Value
+from pages.kit.picture import pictures, traces
+from pages.kit.picture.query import Query
+from pages.kit.picture.settings import Settings
+
+MOST_TOKENS = 40  # that are closed one after another: a pass each
+
+
+def value_lengths(query: Query, settings: Settings, layer: float) -> Value:
+    """`value_lengths(1)`, (h, j): how long each token's value is, in every head of a layer."""
+    layers = query.sizes[0]
+    if layer not in range(layers):
+        raise RuleError(f"this model has the layers 0 to {layers - 1}")
+    layer_shown = traces.traced(settings, int(layer), "fused")
+    v = next(step.value for step in layer_shown.steps if step.name == "v")[0]
+    lengths = torch.linalg.vector_norm(v, dim=-1)
+    return Value.of(lengths.repeat_interleave(query.sizes[1] // len(lengths), dim=0), "h j", layer_shown.tokens)
+
+
+def handed_over(query: Query, settings: Settings, layer: float) -> Value:
+    """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
+    lengths = value_lengths(query, settings, layer).tensor
+    run = pictures.picture(settings).run
+    parts = run.weights[int(layer)].cpu() * lengths[:, None]
+    return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
+
+
+def cosine_without(query: Query, settings: Settings) -> Value:
+    """`cosine_without`, (j): the cosine of the sentence vector to the untouched one, when nobody may look at a token.
+
+    The token itself still may. For each token alone.
+    """
+    whole = pictures.picture(settings.untouched).run
+    if len(whole.ids) > MOST_TOKENS:
+        raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
+    closed = (pictures.picture(replace(settings.untouched, mask=_closed(at))) for at in range(len(whole.ids)))
+    cosines = [compare.cosine(picture.run.sentence, whole.sentence) for picture in closed]
+    return Value.of(torch.tensor(cosines), "j", whole.tokens)
+
+
+def _closed(place: int) -> str:
+    """The rule of a mask under which nobody but itself may look at a token."""
+    return f"sinks:{place} | !sinks:{place + 1} | window:1" if place else "!sinks:1 | window:1"
+
+
+CALLED: dict[str, Callable[..., Value]] = {
+    "value_lengths": value_lengths,
+    "handed_over": handed_over,
+    "cosine_without": cosine_without,
+}
