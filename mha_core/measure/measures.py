@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -164,17 +165,17 @@ def without_each_head(
     position: str | Position = "trained",
     heads_off: Iterable[tuple[int, int]] = (),
     temperature: float = 1.0,
+    values_off: Iterable[int] = (),
     told: Callable[[float], object] = lambda done: None,
 ) -> Tensor:
     """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
 
     Arguments and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
     """
-    off = tuple(heads_off)
-    whole = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature).sentence
-    without = model.without_each_head(
-        text, mask=mask, position=position, heads_off=off, temperature=temperature, told=told
-    )
+    switches: dict[str, Any] = {"mask": mask, "position": position, "temperature": temperature}
+    switches |= {"heads_off": tuple(heads_off), "values_off": tuple(values_off)}
+    whole = model.run(text, **switches).sentence
+    without = model.without_each_head(text, **switches, told=told)
     return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
 
 
