@@ -65,6 +65,9 @@ export interface Picture {
   sampling: [number, number, string]; // temperature, seed, and the word that is asked about
   wordSaid: string;
   randomSaid: string | null; // of random tokens, said twice; `found` is then of these
+  mean: string | null; // what is said of the mean over the heads, where the map is that
+  values: number[] | null; // how long each value of the head is; null where it was not asked for
+  columns: string; // what is said of the columns that are taken out
 }
 
 export interface NextToken {

@@ -54,7 +54,8 @@ class Settings:
     @property
     def digest(self) -> str:
         """A short name for exactly these settings."""
-        return hashlib.blake2b(repr(astuple(self)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        parts = astuple(self) if self.values_off else astuple(self)[:-1]  # so that a picture keeps the name it had
+        return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def allow(self, model: Model) -> str | Tensor:
         """The mask as `Model.run` takes it: the rule, or with painted cells the tensor of both."""

@@ -78,8 +78,17 @@ def label(settings: Settings, model: Model) -> str:
         parts.append(f"temperature {settings.temperature:g}")
     if settings.heads_off:
         parts.append(f"{numbers.count(len(settings.heads_off), 'head')} off")
+    if settings.values_off:
+        parts.append(values_left_out(settings, model))
     built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"
     return (", ".join(parts) or "nothing changed") + built_in
+
+
+def values_left_out(settings: Settings, model: Model) -> str:
+    """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
+    tokens = model.coded(settings.text)[0]
+    named = [f"“{tokens[place]}”" for place in settings.values_off if place < len(tokens)]
+    return f"without the value of {' and '.join(named)}" if named else ""
 
 
 def _position_label(position: str, model: Model) -> str:
