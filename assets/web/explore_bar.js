@@ -69,6 +69,8 @@ export class ExploreBar {
       h("span", { class: "label" }, "Tokens and heads"),
       h("div", { class: "actions" }, this.specials, this.sort),
       h("div", { class: "actions" }, this.solo, this.hide, this.everyHead),
+      h("span", { class: "label" }, "Large map"),
+      h("div", { class: "actions" }, view.mean.opener, view.values.opener),
       h("span", { class: "label" }, "This picture"),
       h("div", { class: "actions" }, this.pin),
     );

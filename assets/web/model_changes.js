@@ -84,7 +84,7 @@ export class ModelChanges {
   reset() {
     this.remember();
     this.view.off = new Set();
-    Object.assign(this.overrides, { mask: null, pos: null, t: null });
+    Object.assign(this.overrides, { mask: null, pos: null, t: null, unheard: null });
     this.view.changed();
   }
 
