@@ -30,7 +30,8 @@ export class ColumnSwitches {
 
   /** The key whose column is meant: the chosen one, otherwise what the row in focus looks at most. */
   get key() {
-    return sortKey(this.view);
+    const { at, focus } = this.view;
+    return at.key ?? focus.best ?? sortKey(this.view);
   }
 
   /** Changes something of a column, which stays the one in focus whatever the row then looks at.

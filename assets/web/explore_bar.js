@@ -108,6 +108,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
+    this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
   }
 
   /** With no sentence there is nothing to see: some stand where its words would. */

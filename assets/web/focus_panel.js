@@ -148,6 +148,7 @@ export class FocusPanel {
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
+    this.element.classList.toggle("of-mean", look.mean); // whose value is handed on is then not told by one map
     this.lamp.hidden = look.mean;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
@@ -257,7 +258,9 @@ export class FocusPanel {
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
-    this.view.say(`L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`);
+    this.view.say(
+      `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
+    );
   }
 }
 

@@ -29,6 +29,7 @@ __all__ = [
     "relative_difference",
     "repeated_words",
     "row_distances",
+    "vector_changes",
     "without_each_head",
     "worst_row_sum",
 ]
@@ -89,6 +90,19 @@ def row_distances(a: Tensor, b: Tensor) -> Tensor:
     """
     _same_shape(a, b)
     return (b - a).detach().abs().sum(dim=-1) / 2
+
+
+def vector_changes(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors (…, c) of two runs -> their cosines (…), exactly 1 where no entry differs, and their largest |b − a| (…).
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    a, b = a.detach().double(), b.detach().double()
+    changes = (b - a).abs().amax(dim=-1)
+    cosines = torch.nn.functional.cosine_similarity(a, b, dim=-1)
+    return torch.where(changes == 0, torch.ones_like(cosines), cosines), changes
 
 
 @dataclass(frozen=True)
