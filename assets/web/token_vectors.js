@@ -17,13 +17,14 @@ export class TokenVectors {
     this.view = view;
     this.title = h("h2");
     this.said = h("p", { role: "status" });
+    this.law = h("p", { class: "label" }, "H[0]: the embeddings; H[1]: after one layer, and so on.");
     this.rows = h("tbody");
     const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
     this.table = h("table", {}, h("thead", {}, h("tr", {}, ...heads)), this.rows);
     const room = h("div", { class: "of-layers", tabindex: "0", role: "region", "aria-label": "Layer by layer" });
     room.append(this.table);
     this.element = h("section", { class: "panel vectors", "aria-label": "One token’s vectors" });
-    this.element.append(h("div", {}, this.title, this.said), room);
+    this.element.append(h("div", {}, this.title, this.said, this.law), room);
   }
 
   draw() {
@@ -35,7 +36,7 @@ export class TokenVectors {
       cosines.length ? `The vector of ${quoted(tokens[row])}, left and right` : "One token’s vectors",
     );
     setText(this.said, said);
-    this.table.hidden = !cosines.length;
+    this.table.hidden = this.law.hidden = !cosines.length;
     fill(this.rows, shown, makeRow, (line, cosine, layer) => {
       const [name, alike, change] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, `H[${layer}]`);
