@@ -83,7 +83,8 @@ export class MaskPaint {
   set(i, j) {
     const at = i * this.n + j;
     if (this.own[at]) return;
-    const turned = this.value === this.base[at] ? 1 : 0;
+    // a word that is let in again is seen by whom the rule lets look at it
+    const turned = this.tool === "others" && this.value ? 0 : this.value === this.base[at] ? 1 : 0;
     for (const own of this.scope === "all" ? this.flips : [this.flips[this.head]]) own[at] = turned;
   }
 
