@@ -1,6 +1,7 @@
 // @ts-check
 // How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
 
+import { unheardOf } from "./changes.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { isSpecial } from "./packets.js";
 import { percent, quoted, ranked } from "./words.js";
@@ -31,7 +32,7 @@ export class ValueLengths {
 
   /** @param {Float32Array} row weights of the row in focus */
   draw(row) {
-    const { look, picture, maps, at } = this.view;
+    const { look, picture, maps, at, model } = this.view;
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
     this.opener.disabled = look.mean; // the heads' values are different vectors
@@ -39,13 +40,18 @@ export class ValueLengths {
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
-    const handed = Float32Array.from(row, (weight, key) => weight * values[key]);
+    const dropped = new Set(unheardOf(model.controls));
+    const isDropped = (/** @type {number} */ key) => dropped.has(key) && key !== at.row;
+    const handed = Float32Array.from(row, (weight, key) => (isDropped(key) ? 0 : weight * values[key]));
     const all = handed.reduce((sum, own) => sum + own, 0);
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MOST);
     if (!listed.some(([key]) => key === most)) listed.splice(-1, 1, [most, row[most]]);
-    setText(this.said, all ? this.sentence(row, share, most) : `${quoted(maps.tokens[at.row])} takes in nothing.`);
+    setText(
+      this.said,
+      all ? this.sentence(row, share, most, isDropped) : `${quoted(maps.tokens[at.row])} takes in nothing.`,
+    );
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.tokens[key]);
@@ -57,8 +63,9 @@ export class ValueLengths {
 
   /** What the key with the most weight hands over, and which key hands over most.
    * @param {Float32Array} row @param {(key: number) => number} share @param {number} most
+   * @param {(key: number) => boolean} isDropped
    */
-  sentence(row, share, most) {
+  sentence(row, share, most, isDropped) {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
     const { tokens } = maps;
@@ -66,7 +73,8 @@ export class ValueLengths {
     const words = values.filter((_, key) => !isSpecial(tokens[key]));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [own, whom] = [quoted(tokens[at.row]), quoted(tokens[best])];
-    const long = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
+    const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
+    const long = isDropped(best) ? ", whose value is dropped" : known;
     const rest = most === best ? "" : ` Most comes from ${quoted(tokens[most])}: ${percent(share(most))}.`;
     return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
   }

@@ -10,13 +10,13 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, mask_codec, models, pictures, words
+from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At, parse_look
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 
-from . import columns, goes_on, kinds, mean_map, pins, values
+from . import columns, goes_on, kinds, mean_map, pins
 from .effect import effect
 
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
@@ -66,7 +66,7 @@ class Shown:
             "key": at.key,
             "forbidden": self._forbidden(picture),
             "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
-            "values": values.lengths(picture, at) if "values" in self.wanted else None,
+            "values": value_lengths.lengths(picture, at) if "values" in self.wanted else None,
             "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
             "origin": picture.model.origin,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pages.kit.picture import traces
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At
+from . import traces
+from .pictures import Picture
+from .place import At
 
 
 def lengths(picture: Picture, at: At) -> list[float]:
