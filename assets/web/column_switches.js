@@ -22,7 +22,7 @@ export class ColumnSwitches {
     this.name = h("span", { class: "label" });
     this.unseen = button("nobody may look at it", () => this.toggleUnseen(), { ...toggle, title: SEEN });
     this.unheard = button("keep the weight, drop its value", () => this.toggleUnheard(), { ...toggle, title: HEARD });
-    this.said = h("p", { class: "sum", role: "status" });
+    this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = h("div", { class: "actions" }, this.unseen, this.unheard);
     const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
     this.element = group;
