@@ -249,11 +249,8 @@ export class FocusPanel {
       ? `row ${quoted(own)} itself is not shown.`
       : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
     this.view.values.draw(row);
-    const mean = this.view.picture.mean ?? "";
-    setText(
-      this.sum,
-      first || last ? `${mean} [CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : mean,
-    );
+    const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
+    setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
     story(maps.tokens, at.row, row).forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
