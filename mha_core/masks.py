@@ -29,6 +29,7 @@ __all__ = [
     "prefix",
     "sinks",
     "split",
+    "unseen",
     "window",
 ]
 
@@ -96,6 +97,16 @@ def split(*starts: int) -> Rule:
         for start in starts:
             result = result & ((i < start) == (j < start))
         return result
+
+    return rule
+
+
+def unseen(*places: int) -> Rule:
+    """Nobody looks at these keys, but each at itself; a place that the text lacks changes nothing."""
+    _not_negative(f"unseen:{':'.join(map(str, places))}", *places)
+
+    def rule(i: Tensor, j: Tensor) -> Tensor:
+        return (i == j) | ~torch.isin(j, torch.tensor(places, dtype=j.dtype, device=j.device))
 
     return rule
 
@@ -179,8 +190,8 @@ def allow(
     return result & keep.to(result.device)[:, None, None, :]
 
 
-def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) -> Tensor:
-    """A caller's mask as bool (b|1, h|1, i, j) on `device`.
+def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device, name: str = "allow") -> Tensor:
+    """A caller's mask as bool (b|1, h|1, i, j) on `device`; `name`: what the caller calls it.
 
     Raises:
         MaskError: not bool, or none of the shapes (i, j), (h, i, j), (b|1, h|1, i, j).
@@ -188,7 +199,7 @@ def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) ->
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise MaskError(
-            f"allow must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow"
+            f"{name} must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow"
         )
     shape = tuple(mask.shape)
     if shape == (i, j):
@@ -199,7 +210,7 @@ def check(mask: Tensor, b: int, h: int, i: int, j: int, device: torch.device) ->
         full_shape = mask
     else:
         raise MaskError(
-            f"allow has shape {shape}; allowed are ({i}, {j}), ({h}, {i}, {j}) and ({b}|1, {h}|1, {i}, {j})"
+            f"{name} has shape {shape}; allowed are ({i}, {j}), ({h}, {i}, {j}) and ({b}|1, {h}|1, {i}, {j})"
         )
     return full_shape.to(device)
 
@@ -224,6 +235,7 @@ _WRITTEN: dict[str, tuple[range, Callable[..., Rule]]] = {
     "sinks": (range(1, 2), sinks),
     "dilated": (range(2, 3), dilated),
     "documents": (range(1, 100), split),
+    "unseen": (range(1, 100), unseen),
 }
 
 
@@ -233,8 +245,8 @@ def _parse_one(text: str) -> Rule:
     counts, make = _WRITTEN.get(name, (range(0), window))
     # nine digits hold in int64 with room to multiply two of them
     if len(numbers) not in counts or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
-        forms = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5, joined by & and |, ! for not"
-        raise MaskError(f"mask {written!r} is not known; write {forms}")
+        forms = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 or unseen:4"
+        raise MaskError(f"mask {written!r} is not known; write {forms}, joined by & and |, ! for not")
     rule = make(*(int(number) for number in numbers))
     return invert(rule) if written.startswith("!") else rule
 

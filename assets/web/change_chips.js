@@ -46,7 +46,7 @@ export class ChangeChips {
 
   draw() {
     const { view } = this;
-    const list = changed(view.model.controls, view.off);
+    const list = changed(view.model.controls, view.off, view.maps.tokens);
     this.element.hidden = !list.length;
     fill(
       this.list,

@@ -2,6 +2,9 @@
 // What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
 // link's keys, with what they are called.
 
+import { onlyUnseen, unseenOf, withoutUnseen } from "./rules.js";
+import { quoted } from "./words.js";
+
 /** @typedef {Record<string, string | null>} Controls key of the link -> what it says; null = its default */
 
 /** The masks, each with what it does and the numbers that it takes: key, name, and what is usual.
@@ -38,10 +41,32 @@ export const POSITIONS = {
 };
 
 /** The keys of the link that these controls have. */
-export const KEYS = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t"];
+export const KEYS = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t", "unheard"];
+const COMBINED = "causal & window:4"; // what `rule` says by default
 
 /** What a link says of the controls. @param {URLSearchParams} link @returns {Controls} */
 export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
+
+/** The rule of the mask that the controls say, as it is written; of a painted one the rule beneath. @param {Controls} controls */
+export function ruleOf(controls) {
+  const { mask } = controls;
+  if (mask === "combination") return controls.rule ?? COMBINED;
+  if (mask === "painted") return controls.on ?? "none";
+  const known = MASKS.find(({ name }) => name === mask);
+  return [mask ?? "none", ...(known?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");
+}
+
+/** What the controls say of a rule: its kind with its numbers, or a combination. @param {string} rule @returns {Controls} */
+export function maskOf(rule) {
+  const [kind, ...numbers] = rule.split(":");
+  const known = MASKS.find(({ name }) => name === kind);
+  if (!known || known.numbers.length !== numbers.length) return { mask: "combination", rule };
+  const said = known.numbers.map(([key], at) => [key, numbers[at]]);
+  return { mask: kind === "none" ? null : kind, ...Object.fromEntries(said) };
+}
+
+/** The tokens whose value no other takes in. @param {Controls} controls */
+export const unheardOf = ({ unheard }) => (unheard ? unheard.split("-").map(Number) : []);
 
 /** May query i look at key j? The written rules of mha_core/masks.py, for the small pictures.
  * @param {string} mask @param {Record<string, number>} numbers @param {number} i @param {number} j
@@ -57,22 +82,41 @@ export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
 }
 
 /** What is changed, each with a name and what takes it back. @param {Controls} controls @param {Set<string>} off
+ * @param {string[]} tokens of the sentence
  * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
  */
-export function changed(controls, off) {
-  const { mask, pos, t } = controls;
-  const found = [];
-  if (mask && mask !== "none") {
-    const known = MASKS.find(({ name }) => name === mask);
-    const numbers = (known?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual));
-    const rule = mask === "combination" ? [controls.rule ?? "causal & window:4"] : [];
-    found.push({ key: "mask", text: [`mask: ${mask}`, ...numbers, ...rule].join(" "), back: { mask: null } });
-  }
+export function changed(controls, off, tokens = []) {
+  const { pos, t } = controls;
+  const found = changedMasks(controls, tokens);
+  const unheard = unheardOf(controls).map((place) => quoted(tokens[place] ?? String(place)));
+  if (unheard.length)
+    found.push({ key: "unheard", text: `value of ${unheard.join(", ")} dropped`, back: { unheard: null } });
   if (pos && pos !== "as trained")
     found.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
   if (t && Number(t) !== 1) found.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
   const heads = [...off];
   const names = heads.length === 1 ? `L${heads[0].replace(".", " H")} off` : `${heads.length} heads off`;
   if (heads.length) found.push({ key: "off", text: names, back: {}, heads });
+  return found;
+}
+
+/** The mask, and apart from it the columns that it takes out. @param {Controls} controls @param {string[]} tokens
+ * @returns {{key: string, text: string, back: Controls, heads?: string[]}[]}
+ */
+function changedMasks(controls, tokens) {
+  const painted = controls.mask === "painted";
+  const rule = ruleOf(controls);
+  const unseen = [...unseenOf(rule)].map((place) => quoted(tokens[place] ?? String(place)));
+  const rest = withoutUnseen(rule);
+  const seen = { ...controls, ...(painted ? { on: rest } : maskOf(rest)) };
+  const found = [];
+  if (seen.mask && seen.mask !== "none") {
+    const [, ...numbers] = painted ? [] : ruleOf(seen).split(":");
+    const said = seen.mask === "combination" ? [rest] : numbers;
+    const out = painted ? { mask: null } : maskOf(onlyUnseen(rule));
+    found.push({ key: "mask", text: [`mask: ${seen.mask}`, ...said].join(" "), back: out });
+  }
+  const back = painted ? { on: rest } : maskOf(rest);
+  if (unseen.length) found.push({ key: "unseen", text: `nobody may look at ${unseen.join(", ")}`, back });
   return found;
 }

@@ -8,19 +8,20 @@ import { h, setText, styles } from "./dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { Figures } from "./figures.js";
 import { FirstSteps } from "./first_steps.js";
-import { assumedOf, unpackPicture } from "./explore_picture.js";
+import { assumedOf, isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "./heads.js";
 import { columns, order, sortKey } from "./heads_order.js";
 import { without } from "./link.js";
-import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
-import { KEYS } from "./changes.js";
+import { ASKED, parseAt, parseLook, writeAt, writeLook } from "./look.js";
+import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "./mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { specials, unpackMaps } from "./packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { SentenceBox } from "./sentence.js";
+import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "./view_base.js";
 import { WireView } from "./wire_view.js";
 
@@ -61,6 +62,8 @@ export class Explore extends WireView {
       () => this.flush(),
     );
     this.changes = new ChangeChips(this);
+    this.mean = new MeanMap(this);
+    this.values = new ValueLengths(this);
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
@@ -144,7 +147,7 @@ export class Explore extends WireView {
   // ---- what goes out
 
   get keys() {
-    return [...super.keys, ...KEYS, ...SAMPLING];
+    return [...super.keys, ...this.model.keys, ...SAMPLING];
   }
 
   own() {
@@ -154,7 +157,7 @@ export class Explore extends WireView {
       off,
       pin: this.pin || null,
       at: writeAt(this.at, false),
-      look: ["difference", "surprise", "random"].filter((name) => this.look[name]).join("_") || null,
+      look: ASKED.filter((name) => this.look[name]).join("_") || null,
       ...this.overrides,
     };
   }
@@ -165,8 +168,7 @@ export class Explore extends WireView {
   }
 
   link() {
-    const at = writeAt(this.at, this.rowChosen);
-    return { ...this.own(), s: this.text, at, look: writeLook(this.look) || null };
+    return { ...this.own(), s: this.text, at: writeAt(this.at, this.rowChosen), look: writeLook(this.look) || null };
   }
 
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
@@ -175,7 +177,7 @@ export class Explore extends WireView {
   route(query) {
     const { maps, at, picture, look } = this;
     if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
-    const fits = picture.layer === at.layer && picture.head === at.head && picture.digest === maps.digest;
+    const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
     const compared = !look.difference || picture.before || !picture.effect;
     return fits && compared && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
   }
@@ -266,7 +268,7 @@ export class Explore extends WireView {
     this.keepWithin();
     this.cut = specials(maps.tokens, look.nospecials);
     this.matching = picture.digest === maps.digest;
-    const fits = this.matching && picture.layer === at.layer && picture.head === at.head;
+    const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;
     const all = look.all && !this.narrow;
     this.kinds({ "with-pin": picture.pin, "with-all": all, choosing: this.narrow && this.tiles.open });

@@ -69,6 +69,8 @@ export class ExploreBar {
       h("span", { class: "label" }, "Tokens and heads"),
       h("div", { class: "actions" }, this.specials, this.sort),
       h("div", { class: "actions" }, this.solo, this.hide, this.everyHead),
+      h("span", { class: "label" }, "Large map"),
+      h("div", { class: "actions" }, view.mean.opener, view.values.opener),
       h("span", { class: "label" }, "This picture"),
       h("div", { class: "actions" }, this.pin),
     );
@@ -106,6 +108,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
+    this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
   }
 
   /** With no sentence there is nothing to see: some stand where its words would. */

@@ -30,6 +30,12 @@ function difference(now, weights) {
   return { weights, change, bytes: asBytes(change) };
 }
 
+/** Whether a picture's numbers are those of the map that is looked at.
+ * @param {ExplorePicture} picture @param {{layer: number, head: number}} at @param {import("./look.js").Look} look
+ */
+export const isOf = ({ layer, head, mean }, at, look) =>
+  layer === at.layer && head === at.head && (mean !== null) === look.mean;
+
 /** The script's state as far as picture and link tell. @param {ExplorePicture} picture @param {URLSearchParams} link */
 export function assumedOf({ layer, head, typed }, link) {
   const { row, key } = parseAt(link.get("at") ?? "");

@@ -2,6 +2,7 @@
 // The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
 
 import { changed } from "./changes.js";
+import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "./colour.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
@@ -59,6 +60,7 @@ export class FocusPanel {
       view.change({ table: mode === "table", lines: mode === "lines" }),
     );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
+    this.columns = new ColumnSwitches(view);
     this.readout = h("div", { class: "readout" });
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
@@ -101,6 +103,8 @@ export class FocusPanel {
           { class: "large-words" },
           this.looks,
           this.sum,
+          view.values.element,
+          this.columns.element,
           h("dl", { class: "story" }, ...lines),
           this.from,
           h("span", { class: "push" }),
@@ -117,8 +121,8 @@ export class FocusPanel {
 
   /** The head is switched off in the model. */
   get isOff() {
-    const { at, off } = this.view;
-    return off.has(`${at.layer}.${at.head}`);
+    const { at, off, look } = this.view;
+    return !look.mean && off.has(`${at.layer}.${at.head}`);
   }
 
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
@@ -131,18 +135,21 @@ export class FocusPanel {
 
   /** @param {Inks} inks */
   draw(inks) {
-    const { maps, picture, at, look, weights, theme, matching } = this.view;
-    const [first, last] = this.view.cut;
-    setText(this.label, `layer ${at.layer}, head ${at.head} · ${picture.label}, ${picture.origin} weights`);
+    const { view } = this;
+    const { maps, picture, at, look, weights, theme, matching } = view;
+    const [first, last] = view.cut;
+    setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     fill(
       this.changed,
-      changed(this.view.model.controls, this.view.off),
+      changed(view.model.controls, view.off, maps.tokens),
       () => h("span"),
       (chip, { text }) => setText(chip, text),
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
+    this.element.classList.toggle("of-mean", look.mean); // whose value is handed on is then not told by one map
+    this.lamp.hidden = look.mean;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     setAttribute(this.lamp, "title", isOff ? "its map is still computed, its output is not used" : null);
@@ -151,8 +158,8 @@ export class FocusPanel {
     this.modes.buttons[0].disabled = maps.n > MOST_WORDS;
     const shown = {
       tokens: maps.tokens,
-      name: `Layer ${at.layer} head ${at.head}`,
-      map: maps.map(at.layer, at.head),
+      name: view.mean.name,
+      map: view.mean.map,
       whole: maps.isWhole(at.layer),
       weights,
       row: at.row,
@@ -166,6 +173,8 @@ export class FocusPanel {
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
+    this.columns.draw();
+    view.mean.draw();
     if (weights) this.drawWords(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n), first, last);
   }
 
@@ -209,10 +218,11 @@ export class FocusPanel {
     ];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
-    else if (best) this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom);
+    else if (best)
+      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", h("span", { class: "off-note" }, OFF));
-    this.from.hidden = !best;
+    this.from.hidden = !best || view.look.mean;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
@@ -238,13 +248,15 @@ export class FocusPanel {
     const part = isHidden
       ? `row ${quoted(own)} itself is not shown.`
       : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
-    setText(this.sum, first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "");
+    this.view.values.draw(row);
+    const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
+    setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
     story(maps.tokens, at.row, row).forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
     this.view.say(
-      `Layer ${at.layer}, head ${at.head}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
+      `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
     );
   }
 }

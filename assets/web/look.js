@@ -1,12 +1,15 @@
 // @ts-check
 // What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
-/** @typedef {"nospecials" | "all" | "table" | "lines" | "sort" | "difference" | "surprise" | "random"} Switch */
+/** @typedef {"nospecials" | "all" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | "mean" | "values"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
 /** @typedef {Record<Switch, boolean> & {scale: import("./colour.js").Scale, hidden: Set<string>, solo: string | null}} Look */
 
 /** @type {Switch[]} */
-const SWITCHES = ["nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random"];
+export const ASKED = ["difference", "surprise", "random", "mean", "values"]; // that the server computes
+
+/** @type {Switch[]} */
+const SWITCHES = ["nospecials", "all", "table", "lines", "sort", ...ASKED];
 
 /** @param {string} text @returns {At} */
 export function parseAt(text) {
@@ -37,6 +40,8 @@ export function parseLook(text) {
     difference: false,
     surprise: false,
     random: false,
+    mean: false,
+    values: false,
   };
   for (const name of SWITCHES) look[name] = words.includes(name);
   for (const word of words) {

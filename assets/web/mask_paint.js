@@ -4,10 +4,11 @@
 import { readCells, readFlips, writeFlips } from "./painted.js";
 
 /** @typedef {import("./grid_keys.js").Place} Place */
-/** @typedef {"block" | "allow" | "row" | "column"} Tool */
+/** @typedef {"block" | "allow" | "row" | "column" | "others"} Tool "others": a column, but for the key's own row */
 /** @typedef {"all" | "one"} Scope the heads that are painted */
 
 const MOST_UNDONE = 200;
+const LINES = ["row", "column", "others"]; // tools that turn many cells round at once
 
 export class MaskPaint {
   constructor() {
@@ -63,9 +64,11 @@ export class MaskPaint {
   begin([i, j]) {
     this.remember();
     const own = this.allow();
-    const cells =
-      this.tool === "row" ? own.subarray(i * this.n, (i + 1) * this.n) : own.filter((_, at) => at % this.n === j);
-    const frees = (this.tool === "row" || this.tool === "column") && !cells.includes(1);
+    const isOfLine = (/** @type {number} */ at) => {
+      const [row, key] = [Math.floor(at / this.n), at % this.n];
+      return this.tool === "row" ? row === i : key === j && (this.tool === "column" || row !== j);
+    };
+    const frees = LINES.includes(this.tool) && !own.some((cell, at) => cell && isOfLine(at));
     this.value = this.tool === "allow" || frees ? 1 : 0;
   }
 
@@ -73,27 +76,29 @@ export class MaskPaint {
   paint([i, j]) {
     if (this.tool === "row") for (let key = 0; key < this.n; key++) this.set(i, key);
     else if (this.tool === "column") for (let row = 0; row < this.n; row++) this.set(row, j);
+    else if (this.tool === "others") for (let row = 0; row < this.n; row++) row !== j && this.set(row, j);
     else this.set(i, j);
   }
 
   set(i, j) {
     const at = i * this.n + j;
     if (this.own[at]) return;
-    const turned = this.value === this.base[at] ? 1 : 0;
+    // a word that is let in again is seen by whom the rule lets look at it
+    const turned = this.tool === "others" && this.value ? 0 : this.value === this.base[at] ? 1 : 0;
     for (const own of this.scope === "all" ? this.flips : [this.flips[this.head]]) own[at] = turned;
   }
 
   /** One press: a cell, or with those tools its whole row or column, is turned round. @param {Place} at */
   toggle(at) {
     this.begin(at);
-    if (this.tool === "block" || this.tool === "allow") this.value = 1 - this.allow()[at[0] * this.n + at[1]];
+    if (!LINES.includes(this.tool)) this.value = 1 - this.allow()[at[0] * this.n + at[1]];
     this.paint(at);
   }
 
   /** Turns a whole row or column round. @param {"row" | "column"} tool @param {number} at */
   line(tool, at) {
     const own = this.tool;
-    this.tool = tool;
+    this.tool = tool === "column" && own === "others" ? own : tool;
     this.toggle([at, at]);
     this.tool = own;
   }

@@ -65,6 +65,9 @@ export interface Picture {
   sampling: [number, number, string]; // temperature, seed, and the word that is asked about
   wordSaid: string;
   randomSaid: string | null; // of random tokens, said twice; `found` is then of these
+  mean: string | null; // what is said of the mean over the heads, where the map is that
+  values: number[] | null; // how long each value of the head is; null where it was not asked for
+  columns: string; // what is said of the columns that are taken out
 }
 
 export interface NextToken {
@@ -178,11 +181,19 @@ export interface Pair {
   wordSaid: string;
   figures: Figure[];
   asides: string[];
+  vectors: TokenVectors; // of the row in focus
   defaults: Record<string, string | string[]>; // what a link says where it says nothing
   typed: [string, string]; // the sentences of the picture; right, empty: the same as left
   try: Record<string, Record<string, string | string[]>>; // name -> key of the link -> what it says then; first the defaults
   tried: string;
   notices: string[];
+}
+
+export interface TokenVectors {
+  cosines: number[]; // of both sides, the embeddings first, then after each layer; empty where they have other places
+  changes: number[]; // the largest of an entry
+  shown: string[]; // the cosines
+  said: string;
 }
 
 export interface PairState extends Control {

@@ -2,7 +2,7 @@
 // What is changed in the model, as a visitor of Explore changes it, takes it back, and carries it to other pages.
 
 import { goTo } from "./bar.js";
-import { changed, controlsOf } from "./changes.js";
+import { changed, controlsOf, KEYS } from "./changes.js";
 import { sortKey } from "./heads_order.js";
 import { writeAt } from "./look.js";
 
@@ -20,6 +20,9 @@ export class ModelChanges {
     this.overrides = /** @type {Controls} */ ({}); // what was changed here and the script has not heard
     this.past = /** @type {Before[]} */ ([]); // what was before each change
   }
+
+  /** The keys of the link that are chosen here. */
+  keys = KEYS;
 
   /** What the controls say: the script, and what was changed here since. @returns {Controls} */
   get controls() {
@@ -84,7 +87,7 @@ export class ModelChanges {
   reset() {
     this.remember();
     this.view.off = new Set();
-    Object.assign(this.overrides, { mask: null, pos: null, t: null });
+    Object.assign(this.overrides, { mask: null, pos: null, t: null, unheard: null });
     this.view.changed();
   }
 

@@ -15,6 +15,7 @@ const TOOLS = [
   ["allow", "allow", "erase: what is touched is allowed"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
+  ["others", "column but itself", "nobody but itself may look at this word: flip its column, but for its own row"],
 ];
 /** @type {[Scope, string][]} */
 const SCOPES = [

@@ -15,6 +15,7 @@ import { PairPanels } from "./pair_panels.js";
 import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "./sentence.js";
 import { SideControls } from "./side_controls.js";
+import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "./view_base.js";
 import { WireView } from "./wire_view.js";
 
@@ -51,6 +52,7 @@ export class PairView extends WireView {
       return new SentenceBox(label, typed, () => this.flush(), placeholder);
     });
     this.next = new PairNext(this);
+    this.vectors = new TokenVectors(this);
     this.answers = new Figures();
     this.figures = new Figures();
     this.parts = {
@@ -92,7 +94,7 @@ export class PairView extends WireView {
       bar,
       fronts,
       ...maps,
-      h("div", { class: "outcome" }, answers.element, this.next.element),
+      h("div", { class: "outcome" }, answers.element, this.next.element, this.vectors.element),
       more,
     );
     this.element.append(h("footer", {}, HELP));
@@ -283,6 +285,7 @@ export class PairView extends WireView {
     this.panels.draw(colours);
     this.answers.draw(picture.answers);
     this.next.draw();
+    this.vectors.draw();
     this.figures.draw(picture.figures);
     fillNotices(p.asides, picture.asides);
     this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);

@@ -58,6 +58,7 @@ const TITLES = {
   "weights.exp": () => "Powers of the scores",
   weights: () => "Softmax over the keys",
   "weights.dropout": () => "Weights after dropout",
+  "weights.handed": () => "Weights whose values are handed on",
   mixed: () => "Values, mixed by the weights",
   "mixed.transpose": () => "Tokens before heads again",
   "mixed.contiguous": () => "Written in reading order",

@@ -111,6 +111,7 @@ class AttentionLayer(nn.Module, ABC):
         need_weights: bool = True,
         trace: Tracer = no_trace,
         past: Past | None = None,
+        handed: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attention from `query` to `key`, handing on `value`.
 
@@ -127,6 +128,8 @@ class AttentionLayer(nn.Module, ABC):
             trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
             past: keys and values of earlier tokens, to which this pass adds its own: `query` then holds new tokens
                 only, j counts all tokens, and the rows are those that one pass over the whole text gives.
+            handed: bool, shaped like `allow`: False leaves weight · value of this key out of what this query mixes,
+                while the weight itself stays (the value zeroing of Mohebbi et al. 2023).
 
         Returns:
             out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without
@@ -140,13 +143,14 @@ class AttentionLayer(nn.Module, ABC):
         batched = self._check_inputs(query, key, value)
         if not batched:
             query, key, value = _each_once(_with_batch, query, key, value)
-        if allow is not None:
-            len_k = key.shape[1] + (0 if past is None else past.length)
-            allow = masks.check(allow, query.shape[0], self.n_heads, query.shape[1], len_k, query.device)
+        len_k = key.shape[1] + (0 if past is None else past.length)
+        shape = query.shape[0], self.n_heads, query.shape[1], len_k
+        allow = None if allow is None else masks.check(allow, *shape, query.device)
+        handed = None if handed is None else masks.check(handed, *shape, query.device, "handed")
         position = NO_POSITIONS if position is None else position
         if past is not None:
             position = _continued(position, past, trace)
-        switches = Switches(allow, position, heads, temperature, need_weights, trace, past)
+        switches = Switches(allow, position, heads, temperature, need_weights, trace, past, handed)
         switches.check(type(self).__name__, self.can, len(query), self.n_heads)
         if heads is not None:
             switches = switches._replace(heads=heads.to(query.device))

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ..trace import Tracer
 from .base import AttentionLayer, Switches, add_once
-from .functional import SCORES, dropped, mute, softmax_over_keys, tempered
+from .functional import SCORES, dropped, handed_on, mute, softmax_over_keys, tempered
 from .key_value import served
 from .weights import Parts, of_linears
 
@@ -52,7 +52,7 @@ class EfficientAttention(AttentionLayer):
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
         # dropout on what is mixed alone: the maps that are shown stay whole
-        kept = dropped(weights, self.dropout, self.training, trace)
+        kept = handed_on(dropped(weights, self.dropout, self.training, trace), switches.handed, trace)
         summed = kept @ v
         mixed = mute(summed, switches.heads)
         trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")

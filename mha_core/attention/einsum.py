@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..positions.base import Position
 from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, Switches, add_once
-from .functional import dropped, formula, join_heads, softmax_over_keys, split_heads, tempered
+from .functional import dropped, formula, handed_on, join_heads, softmax_over_keys, split_heads, tempered
 from .key_value import served
 from .weights import Parts
 
@@ -68,7 +68,7 @@ class EinsumAttention(AttentionLayer):
         _record(scores, switches)
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
-        kept = dropped(weights, self.dropout, self.training, trace)
+        kept = handed_on(dropped(weights, self.dropout, self.training, trace), switches.handed, trace)
         summed = torch.einsum("bhst,bthi->bshi", kept, v)
         # heads (h,) or (b, h) -> (…, 1, h, 1)
         mixed = summed if switches.heads is None else summed * switches.heads.unsqueeze(-2).unsqueeze(-1)

@@ -18,6 +18,7 @@ __all__ = [
     "check_temperature",
     "dropped",
     "formula",
+    "handed_on",
     "join_heads",
     "mute",
     "same_kind",
@@ -122,6 +123,18 @@ def dropped(weights: Tensor, dropout: float, training: bool, trace: Tracer = no_
         return weights
     kept = F.dropout(weights, dropout)
     trace("weights.dropout", kept, axes, f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}")
+    return kept
+
+
+def handed_on(weights: Tensor, handed: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
+    """Weights as v is mixed with them, 0 where `handed`, which broadcasts to them, is False.
+
+    Behind the softmax, unlike a mask: nothing is shared out anew, so the rows of the mixture no longer sum to 1.
+    """
+    if handed is None:
+        return weights
+    kept = weights.masked_fill(~handed, 0.0)
+    trace("weights.handed", kept, axes, "weights, 0 where the value is not handed on")
     return kept
 
 

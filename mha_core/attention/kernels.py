@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..trace import no_trace
-from .functional import SCORES, dropped, softmax_over_keys
+from .functional import SCORES, dropped, handed_on, softmax_over_keys
 from .own_backward import with_own_backward
 from .switches import Switches
 
@@ -24,13 +24,13 @@ def weighted_sum(
     The three routes give the same numbers up to rounding. What is asked for decides: without maps torch's own kernel,
     for maps and gradients the backward pass that keeps less, and every step written down for all the rest.
     """
-    plain = bias is None and switches.trace is no_trace
+    plain = bias is None and switches.handed is None and switches.trace is no_trace
     if plain and not switches.need_weights:
         return without_maps(q, k, v, None, switches, dropout), None
     if plain and q.requires_grad and not dropout:
         return with_own_backward(q, k, v, switches.allow, _scale(q, switches))
     weights = explicit_weights(q, k, None if bias is None else bias / switches.temperature, switches)
-    kept = dropped(weights, dropout, dropout > 0, switches.trace)
+    kept = handed_on(dropped(weights, dropout, dropout > 0, switches.trace), switches.handed, switches.trace)
     return kept @ v, weights
 
 

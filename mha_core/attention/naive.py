@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..positions.base import Position
 from ..trace import Tracer, no_trace, of_head, together
 from .base import AttentionLayer, Switches, add_once
-from .functional import SCORES, dropped, softmax_over_keys, tempered
+from .functional import SCORES, dropped, handed_on, softmax_over_keys, tempered
 from .weights import Parts, of_linears
 
 __all__ = ["NaiveAttention"]
@@ -78,7 +78,7 @@ class NaiveAttention(AttentionLayer):
     def _head(
         self, n: int, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, switches: Switches
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Scaled dot-product attention of head n (equation 1): scores, weights before and after dropout, mixed."""
+        """Scaled dot-product attention of head n (equation 1): scores, weights, what of them is mixed, mixed."""
         trace = of_head(switches.trace, n)
         # q · k is a sum of d_head terms and spreads like √d_head; undivided, the softmax would pick a single key
         scaled = q @ k.transpose(1, 2) / math.sqrt(self.d_head)
@@ -88,6 +88,7 @@ class NaiveAttention(AttentionLayer):
         weights = softmax_over_keys(scores, _of_head(switches.allow, n), trace, "b i j")
         # dropout after the softmax, on what is mixed alone: the maps that are shown stay whole
         kept = dropped(weights, self.dropout, self.training, trace, "b i j")
+        kept = handed_on(kept, _of_head(switches.handed, n), trace, "b i j")
         summed = kept @ v
         # a head that is off hands on zeros, so that Wᵒ's rows for it have nothing to add
         mixed = summed if switches.heads is None else summed * switches.heads[..., n, None, None]
@@ -127,12 +128,13 @@ def _biases(position: Position, q: list[Tensor], len_k: int) -> Sequence[Tensor 
 
 
 def _record(scores: Sequence[Tensor], weights: Sequence[Tensor], kept: Sequence[Tensor], switches: Switches) -> None:
-    """Records scores, masked and weights of all heads as one, and what dropout kept of them; the pass has no such."""
+    """Records scores, masked and weights of all heads as one, and what of them is mixed; the pass has no such."""
     if switches.trace is not no_trace:
         together(switches.trace, "scores", scores, "b h i j", "the heads' scores, stacked")
         softmax_over_keys(torch.stack(tuple(scores), dim=1), switches.allow, switches.trace)
         if kept[0] is not weights[0]:
-            together(switches.trace, "weights.dropout", kept, "b h i j", "the heads' weights after dropout, stacked")
+            what = "dropout" if switches.handed is None else "handed"
+            together(switches.trace, f"weights.{what}", kept, "b h i j", "what is mixed of the heads' weights, stacked")
 
 
 def _of_head(allow: Tensor | None, head: int) -> Tensor | None:

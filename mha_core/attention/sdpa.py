@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ..trace import no_trace, second_pass
 from .base import AttentionLayer, Switches, add_once
-from .functional import join_heads, mute, split_heads
+from .functional import dropped, handed_on, join_heads, mute, split_heads
 from .kernels import explicit_weights, without_maps
 from .key_value import served
 from .weights import Parts, of_linears
@@ -18,9 +18,9 @@ class SdpaAttention(AttentionLayer):
     """softmax(q kᵀ / √d_head) v by a kernel that never writes the (i, j) weights (Dao et al. 2022, "FlashAttention").
 
     It teaches the price of a map. The kernel walks over blocks of keys with a running softmax, so that memory grows
-    with i + j instead of i · j; the result always comes from it. Maps, when asked for, are made in a second, explicit
-    pass beside it, and so are the steps scores, masked and weights of a trace. See `AttentionLayer` for arguments,
-    shapes and errors.
+    with i + j instead of i · j; the result comes from it wherever every value is handed on. Maps, when asked for, are
+    made in a second, explicit pass beside it, and so are the steps scores, masked and weights of a trace. See
+    `AttentionLayer` for arguments, shapes and errors.
     """
 
     def build(self) -> None:
@@ -48,11 +48,17 @@ class SdpaAttention(AttentionLayer):
         tempered = None if bias is None else bias / switches.temperature
         # √d_head, mask and softmax once more, for the maps alone: the kernel has none to give
         beside = switches._replace(trace=second_pass(trace))
-        wanted = switches.need_weights or trace is not no_trace
+        wanted = switches.need_weights or trace is not no_trace or switches.handed is not None
         weights = explicit_weights(q, k, tempered, beside) if wanted else None
-        summed = without_maps(q, k, v, tempered, switches, self.dropout if self.training else 0.0)
+        if weights is None or switches.handed is None:
+            how = "F.scaled_dot_product_attention(q, k, v, …)"
+            summed = without_maps(q, k, v, tempered, switches, self.dropout if self.training else 0.0)
+        else:  # the kernel has no door between its softmax and its sum
+            how = "weights · v"
+            kept = dropped(weights, self.dropout, self.training, beside.trace)
+            summed = handed_on(kept, switches.handed, beside.trace) @ v
         mixed = mute(summed, switches.heads)
-        trace("mixed", mixed, "b h i d", "F.scaled_dot_product_attention(q, k, v, …), 0 for a head that is off")
+        trace("mixed", mixed, "b h i d", f"{how}, 0 for a head that is off")
 
         # a token's heads must lie side by side before they can be read as one row
         joined = join_heads(mixed.transpose(1, 2))

@@ -11,7 +11,7 @@ from ..errors import MaskError
 from ..positions.base import Position
 from ..trace import Tracer, no_trace
 from .base import EVERYTHING, AttentionLayer, Switches, add_once
-from .functional import dropped, formula, join_heads, softmax_over_keys, split_heads, tempered
+from .functional import dropped, formula, handed_on, join_heads, softmax_over_keys, split_heads, tempered
 from .key_value import served
 from .weights import Parts, of_linears
 
@@ -104,6 +104,8 @@ class SequenceFirstAttention(AttentionLayer):
         # the mask before the softmax: over the keys, which are axis 1 here, what is left still sums to 1
         weights = softmax_over_keys(scores, allow, trace, "i j b h", dim=1)
         kept = dropped(weights, self.dropout, self.training, trace, "i j b h")
+        handed = None if switches.handed is None else switches.handed.permute(2, 3, 0, 1)
+        kept = handed_on(kept, handed, trace, "i j b h")
         summed = torch.einsum("ijbh,jbhd->ibhd", kept, v)
         mixed = summed if switches.heads is None else summed * switches.heads[..., None]
         trace("mixed", mixed, "i b h d", "einsum('ijbh,jbhd->ibhd', weights, v), 0 for a head that is off")

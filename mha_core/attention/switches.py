@@ -15,7 +15,7 @@ from .key_value import Past
 
 __all__ = ["EVERYTHING", "Switches"]
 
-EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature", "kv_heads", "past"})
+EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature", "kv_heads", "past", "handed"})
 NO_POSITIONS = Nothing()
 
 
@@ -26,6 +26,7 @@ class Switches(NamedTuple):
         allow: bool (b|1, h|1, i, j), True = may look; None = everything is allowed.
         heads: bool (h,) or (b, h), True = on; None = all are on.
         past: keys and values of earlier tokens, which stand before the new ones; None = there are none.
+        handed: bool (b|1, h|1, i, j), False keeps the weight and leaves its value out; None = all are handed on.
     """
 
     allow: Tensor | None = None
@@ -35,6 +36,7 @@ class Switches(NamedTuple):
     need_weights: bool = True
     trace: Tracer = no_trace
     past: Past | None = None
+    handed: Tensor | None = None
 
     def check(self, layer: str, can: frozenset[str], batch: int, n_heads: int) -> None:
         """Raises unless `heads` and `temperature` are valid, and everything asked for is in `can`.
@@ -54,6 +56,7 @@ class Switches(NamedTuple):
         asked |= {"temperature"} if self.temperature != 1.0 else set()
         asked |= {"head_mask"} if self.allow is not None and self.allow.shape[1] > 1 else set()
         asked |= {"past"} if self.past is not None else set()
+        asked |= {"handed"} if self.handed is not None else set()
         if not asked <= can:
             able = ", ".join(sorted(can))
             raise Unsupported(f"{layer} cannot do {', '.join(sorted(asked - can))}; it can do {able}")

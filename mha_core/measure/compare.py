@@ -26,6 +26,7 @@ from .measures import (
     relative_difference,
     repeated_words,
     row_distances,
+    vector_changes,
     without_each_head,
     worst_row_sum,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "relative_difference",
     "repeated_words",
     "row_distances",
+    "vector_changes",
     "without_each_head",
     "worst_row_sum",
 ]

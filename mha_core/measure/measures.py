@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ __all__ = [
     "relative_difference",
     "repeated_words",
     "row_distances",
+    "vector_changes",
     "without_each_head",
     "worst_row_sum",
 ]
@@ -88,6 +90,19 @@ def row_distances(a: Tensor, b: Tensor) -> Tensor:
     """
     _same_shape(a, b)
     return (b - a).detach().abs().sum(dim=-1) / 2
+
+
+def vector_changes(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors (…, c) of two runs -> their cosines (…), exactly 1 where no entry differs, and their largest |b − a| (…).
+
+    Raises:
+        SizeError: two shapes.
+    """
+    _same_shape(a, b)
+    a, b = a.detach().double(), b.detach().double()
+    changes = (b - a).abs().amax(dim=-1)
+    cosines = torch.nn.functional.cosine_similarity(a, b, dim=-1)
+    return torch.where(changes == 0, torch.ones_like(cosines), cosines), changes
 
 
 @dataclass(frozen=True)
@@ -164,17 +179,17 @@ def without_each_head(
     position: str | Position = "trained",
     heads_off: Iterable[tuple[int, int]] = (),
     temperature: float = 1.0,
+    values_off: Iterable[int] = (),
     told: Callable[[float], object] = lambda done: None,
 ) -> Tensor:
     """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
 
     Arguments and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
     """
-    off = tuple(heads_off)
-    whole = model.run(text, mask=mask, position=position, heads_off=off, temperature=temperature).sentence
-    without = model.without_each_head(
-        text, mask=mask, position=position, heads_off=off, temperature=temperature, told=told
-    )
+    switches: dict[str, Any] = {"mask": mask, "position": position, "temperature": temperature}
+    switches |= {"heads_off": tuple(heads_off), "values_off": tuple(values_off)}
+    whole = model.run(text, **switches).sentence
+    without = model.without_each_head(text, **switches, told=told)
     return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
 
 

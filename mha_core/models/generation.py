@@ -45,8 +45,8 @@ class Generation:
         model: one that predicts the next token: its own mask is causal.
         text: what it goes on with, at least one token; or its ids.
         mask: a written form or a rule, which says for any length who may look where; the model's own is added.
-        position, heads_off, temperature: the switches of every step, as in `Model.run`. This temperature divides the
-            scores of attention; the one that words are drawn with is an argument of `step`.
+        position, heads_off, temperature, values_off: the switches of every step, as in `Model.run`. This temperature
+            divides the scores of attention; the one that words are drawn with is an argument of `step`.
 
     Attributes:
         tokens, ids: of the whole text so far.
@@ -66,6 +66,7 @@ class Generation:
         position: str | Position = "trained",
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
+        values_off: Iterable[int] = (),
     ) -> None:
         if model.own_mask != "causal":
             raise Unsupported(f"model {model.name!r} predicts no next token; choose a decoder or a language model")
@@ -74,7 +75,7 @@ class Generation:
         self.model = model
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
-        self._switches = mask, position, tuple(heads_off), temperature
+        self._switches = mask, position, tuple(heads_off), temperature, tuple(values_off)
         self._past: tuple[Stack, list[Past]] | None = None
         self.logits = self._pass()[2]
 
@@ -126,8 +127,8 @@ class Generation:
                 self._past = stack, [Past() for _ in range(stack.sizes.n_layers)]
             past, on = self._past[1], switches(stack)
             new = torch.tensor([self.ids[past[0].length :]], device=stack.device)
-            rows_allow = None if on["allow"] is None else on["allow"][:, :, past[0].length :]
-            hidden, weights = stack(new, **(on | {"allow": rows_allow}), past=past)
+            of_rows = {key: None if on[key] is None else on[key][:, :, past[0].length :] for key in ("allow", "handed")}
+            hidden, weights = stack(new, **(on | of_rows), past=past)
             rows = torch.stack([one[0, :, -1] for one in weights])
             states = torch.stack([one[0, -1] for one in hidden])
             return rows, states, stack.next_token(states[None, -1:])

@@ -18,7 +18,7 @@ from .stack import Stack
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["Mask", "allowed", "heads_on", "padded", "position_for", "spelled"]
+__all__ = ["Mask", "allowed", "handed", "heads_on", "padded", "position_for", "spelled"]
 
 Mask = str | masks.Rule | Tensor
 
@@ -85,6 +85,20 @@ def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor 
             raise SizeError(f"heads_off has {pair!r}; give pairs (layer, head), {ends}")
         heads[int(pair[0]), int(pair[1])] = False
     return None if bool(heads.all()) else heads
+
+
+def handed(values_off: Iterable[int], length: int) -> Tensor | None:
+    """bool (1, 1, i, j), False where a key in `values_off` would hand its value on to another token; None for none.
+
+    Raises:
+        SizeError: something in it is no place of a token. One that the text lacks changes nothing.
+    """
+    places = tuple(values_off)
+    wrong = [place for place in places if not isinstance(place, int) or place < 0]
+    if wrong:
+        raise SizeError(f"values_off has {wrong[0]!r}; give places of tokens, counted from 0")
+    hand = masks.allow(masks.unseen(*places), length, length)
+    return None if bool(hand.all()) else hand
 
 
 def position_for(stack: Stack, position: str | Position) -> Position:

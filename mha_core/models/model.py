@@ -15,7 +15,7 @@ from ..errors import HeadlightError, SizeError, TooLong
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
-from .inputs import Mask, allowed, heads_on, padded, position_for, spelled
+from .inputs import Mask, allowed, handed, heads_on, padded, position_for, spelled
 from .run import Run, last_rows, stacked
 from .stack import Stack
 
@@ -118,6 +118,7 @@ class Model:
         position: str | Position = "trained",
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
+        values_off: Iterable[int] = (),
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
@@ -134,6 +135,8 @@ class Model:
                 "scaled:0.5" change the trained table, see `positions.altered`.
             heads_off: (layer, head) pairs, counted from 0, whose output is set to 0.
             temperature: divides the scores of every layer.
+            values_off: places of tokens, counted from 0, whose value no other token mixes in; who looks at them
+                stays as it is, so a row hands on less than it looks at.
             trace_layer: the layer whose steps are recorded.
             implementation: a name of `IMPLEMENTATIONS`, with this layer's weights, takes the traced layer's place.
             all_logits: `run.logits` of every position, not of the last alone.
@@ -147,7 +150,7 @@ class Model:
         if implementation is not None and trace_layer is None:
             raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
         tokens, ids = self.tokenize(text)
-        switches = self.switches(len(ids), None, mask, position, heads_off, temperature)
+        switches = self.switches(len(ids), None, mask, position, heads_off, temperature, values_off)
         whole = padded([ids], self.pad_id)[0]
         return self._pass([(tokens, ids)], whole, switches, trace_layer, implementation, all_logits)[0]
 
@@ -160,6 +163,7 @@ class Model:
         position: str | Position = "trained",
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
+        values_off: Iterable[int] = (),
     ) -> list[Run]:
         """One padded pass over several texts; a run each, with the padding cut off.
 
@@ -170,7 +174,8 @@ class Model:
             return []
         coded = [self.tokenize(text) for text in texts]
         ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
-        switches = self.switches(ids.shape[1], keep if mask_padding else None, mask, position, heads_off, temperature)
+        kept = keep if mask_padding else None
+        switches = self.switches(ids.shape[1], kept, mask, position, heads_off, temperature, values_off)
         return self._pass(coded, ids, switches)
 
     def without_each_head(
@@ -181,6 +186,7 @@ class Model:
         position: str | Position = "trained",
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
+        values_off: Iterable[int] = (),
         told: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
         """The sentence vector with one head more off, for each head alone: (layers, h, d_model), each of length 1.
@@ -189,7 +195,7 @@ class Model:
         the work. Other arguments and errors as in `run`.
         """
         _, ids = self.tokenize(text)
-        switches = self.switches(len(ids), None, mask, position, heads_off, temperature)
+        switches = self.switches(len(ids), None, mask, position, heads_off, temperature, values_off)
 
         def compute(stack: Stack) -> Tensor:
             return stack.without_each_head(torch.tensor([ids], device=stack.device), told=told, **switches(stack))
@@ -223,15 +229,16 @@ class Model:
         position: str | Position,
         heads_off: Iterable[tuple[int, int]],
         temperature: float,
+        values_off: Iterable[int] = (),
     ) -> Switches:
-        """Checks mask and heads, and gives them, position and temperature to whichever stack will compute.
+        """Checks masks and heads, and gives them, position and temperature to whichever stack will compute.
 
         Args:
             length: tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
         """
         allow = allowed(mask, self.own_mask, self.sizes.n_heads, length, keep)
-        heads = heads_on(heads_off, self.sizes)
+        heads, hand = heads_on(heads_off, self.sizes), handed(values_off, length)
 
         def on(stack: Stack) -> dict[str, Any]:
             encoding = position_for(stack, position)
@@ -242,6 +249,7 @@ class Model:
                 "position": encoding,
                 "heads": None if heads is None else heads.to(stack.device),
                 "temperature": temperature,
+                "handed": None if hand is None else hand.to(stack.device),
             }
 
         return on

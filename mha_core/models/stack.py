@@ -96,6 +96,7 @@ class Stack(nn.Module, ABC):
         trace: Tracer = no_trace,
         attention: AttentionLayer | None = None,
         past: Sequence[Past] | None = None,
+        handed: Tensor | None = None,
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Runs token ids through all layers.
 
@@ -108,6 +109,7 @@ class Stack(nn.Module, ABC):
             trace_layer, trace: the layer whose steps are recorded.
             attention: takes the place of that layer's own.
             past: one a layer, of the tokens before `ids`; each takes up this pass's.
+            handed: for every layer, as in `AttentionLayer.forward`.
 
         Returns:
             hidden: layers + 1 tensors (b, i, c), the first the embeddings.
@@ -118,6 +120,7 @@ class Stack(nn.Module, ABC):
         x = self.embed(ids, Continued(position, before) if before else position)
         hidden, weights = [x], []
         switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
+        switches |= {} if handed is None else {"handed": handed}
         for number, layer in enumerate(self.layers):
             # with all heads on, a layer may take its faster way
             on = None if heads is None or bool(heads[number].all()) else heads[number]
@@ -152,6 +155,7 @@ class Stack(nn.Module, ABC):
         position: Position | None = None,
         heads: Tensor | None = None,
         temperature: float = 1.0,
+        handed: Tensor | None = None,
         told: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
         """The mean of the last hidden state with one head more off, for each head alone: (layers, h, c).
@@ -160,15 +164,16 @@ class Stack(nn.Module, ABC):
 
         Args:
             ids: int64 (1, i).
-            allow, position, heads, temperature: as in `forward`.
+            allow, position, heads, temperature, handed: as in `forward`.
             told: is called with the share that is done, 0 to 1.
         """
         position = self.position if position is None else position
         switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
+        switches |= {} if handed is None else {"handed": handed}
         n_layers, h = len(self.layers), self.sizes.n_heads
         on = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if heads is None else heads
         # the maps are not kept: those of a long text take more than all the rest
-        entering = self(ids, allow=allow, position=position, heads=heads, temperature=temperature)[0]
+        entering = self(ids, allow=allow, position=position, heads=heads, temperature=temperature, handed=handed)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means: list[Tensor] = []
         for number, layer in enumerate(self.layers):

@@ -36,6 +36,7 @@ def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
         Contrast("positions", "pos", *(_positions(side.position, model) for side in (left, right))),
         Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
         Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
+        Contrast("values left out", "unheard", *(_values(side, model) for side in (left, right))),
     ]
     differs = [
         left.text != right.text,
@@ -43,6 +44,7 @@ def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
         not _same_positions(left.position, right.position, model),
         left.temperature != right.temperature,
         left.heads_off != right.heads_off,
+        left.values_off != right.values_off,
     ]
     return [one for one, here in zip(found, differs, strict=True) if here]
 
@@ -101,3 +103,7 @@ def _heads(off: Sequence[tuple[int, int]]) -> str:
     if not off:
         return "all heads on"
     return f"{head_name(*off[0])} off" if len(off) == 1 else f"{numbers.count(len(off), 'head')} off"
+
+
+def _values(settings: Settings, model: Model) -> str:
+    return words.values_left_out(settings, model) or "every value"

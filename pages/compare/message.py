@@ -14,7 +14,7 @@ from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.query import Query
 
-from . import contrasts, pairs, tries
+from . import contrasts, pairs, tries, vectors
 from .pairs import Pair
 from .right_side import SIDE
 from .tries import FIRST_AT
@@ -94,6 +94,7 @@ def _header(shown: Pair, at: At) -> dict[str, Any]:
         "next": [asdict(token) for token in next_token.compared(left, right)],
         "figures": pairs.figures(shown, at),
         "asides": pairs.asides(shown, titles),
+        "vectors": vectors.of_row(shown, at.row or 0),
     }
 
 

@@ -15,7 +15,7 @@ from pages.kit.picture.fields import DEFAULTS
 
 from .tries import in_link
 
-SIDE = ("mask", "w", "first", "gap", "rule", "on", "p", "pos", "t", "off")  # keys of the controls of a side
+SIDE = ("mask", "w", "first", "gap", "rule", "on", "p", "pos", "t", "off", "unheard")  # keys of the controls of a side
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
 _RECORD = "right_side"
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says

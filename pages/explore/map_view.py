@@ -27,7 +27,18 @@ from pages.kit.picture.settings import Settings
 from . import pins
 
 VIEW = View("maps", "maps", "explore.js")
-CHANGES = ("mask", "w", "first", "gap", "rule", "on", "p", "pos", "t")  # keys of the controls that the view holds
+CHANGES = (
+    "mask",
+    "w",
+    "first",
+    "gap",
+    "rule",
+    "on",
+    "p",
+    "pos",
+    "t",
+    "unheard",
+)  # keys of the controls that the view holds
 SAMPLING = ("temp", "dice", "word")
 
 

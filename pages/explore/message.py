@@ -10,13 +10,13 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, mask_codec, models, pictures, words
+from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At, parse_look
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 
-from . import goes_on, kinds, pins
+from . import columns, goes_on, kinds, mean_map, pins
 from .effect import effect
 
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
@@ -34,6 +34,7 @@ class Shown:
         effect: what its changes did, None while nothing is changed.
         before: the picture without them, where the map in focus is to be seen beside it.
         goes_on: what is told of its next tokens.
+        wanted: the switches of `look`.
     """
 
     picture: Picture
@@ -43,6 +44,7 @@ class Shown:
     effect: dict[str, Any] | None = None
     before: Picture | None = None
     goes_on: dict[str, Any] = field(default_factory=dict)
+    wanted: frozenset[str] = frozenset()
 
     def maps(self) -> bytes:
         """All maps."""
@@ -50,7 +52,7 @@ class Shown:
 
     def focus(self) -> bytes:
         """The maps in focus, and what is said."""
-        maps = [picture.run.weights[self.at.layer, self.at.head] for picture in self._pictures()]
+        maps = [self._map(picture) for picture in self._pictures()]
         return pack_focus(self.header(), *maps, *self._pinned_map())
 
     def header(self) -> dict[str, Any]:
@@ -62,7 +64,10 @@ class Shown:
             "head": at.head,
             "row": at.row,
             "key": at.key,
-            "forbidden": forbidden(settings, len(picture.run.tokens)),
+            "forbidden": self._forbidden(picture),
+            "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
+            "values": value_lengths.lengths(picture, at) if "values" in self.wanted else None,
+            "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
             "origin": picture.model.origin,
             "presets": models.presets(settings.model),
@@ -85,12 +90,26 @@ class Shown:
         """The picture, and the one before its changes where that is asked for."""
         return [self.picture, *([] if self.before is None else [self.before])]
 
+    @property
+    def _of_mean(self) -> bool:
+        return "mean" in self.wanted
+
+    def _map(self, picture: Picture) -> Tensor:
+        """The map (i, j) in focus: of the head, or the mean of its layer."""
+        layer, head = self.at.layer, self.at.head
+        return mean_map.mean(picture, layer) if self._of_mean else picture.run.weights[layer, head]
+
+    def _forbidden(self, picture: Picture) -> list[str]:
+        if self._of_mean:
+            return mean_map.forbidden(picture)
+        return forbidden(picture.settings, len(picture.run.tokens))
+
     def _before(self) -> dict[str, Any] | None:
         if self.before is None:
             return None
-        now, before = (picture.run.weights[self.at.layer, self.at.head] for picture in self._pictures())
+        now, before = (self._map(picture) for picture in self._pictures())
         return {
-            "forbidden": forbidden(self.before.settings, len(self.before.run.tokens)),
+            "forbidden": self._forbidden(self.before),
             "distances": compare.row_distances(before, now).tolist(),
         }
 
@@ -163,7 +182,7 @@ def _shown(raw: bytes) -> Shown:
     wanted = look.switches if look else frozenset()
     beside = before if "difference" in wanted else None
     continued = goes_on.told(picture, query, wanted)
-    return Shown(picture, at, pinned, notices, effect(picture), beside, continued)
+    return Shown(picture, at, pinned, notices, effect(picture), beside, continued, wanted)
 
 
 def pieces(picture: Picture) -> list[str]:

@@ -9,7 +9,7 @@ from pages.kit.picture import mask_codec, pictures, rules
 from pages.kit.picture.fitting import within
 from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from pages.kit.picture.models import MINILM
-from pages.kit.picture.place import At, parse_at, parse_heads, write_heads
+from pages.kit.picture.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
 from pages.kit.picture.settings import Settings
 
 SizesOf = Callable[[str], tuple[int, int] | None]  # a model's name -> its layers and heads; None: it may not be used
@@ -28,6 +28,7 @@ def pin_tail(settings: Settings) -> str:
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
     model = "" if settings.model == MINILM else f"@{settings.model}"
     off = write_heads(settings.heads_off)
+    off += f"!{write_places(settings.values_off)}" if settings.values_off else ""
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
@@ -53,6 +54,7 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
         return None
     at_text, mask_text, position_name, temperature_text, off_text, words = parts
     at_text, _, model = at_text.partition("@")
+    off_text, _, values_text = off_text.partition("!")
     sizes = sizes_of(model or MINILM)
     if sizes is None:
         return None
@@ -61,7 +63,11 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
     painted_cells = mask_codec.usable(cells, heads)
     if not rules.usable(rule) or painted_cells is None:
         return None
-    at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
+    at, off, values_off = (
+        parse_at(at_text, layers, heads),
+        parse_heads(off_text, layers, heads),
+        parse_places(values_text),
+    )
     try:
         degrees = float(temperature_text)
     except ValueError:
@@ -69,9 +75,11 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
     if (
         at is None
         or off is None
+        or values_off is None
         or position_name not in POSITIONS.values()
         or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]
         or len(words) > LONGEST_TEXT
     ):
         return None
-    return Settings(words, rules.plain(rule), position_name, degrees, off, device, painted_cells, model or MINILM), at
+    rule = rules.plain(rule)
+    return Settings(words, rule, position_name, degrees, off, device, painted_cells, model or MINILM, values_off), at

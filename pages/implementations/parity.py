@@ -42,6 +42,7 @@ FEATURES = {
     "bias": "positions as a bias",
     "kv_heads": "shared key/value heads",
     "past": "a text that grows",
+    "handed": "values left out",
 }
 
 

@@ -58,6 +58,8 @@ def _of_rule(rule: str) -> str:
         case "dilated":
             reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} to each side"
             return f"A word sees {reach}, in steps of {numbers[1]}: far, at the price of few."
+        case "unseen":
+            return "Nobody may look at one word, or several, but each at itself: their weight goes to the others."
         case "documents":
             return "Several texts stand in one row: a word sees only the words of its own text."
         case _:

@@ -68,7 +68,8 @@ def also(page: PicturePage) -> Settings:
             off = controls.heads_off(page)
         with widgets.seen("dev", controls.several_devices()):
             device = controls.device()
-    return Settings("", position=position, temperature=degrees, heads_off=off, device=device)
+    unheard = controls.values_off(page)
+    return Settings("", position=position, temperature=degrees, heads_off=off, device=device, values_off=unheard)
 
 
 def padded(settings: Settings, second: str) -> list[Block]:

@@ -30,6 +30,7 @@ def run_of(settings: Settings) -> Run:
         position=settings.position,
         heads_off=settings.heads_off,
         temperature=settings.temperature,
+        values_off=settings.values_off,
     )
 
 

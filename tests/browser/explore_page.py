@@ -17,6 +17,7 @@ from .tab import Tab
 __all__ = ["Explore"]
 
 IN_MENU = {"√ weight", "linear", "per map", "show [CLS] [SEP]", "solo", "hide", "show all heads", "pin", "unpin"}
+IN_MENU |= {"mean over the heads", "value lengths"}
 ASKED = {text for name in models.shipped() for text in models.presets(name)}
 
 

@@ -91,6 +91,15 @@ def test_a_line_is_blocked_whole_and_freed_whole(modules: Modules, tool: str) ->
     assert torch.equal(heads(painted(modules, ["line", tool, 2], ["line", tool, 2]))[0], wanted)
 
 
+def test_a_column_but_itself_goes_and_comes_back(modules: Modules) -> None:
+    """Nobody but key 2 itself may look at it: by a press on one of its cells, or on its label."""
+    tool = {"tool": "others"}
+    wanted = rule_alone() & masks.allow(masks.unseen(2), N, N)[0, 0]
+    for press in (["toggle", [4, 2]], ["toggle", [2, 2]], ["line", "column", 2]):
+        assert torch.equal(heads(painted(modules, tool, press))[0], wanted)
+        assert painted(modules, tool, press, press)["empty"], "the rule again"
+
+
 def test_one_head_is_painted_alone(modules: Modules) -> None:
     after = painted(modules, {"scope": "one"}, ["line", "row", 3])
     assert not after["shared"]

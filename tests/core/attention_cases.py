@@ -32,6 +32,11 @@ def one_row_empty(i: int, j: int) -> Tensor:
     return allow
 
 
+def handed(i: int, j: int) -> Tensor:
+    """Another key of each head hands its value on to its own row alone."""
+    return torch.cat([masks.allow(masks.unseen(place), i, j) for place in (0, 2, 3)], dim=1)
+
+
 MASKS: dict[str, Any] = {
     "none": lambda i, j: None,
     "causal": lambda i, j: masks.allow(masks.causal, i, j),
@@ -50,6 +55,7 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation ne
     "rotated": ("rotate", {"position": Rotary(C // H)}),
     "slanted": ("bias", {"position": ALiBi(H)}),
     "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
+    "not handed on": ("handed", {"handed": None}),  # made for the sizes of a case
 }
 PAIRS = ["self", "cross", "three"]
 BIASES = [(True, True), (False, True), (True, False), (False, False)]  # of q, k and v; of the output
@@ -74,7 +80,8 @@ class Case:
         i, j = (5, 5) if self.pair == "self" else (4, 6)
         lengths = [i, j, j][: 1 + PAIRS.index(self.pair)]
         tensors = [torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in lengths]
-        return tensors, {"allow": MASKS[self.mask](i, j), **FEATURES[self.feature][1]}
+        options = {"allow": MASKS[self.mask](i, j), **FEATURES[self.feature][1]}
+        return tensors, options | ({"handed": handed(i, j)} if "handed" in options else {})
 
 
 # Every mask meets every feature, and both meet every kind of input and every choice of biases: pairs, not the product.

@@ -59,8 +59,12 @@ def dense_attention(
     position: Position | None = None,
     heads: Tensor | None = None,
     temperature: float = 1.0,
+    handed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(b, i, c), (b, j, c), (b, j, c) -> out (b, i, c), weights (b, h, i, j); `allow` has four axes or is None."""
+    """(b, i, c), (b, j, c), (b, j, c) -> out (b, i, c), weights (b, h, i, j).
+
+    `allow` and `handed` have four axes or are None.
+    """
     position = position or Position()
     b, i, c = query.shape
     j, d = key.shape[1], c // n_heads
@@ -75,6 +79,7 @@ def dense_attention(
     bias = position.bias(q, j)
     allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool) if allow is None else allow
     allowed = allowed.expand(b, n_heads, i, j)
+    hand = torch.ones(b, n_heads, i, j, dtype=torch.bool) if handed is None else handed.expand(b, n_heads, i, j)
     out, maps = [], []
     for sample in range(b):
         joined = []
@@ -89,7 +94,8 @@ def dense_attention(
                 rows.append(powers / powers.sum() if seen.any() else 0 * powers)
             maps.append(torch.stack(rows))
             switched_on = heads is None or bool(heads[head])
-            joined.append((maps[-1] @ v[sample, head]) * switched_on)
+            mixed = torch.where(hand[sample, head], maps[-1], torch.zeros(()).to(v)) @ v[sample, head]
+            joined.append(mixed * switched_on)
         out.append(torch.cat(joined, dim=-1) @ weights.o.T)
     stacked = torch.stack(out)
     stacked = stacked if weights.o_bias is None else stacked + weights.o_bias

@@ -24,6 +24,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "a table": {"position": "shaw"},
     "heads off": {"heads_off": [(0, 1), (1, 6)]},
     "temperature": {"temperature": 0.5},
+    "a value not handed on": {"values_off": (1,)},
     "mask": {"mask": "window:3 | sinks:1"},
     "a rule, and all": {"mask": masks.prefix(2), "position": "t5", "heads_off": [(1, 1)], "temperature": 2.0},
 }

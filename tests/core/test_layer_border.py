@@ -66,6 +66,8 @@ def test_wrong_masks_raise() -> None:
         layer(x, allow=torch.ones(4, 5, dtype=torch.bool))
     with pytest.raises(MaskError, match=r"bool tensor \(True = may look\), got torch.float32"):
         layer(x, allow=torch.ones(4, 4))
+    with pytest.raises(MaskError, match=r"handed has shape \(4, 5\)"):
+        layer(x, handed=torch.ones(4, 5, dtype=torch.bool))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,7 @@ def test_sizes_that_cannot_be_built_raise() -> None:
         ("head_mask", {"allow": torch.ones(H, 4, 4, dtype=torch.bool)}),
         ("heads", {"heads": torch.ones(H, dtype=torch.bool)}),
         ("temperature", {"temperature": 2.0}),
+        ("handed", {"handed": torch.ones(4, 4, dtype=torch.bool)}),
     ],
 )
 def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str, Any]) -> None:

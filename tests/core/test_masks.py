@@ -134,6 +134,8 @@ WRITTEN: dict[str, Cell] = {
     "!causal": lambda i, j: j > i,
     "causal & !window:2": lambda i, j: j <= i and abs(i - j) >= 2,
     " ! causal | sinks:1": lambda i, j: j > i or j < 1,
+    "unseen:4": lambda i, j: j != 4 or i == j,
+    "unseen:0:40:3 & causal": lambda i, j: j <= i and (j not in (0, 3, 40) or i == j),
     "documents:4": lambda i, j: (i < 4) == (j < 4),
     "documents:2:5 & causal": lambda i, j: j <= i and sum(i >= s for s in (2, 5)) == sum(j >= s for s in (2, 5)),
     "causal & none & dilated:2:3": lambda i, j: j <= i and abs(i - j) in (0, 3),

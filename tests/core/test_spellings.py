@@ -240,6 +240,21 @@ def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> N
 
 
 @pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
+def test_a_value_that_is_left_out_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
+    torch.manual_seed(0)
+    layer, x, trace = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 9, C).double(), Trace()
+    hand = masks.allow(masks.unseen(2), 9, 9)
+    _, maps = layer(x, trace=trace, handed=hand)
+    step = {step.name: canonical(step) for step in trace.steps if step.name in ("weights.handed", "v", "mixed")}
+    assert torch.equal(step["weights.handed"], maps * hand)
+    assert (step["weights.handed"].sum(-1) < 1 - 1e-9).sum() == 8 * B * H, "all rows but its own hand on less"
+    torch.testing.assert_close(step["mixed"], step["weights.handed"] @ step["v"])
+    at = {step.name: number for number, step in enumerate(trace.steps)}
+    names = [trace.steps[n].name for n in parents(trace.steps, at["weights.handed"])]
+    assert names == ([f"weights.handed.head{head}" for head in range(H)] if name == "naive" else ["weights"])
+
+
+@pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
 def test_dropout_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
     torch.manual_seed(0)
     layer, x, trace = IMPLEMENTATIONS[name](C, H, dropout=0.4).double(), torch.randn(B, 9, C).double(), Trace()

@@ -185,3 +185,42 @@ def test_wrong_temperatures_raise(minilm: Model) -> None:
     for temperature in (0, -1, float("nan"), float("inf"), "1", None):
         with pytest.raises(HeadlightError, match="above 0"):
             minilm.run(TIRED, temperature=temperature)  # type: ignore[arg-type]
+
+
+CLS = 0
+
+
+def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm: Model, tired: Run) -> None:
+    run = minilm.run(TIRED, values_off=(CLS,))
+    assert torch.equal(run.weights[0], tired.weights[0])
+    assert largest_difference(run.weights[1:], tired.weights[1:]) > 0.01
+    assert largest_difference(run.hidden[1][1:], tired.hidden[1][1:]) > 0.001
+    # its own row mixes everything, so that after the first layer nothing of it has changed
+    torch.testing.assert_close(run.hidden[1][CLS], tired.hidden[1][CLS], atol=1e-6, rtol=0)
+    assert equal(minilm.run(TIRED, values_off=(15, 400)), tired)  # the sentence has 15 tokens
+    with pytest.raises(SizeError, match="values_off has -1; give places of tokens, counted from 0"):
+        minilm.run(TIRED, values_off=(3, -1))
+
+
+def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Run) -> None:
+    """Forbidden, [CLS] is the worst token to lose; its contribution alone is hardly missed."""
+
+    def cosines(**switches: Any) -> float:
+        return float(minilm.run(TIRED, **switches).sentence @ tired.sentence)
+
+    seats = [cosines(mask=f"unseen:{place}") for place in range(15)]
+    values = [cosines(values_off=(place,)) for place in range(15)]
+    assert min(seats) == seats[CLS] < 0.5
+    assert values[CLS] > 0.99
+    assert min(values) < 0.91
+    assert minilm.run(TIRED, mask="unseen:0").weights[:, :, 1:, CLS].max() == 0
+
+
+def test_values_off_in_a_batch_and_with_each_head_off(minilm: Model) -> None:
+    long, short = minilm.run_batch([TIRED, "how are you"], values_off=(2, 7))
+    for run in (long, short):
+        alone = minilm.run(TIRED if run is long else "how are you", values_off=(2, 7))
+        assert largest_difference(run.hidden[-1], alone.hidden[-1]) <= 1e-5
+    each = minilm.without_each_head("how are you", values_off=(2,))
+    one = minilm.run("how are you", values_off=(2,), heads_off=[(3, 1)])
+    assert largest_difference(each[3, 1], one.sentence) <= 1e-5

@@ -29,6 +29,7 @@ settings = st.builds(
     st.sets(pairs).map(lambda heads: tuple(sorted(heads))),
     st.just("auto"),
     st.sampled_from(["", "6.rB", "15.rGB.3rJB"]),
+    values_off=st.sampled_from([(), (0,), (3, 40)]),
 )
 
 

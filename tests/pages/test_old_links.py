@@ -1,4 +1,4 @@
-"""Links of 2026-11-22 still open what they opened then: old_links.json was recorded with the code of that day."""
+"""Links of every version still open what they opened: those of version 1 were recorded with the code of 2026-11-22."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.kit.frame import link_version
 from pages.kit.picture.fields import DEFAULTS
 
 from .conftest import app_at, payloads
@@ -44,8 +45,11 @@ NEWER = {
     "lines",
     "one",
     "bag",
+    "unheard",
+    "unheard2",
 }  # keys that no link of that day has
-RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
+VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
+RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name(VERSIONS[1]).read_text("utf-8"))
 
 
 def opened(app: AppTest) -> dict[str, Any]:
@@ -83,3 +87,25 @@ def test_no_default_has_changed() -> None:
 def test_every_key_stands_in_a_link() -> None:
     asked = {key for link in RECORDED["links"].values() for key in link["asked"]}
     assert set(DEFAULTS) - asked - NEWER == {"dev"}  # other devices are not on every machine
+
+
+def test_links_of_every_version_are_kept() -> None:
+    assert list(VERSIONS) == list(range(1, link_version.CURRENT + 1)), "record links before the format changes"
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("1", ""),
+        ("2", "This link is of version 2, later than version 1, which this Headlight reads"),
+        ("9" * 400, "which is no version of links; it is read as version 1."),
+        ("<b>", "The link says v=<b>, which is no version of links; it is read as version 1."),
+    ],
+)
+def test_a_link_of_another_version_opens_as_far_as_it_is_understood(version: str, said: str) -> None:
+    app = app_at("explore", v=version, s="how are you", mask="causal", of_the_future="x").run()
+    assert (app.session_state["s"], app.session_state["mask"]) == ("how are you", "causal")
+    assert said in payloads(app)
+    assert ("version 1" in payloads(app)) == bool(said)
+    assert link_version.KEY not in app.query_params
+    assert "version 1" not in payloads(app.run())

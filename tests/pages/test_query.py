@@ -24,7 +24,8 @@ EVERY = [
     Settings("日本 & ü=1 + 2%", "window:4 & !sinks:2", "alibi", 5.0, ((0, 0), (5, 11))),
     Settings("how are you", "dilated:3:2", "shuffled", 1.3, painted=""),
     Settings("how are you", "causal | prefix:2", painted=CELLS),
-    Settings("how are you", "documents:2:5"),
+    Settings("how are you", "documents:2:5", values_off=(0, 3)),
+    Settings("how are you", "unseen:0:2", painted=CELLS),
 ]
 
 

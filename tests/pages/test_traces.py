@@ -111,7 +111,7 @@ def test_shared_memory_counts_once(name: str) -> None:
 
 
 def test_settings_are_cut_to_what_an_implementation_can() -> None:
-    asked = Settings(TEXT, "causal", temperature=2.0, heads_off=((1, 3), (2, 0)))
+    asked = Settings(TEXT, "causal", temperature=2.0, heads_off=((1, 3), (2, 0)), values_off=(2,))
     for name, layer in IMPLEMENTATIONS.items():
         within, left_out = settings_within(asked, 1, name)
         traced(within, 1, name)
@@ -119,7 +119,8 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
         assert (within.temperature == 2.0) == ("temperature" in layer.can)
         assert ((1, 3) in within.heads_off) == ("heads" in layer.can)
         assert (2, 0) in within.heads_off, "another layer is the model's own"
-        assert len(left_out) == ("temperature" not in layer.can) + ("heads" not in layer.can)
+        assert (within.values_off == (2,)) == ("handed" in layer.can)
+        assert len(left_out) == len({"temperature", "heads", "handed"} - layer.can)
         assert all(
             sentence.startswith((name, "nn.MultiheadAttention")) and sentence.endswith(".") for sentence in left_out
         )

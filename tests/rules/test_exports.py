@@ -54,11 +54,13 @@ PASS = [
     ("need_weights", "keyword", True),
     ("trace", "keyword", mha_core.no_trace),
     ("past", "keyword", None),
+    ("handed", "keyword", None),
 ]
 SWITCHES = [
     ("position", "keyword", "trained"),
     ("heads_off", "keyword", ()),
     ("temperature", "keyword", 1.0),
+    ("values_off", "keyword", ()),
 ]
 
 
@@ -122,7 +124,7 @@ def test_masks() -> None:
         ("keep", "any", None),
         ("device", "any", None),
     ]
-    names = "full causal window prefix sinks dilated documents cells both either invert parse allow"
+    names = "full causal window prefix sinks dilated documents unseen cells both either invert parse allow"
     assert set(names.split()) <= set(masks.__all__)
 
 

@@ -12,7 +12,7 @@ from mha_core.positions import Learned, is_altered
 from pages.kit.picture import mask_codec, models, rules
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import LONGEST_RULE, POSITIONS
-from pages.kit.picture.place import head_name
+from pages.kit.picture.place import head_name, parse_places
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import position_note
@@ -21,7 +21,8 @@ from . import widgets
 from .picture_page import PicturePage
 
 WRITTEN_FORMS = (
-    "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2 or documents:5 (a new document begins at token 5)."
+    "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 (a new document begins at token 5) "
+    "or unseen:4 (nobody but token 4 itself may look at it)."
 )
 NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000)."
 
@@ -47,7 +48,8 @@ def switches(page: PicturePage, side: str = "", *, no_temperature: str = "", no_
     """
     rule, cells = mask(page, side), painted(page, side)
     encoding, degrees = position(page, side), temperature(side, no_temperature)
-    return Settings("", rule, encoding, degrees, heads_off(page, side, no_heads_off), painted=cells, model=page.name)
+    off, unheard = heads_off(page, side, no_heads_off), values_off(page, side)
+    return Settings("", rule, encoding, degrees, off, painted=cells, model=page.name, values_off=unheard)
 
 
 def mask(page: PicturePage, side: str = "", *, paints: bool = True) -> str:
@@ -135,6 +137,15 @@ def heads_off(page: PicturePage, side: str = "", why_not: str = "") -> tuple[tup
     if why_not:
         st.caption(why_not)
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
+
+
+def values_off(page: PicturePage, side: str = "") -> tuple[int, ...]:
+    """Tokens whose value no other token takes in, sorted: a field that only the link needs."""
+    with widgets.seen(f"unheard{side}", shown=False):
+        places = parse_places(widgets.text(f"unheard{side}"))
+    if places is None:
+        page.said.append("The link’s tokens without a value (“unheard”) are not valid, as 0-4 is; every value counts.")
+    return places or ()
 
 
 def layer(page: PicturePage) -> None:

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mha_core.errors import HeadlightError, WeightsFileError
 from pages.kit.draw import canvas, echoes, pages
 
-from . import links, widgets
+from . import link_version, links, widgets
 from .share import show_link
 
 
@@ -50,7 +50,7 @@ class Page:
             usable: for the controls of this page that are texts, whether the link's could be used.
         """
         sentences, self.unusable = links.notices(usable, resets=resets)
-        return sentences
+        return [*link_version.notices(), *sentences]
 
 
 P = TypeVar("P", bound=Page)

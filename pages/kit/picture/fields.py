@@ -42,9 +42,10 @@ _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
 _LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes or dropout"
 _LOOK = (
-    "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, hide…, solo…, "
-    "joined by `_`"
+    "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, mean, values, hide…, "
+    "solo…, joined by `_`"
 )
+_UNHEARD = "tokens that others look at and take no value from, counted from 0, as `0-4`"
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
 # its field.
@@ -275,8 +276,15 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     ),
 }
 
+# Keys that came later stand at the end, so that the order of those before them stays.
+_LATER: tuple[tuple[str, Field], ...] = (
+    ("several", _text("unheard", "", "Values left out", called="the tokens without a value", note=_UNHEARD)),
+    ("Compare", _text("unheard2", "", "Values left out, right", note="as `unheard`, right side")),
+)
+
 FIELDS: dict[str, Field] = {
-    field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
+    field.key: replace(field, page=page)
+    for page, field in [*((page, field) for page, fields in _BY_PAGE.items() for field in fields), *_LATER]
 }
 DEFAULTS: dict[str, Any] = {key: field.default for key, field in FIELDS.items()}
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from .limits import LONGEST_LOOK
 
 DEFAULT_AT = "3.1"
+_PLACES = r"\d{1,3}(-\d{1,3})*"
 SCALES = ("root", "linear", "own")
-_SWITCHES = ("nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random")
+_SWITCHES = ("nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values")
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,18 @@ def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ..
 def write_heads(pairs: frozenset[tuple[int, int]] | tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> str:
     """The inverse of `parse_heads`."""
     return "-".join(f"{layer}.{head}" for layer, head in sorted(pairs))
+
+
+def parse_places(text: str) -> tuple[int, ...] | None:
+    """Tokens of a link, "4-0" -> (0, 4), sorted and without repeats; "" is none; None when it is no such text."""
+    if not text:
+        return ()
+    return tuple(sorted(set(map(int, text.split("-"))))) if re.fullmatch(_PLACES, text, re.ASCII) else None
+
+
+def write_places(places: Sequence[int]) -> str:
+    """The inverse of `parse_places`."""
+    return "-".join(map(str, places))
 
 
 def head_name(layer: int, head: int) -> str:

@@ -20,7 +20,7 @@ from . import mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
 from .limits import MOST_CHOSEN, POSITIONS
 from .models import MINILM
-from .place import At, head_name, parse_at
+from .place import At, head_name, parse_at, parse_places, write_places
 from .settings import Settings
 
 LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
@@ -104,6 +104,7 @@ class Query:
             device=self.device,
             painted=painted,
             model=self.name,
+            values_off=self._values_off(side),
         )
 
     @property
@@ -147,6 +148,12 @@ class Query:
             raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
         return tuple(sorted(pairs[name] for name in chosen))
 
+    def _values_off(self, side: str) -> tuple[int, ...]:
+        places = parse_places(self[f"unheard{side}"])
+        if places is None:
+            raise HeadlightError("“unheard” of a link has places of tokens, as 0-4")
+        return places
+
 
 def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
     """What the controls say of these settings: key -> values, the inverse of `Query.settings`."""
@@ -154,6 +161,7 @@ def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
     position = next(name for name, core in POSITIONS.items() if core == settings.position)
     off = [head_name(layer, head) for layer, head in settings.heads_off]
     own = mask | {"s": settings.text, "pos": position, "t": f"{settings.temperature:g}"}
+    own |= {"unheard": write_places(settings.values_off)} if settings.values_off else {}
     shared = {"model": settings.model} | ({} if settings.device == "auto" else {"dev": settings.device})
     listed = {f"{key}{side}": [str(value)] for key, value in own.items()} | {f"off{side}": off}
     return listed | {key: [value] for key, value in shared.items()}

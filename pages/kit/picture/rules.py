@@ -66,6 +66,22 @@ def joined(rule: str, join: str, other: str) -> str | None:
     return text if usable(text) else None
 
 
+def unseen(rule: str) -> tuple[int, ...]:
+    """The keys that only they themselves may look at by `unseen` of a usable rule, in every part of it that | joins."""
+    each = [{place for part in term for place in _places(part)} for term in _terms(rule)]
+    return tuple(sorted(set.intersection(*each)))
+
+
+def without_unseen(rule: str) -> str:
+    """A usable rule without all its parts `unseen`."""
+    return _written([[part for part in term if not _places(part)] for term in _terms(rule)])
+
+
+def _places(part: str) -> list[int]:
+    name, *places = part.split(":")
+    return [int(place) for place in places] if name == "unseen" else []
+
+
 def _terms(rule: str) -> list[list[str]]:
     """The parts of a rule: joined by & inside, by | outside."""
     terms = [[re.sub(r"\s", "", part) for part in term.split("&")] for term in rule.split("|")]

@@ -28,6 +28,7 @@ class Settings:
         device: as in `mha_core.device.pick`.
         painted: cells of the mask that are turned round, as in `kit.picture.mask_codec`.
         model: a name that `kit.picture.models` knows.
+        values_off: sorted places of tokens whose value no other token mixes in.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Settings:
     device: str = "auto"
     painted: str = ""
     model: str = MINILM
+    values_off: tuple[int, ...] = ()
 
     @property
     def unpainted(self) -> Settings:
@@ -52,7 +54,8 @@ class Settings:
     @property
     def digest(self) -> str:
         """A short name for exactly these settings."""
-        return hashlib.blake2b(repr(astuple(self)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        parts = astuple(self) if self.values_off else astuple(self)[:-1]  # so that a picture keeps the name it had
+        return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def allow(self, model: Model) -> str | Tensor:
         """The mask as `Model.run` takes it: the rule, or with painted cells the tensor of both."""
@@ -61,12 +64,13 @@ class Settings:
         return mask_codec.allowed(self.mask, self.painted, mask_codec.tokens_of(self.painted), model.sizes.n_heads)
 
     def switches(self, model: Model) -> dict[str, Any]:
-        """Mask, position, heads and temperature as keyword arguments of `Model.run` and `Model.run_batch`."""
+        """Mask, position, heads, temperature and values as keyword arguments of `Model.run` and `Model.run_batch`."""
         return {
             "mask": self.allow(model),
             "position": self.position,
             "heads_off": self.heads_off,
             "temperature": self.temperature,
+            "values_off": self.values_off,
         }
 
     def run(self, model: Model, text: str | None = None, **more: Any) -> Run:

@@ -95,6 +95,9 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         left_out.append(
             f"{implementation} cannot switch heads off: its steps are those with all heads of this layer on."
         )
+    if settings.values_off and "handed" not in can:
+        settings = replace(settings, values_off=())
+        left_out.append(f"{implementation} cannot leave a value out: its steps are those with every value handed on.")
     return settings, left_out
 
 

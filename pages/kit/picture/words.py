@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from mha_core import Model, positions
 from mha_core.positions import Learned, Sinusoidal
 from pages.kit.draw import numbers
 
-from . import mask_codec, models
+from . import mask_codec, models, rules
 from .limits import POSITIONS
 from .models import MINILM
 from .pictures import Picture
@@ -69,7 +70,7 @@ def label(settings: Settings, model: Model) -> str:
     """The difference from the untouched model, in a few words."""
     parts = []
     if settings.mask != "none":
-        parts.append(f"mask {settings.mask.replace(':', ' ')}")
+        parts += _mask_label(settings, model)
     if settings.painted:
         parts.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")
     if settings.position != "trained":
@@ -78,8 +79,33 @@ def label(settings: Settings, model: Model) -> str:
         parts.append(f"temperature {settings.temperature:g}")
     if settings.heads_off:
         parts.append(f"{numbers.count(len(settings.heads_off), 'head')} off")
+    if settings.values_off:
+        parts += [said] if (said := values_left_out(settings, model)) else []
     built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"
     return (", ".join(parts) or "nothing changed") + built_in
+
+
+def _mask_label(settings: Settings, model: Model) -> list[str]:
+    """The mask, and apart from it the tokens that nobody else may look at."""
+    unseen, rest = rules.unseen(settings.mask), rules.without_unseen(settings.mask)
+    named = _named(settings, model, unseen)
+    whole = rest if named else settings.mask
+    return [
+        *([f"mask {whole.replace(':', ' ')}"] if whole != "none" else []),
+        *([f"nobody looks at {named}"] if named else []),
+    ]
+
+
+def _named(settings: Settings, model: Model, places: Sequence[int]) -> str:
+    """The tokens of the sentence at these places; "" where it has none of them."""
+    tokens = model.coded(settings.text)[0]
+    return " and ".join(f"“{tokens[place]}”" for place in places if place < len(tokens))
+
+
+def values_left_out(settings: Settings, model: Model) -> str:
+    """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
+    named = _named(settings, model, settings.values_off)
+    return f"without the value of {named}" if named else ""
 
 
 def _position_label(position: str, model: Model) -> str:

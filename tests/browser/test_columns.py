@@ -1,0 +1,93 @@
+"""Explore's columns at one press, lengths of values and the mean over heads, in one tab; rules in both languages."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from mha_core import masks
+from pages.kit.picture import rules
+from pages.kit.picture.settings import Settings
+
+from .expected import TIRED, run_of, written
+from .explore_page import Explore
+from .modules import Modules
+from .server import HEALTH, Server
+
+NOBODY, DROP = "nobody may look at it", "keep the weight, drop its value"
+
+
+def cosine(**settings: object) -> str:
+    """Of the sentence vector to the unchanged one, as the page says it."""
+    now, unchanged = run_of(Settings(TIRED, **settings)), run_of(Settings(TIRED))  # type: ignore[arg-type]
+    return f"cosine to the unchanged one is {float(now.sentence @ unchanged.sentence):.4f}"
+
+
+def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:
+    asked: list[str] = []
+    explore.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    explore.open(at="3.1.10.0", mask="causal")
+    explore.shows(mask="causal")
+    column = explore.group("the column of “[CLS]”")
+    asked.clear()
+    explore.button(NOBODY).click()
+    now = explore.shows(mask="causal & unseen:0")
+    assert len(asked) == 1
+    assert explore.hover(10, 0) == "it → [CLS] 0.00, not allowed by the mask"
+    assert explore.hover(10, 2) == f"it → animal {written(float(now.weights[3, 1, 10, 2]))}"
+    expect(explore.button(NOBODY)).to_have_attribute("aria-pressed", "true")
+    expect(column).to_contain_text("No other token may look at “[CLS]”")
+    expect(column).to_contain_text(cosine(mask="causal & unseen:0"))
+    explore.wait_for_query(mask=["combination"], rule=["causal & unseen:0"])
+    expect(explore.view.locator(".chip-of-change")).to_have_text(["mask: causal ×", "nobody may look at “[CLS]” ×"])
+    explore.button(NOBODY).click()
+    explore.shows(mask="causal")
+    explore.wait_for_query(mask=["causal"])
+
+    explore.button(DROP).click()
+    now = explore.shows(mask="causal", values_off=(0,))
+    assert explore.hover(10, 0) == f"it → [CLS] {written(float(now.weights[3, 1, 10, 0]))}"
+    expect(column).to_contain_text("its value goes to no other token")
+    explore.wait_for_query(unheard=["0"])
+    explore.button("take back: value of “[CLS]” dropped").click()
+    explore.shows(mask="causal")
+    expect(column.locator("p")).to_have_text("")
+
+    explore.button("value lengths").click()
+    explore.settled()
+    expect(explore.view.locator(".handed")).to_have_text(
+        re.compile("^“it” gives “.+” \\d+ % of its weight, whose value")
+    )
+    explore.button("mean over the heads").click()
+    explore.settled()
+    mean = run_of(Settings(TIRED, "causal")).weights[3].mean(dim=0)
+    assert explore.hover(10, 2) == f"it → animal {written(float(mean[10, 2]))}"
+    expect(explore.place).to_contain_text("layer 3, mean over 12 heads")
+    expect(explore.view.locator(".large .sum").first).to_contain_text("no head looks like this")
+    expect(explore.view.locator(".handed")).to_be_hidden()
+    explore.wait_for_query(look=["mean_values"])
+
+
+RULES = [
+    "none", "causal", "window:3 & unseen:1", "causal & unseen:2 | sinks:1 & unseen:2:5", "causal & unseen:2 | sinks:1",
+    "!unseen:2", "causal&window:3",
+]  # fmt: skip
+
+
+def test_rules_are_read_and_turned_alike(browser: Browser, server: Server) -> None:
+    page = browser.new_page()
+    page.goto(server.url + HEALTH)
+    modules = Modules(page)
+    found = modules.each(
+        "rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+    )
+    for rule, (places, rest, turned) in zip(RULES, found, strict=True):
+        assert tuple(places) == rules.unseen(rule)
+        assert rest == rules.without_unseen(rule)
+        assert rules.usable(turned)
+        assert (2 in rules.unseen(turned)) != (2 in rules.unseen(rule))
+        taken = set(rules.unseen(rule)) ^ {2}
+        wanted = masks.both(masks.parse(rest), masks.unseen(*taken)) if taken else masks.parse(rest)
+        assert masks.allow(masks.parse(turned), 7, 7).equal(masks.allow(wanted, 7, 7))
+    page.close()
