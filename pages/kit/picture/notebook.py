@@ -1,0 +1,54 @@
+"""A picture as a Jupyter notebook that runs from top to bottom: the code of `snippet`, and what each piece does.
+
+The format is plain JSON (nbformat 4.5), a dozen lines of it; the library of that name is for those who read notebooks
+of others, and brings seven packages along.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .place import At
+from .settings import Settings
+from .snippet import Cell, cells
+
+TITLE = """\
+# An attention map, computed again
+
+These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Give \
+`pip install <the folder of Headlight>` once, then run the cells from top to bottom."""
+
+
+def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
+    """The file of a notebook that computes these pictures and looks at their map in focus.
+
+    Args:
+        sides, at: as in `snippet.cells`.
+
+    Raises:
+        HeadlightError: the model is gone.
+    """
+    return written(TITLE, cells(sides, at))
+
+
+def written(title: str, pieces: Sequence[Cell]) -> bytes:
+    """A notebook of these pieces under a title in Markdown, each below the sentence that says what it does."""
+    told = [_cell("markdown", title)]
+    for piece in pieces:
+        told += [_cell("markdown", piece.said), _cell("code", piece.code)]
+    numbered = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(told)]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    whole = {
+        "cells": numbered,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(whole, ensure_ascii=True, indent=1).encode()
+
+
+def _cell(kind: str, text: str) -> dict[str, Any]:
+    own: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **own}
