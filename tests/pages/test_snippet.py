@@ -134,11 +134,12 @@ def test_share_has_the_code_when_it_is_unfolded(open_app: OpenApp) -> None:
     closed.run()
     assert not [code for code in closed.code if "load_model" in code.value]
     for page, sides in (("explore", ["run"]), ("masks", ["run"]), ("compare", ["left", "right"])):
-        app = app_at(page, s=SHORT, mask="causal", mask2="none", pos2="trained", at="2.3.1")
+        app = app_at(page, s=SHORT, mask="causal", mask2="window", w2="2", pos2="none", at="2.3.1")
         app.session_state["folded_code"] = True
         app.run()
         assert not app.exception
         (code,) = (code.value for code in app.code if "load_model" in code.value)
         assert "layer, head, query = 2, 3, 1" in code
-        for name, mask in zip(sides, ("causal", "none"), strict=False):
-            check_equal(ran(code, name), Settings(SHORT, mask))
+        asked = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
+        for name in sides:
+            check_equal(ran(code, name), asked.get(name, asked["left"]))
