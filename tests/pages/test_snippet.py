@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ CASES = {
     "painted in one head": Settings(SHORT, "none", painted=painted(True)),
     "decoder": Settings("The capital of France is", heads_off=((23, 4),), model=SMOLLM2),
 }
+
+
+@pytest.fixture(autouse=True)
+def threads_are_set_back() -> Iterator[None]:
+    """The code sets their number, as a page does."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
 def ran(code: str, name: str = "run") -> Any:
@@ -97,9 +106,9 @@ def test_a_sentence_stays_one_literal() -> None:
     code = snippet({"run": Settings(HOSTILE * 2)}, At(3, 1))
     assert not set(code) & set("\u202e\u2066\u2028\u200d\r\t")
     (typed,) = (line for line in code.split("\n") if "quote" in line)
-    plain = snippet({"run": Settings("x" * len(typed))}, At(3, 1)).split("\n")
+    plain = snippet({"run": Settings("x " * 60)}, At(3, 1)).split("\n")
     assert ast.literal_eval(typed.strip().rstrip(",")) == HOSTILE * 2
-    (harmless,) = (line for line in plain if "xxx" in line)
+    (harmless,) = (line for line in plain if "x x" in line)
     rows = (At(3, 1).on(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
     first, other = (f"query = {row}" for row in rows)
     assert code.replace(typed, harmless).replace(first, other) == "\n".join(plain)

@@ -19,6 +19,7 @@ from mha_core.attention.base import EVERYTHING
 from . import models, pictures
 from .place import At
 from .settings import Settings
+from .sharing import threads_for
 
 MAY_LOOK, MAY_NOT = "#", "."
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
@@ -56,10 +57,10 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[Cell]:
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     look = _look(list(sides), at.on(model.tokenize(first.text)[0]))
-    return [_load(first, model, takes_torch="torch." in "".join(run.code for run in runs)), *runs, look]
+    return [_load(first, model), *runs, look]
 
 
-def _load(settings: Settings, model: Model, *, takes_torch: bool) -> Cell:
+def _load(settings: Settings, model: Model) -> Cell:
     """The model, by the name or the folder that it has outside of the app."""
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
     if name in models.shipped():
@@ -70,8 +71,9 @@ def _load(settings: Settings, model: Model, *, takes_torch: bool) -> Cell:
     # the pages write a layer in the one form that can do everything; the weights stay the same
     trained_in = model.history.recipe.implementation if model.history else model.sizes.implementation
     respelled = "" if IMPLEMENTATIONS[trained_in].can == EVERYTHING else f".respelled({model.sizes.implementation!r})"
-    imports = "import torch\n\n" * takes_torch + "from mha_core import load_model"
-    return Cell(said, f"{imports}\n\nmodel = load_model({', '.join(given)}){respelled}")
+    return Cell(
+        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){respelled}"
+    )
 
 
 def _run(name: str, settings: Settings, model: Model) -> Cell:
@@ -85,8 +87,10 @@ def _run(name: str, settings: Settings, model: Model) -> Cell:
     whole = f"{name} = model.run({', '.join(given)})"
     if len(whole) > 100:
         whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
+    threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
+    set_up = f"torch.set_num_threads({threads})  # as on the page: the last digit of a number depends on it"
     said = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
-    return Cell(said, "\n".join([*drawn, whole]))
+    return Cell(said, "\n".join([set_up, *drawn, whole]))
 
 
 def _look(names: Sequence[str], at: At) -> Cell:
