@@ -18,7 +18,7 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 # The rooms of each package from the ground up: a room may import those before it in the list.
 CORE_ROOMS = [
     "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "models", "training",
-    "pretrained", "measure",
+    "pretrained", "measure", "show",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
