@@ -14,6 +14,8 @@ import { View, choice, contentWidth, fillChoice, group, numbers, panel } from ".
 import { number, percent, quoted, ranked } from "./words.js";
 
 /** @typedef {import("./messages.js").StandaloneRun} Said */
+/** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
+/** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
 
 const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
 const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
@@ -21,16 +23,17 @@ const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<Said & import("./view_base.js").Turns>} */
 class Standalone extends View {
-  /** @param {HTMLElement} root @param {Uint8Array} bytes */
-  constructor(root, bytes) {
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {Moved} moved */
+  constructor(root, bytes, moved) {
     super(root, [], "explore standalone");
+    this.moved = moved;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
     this.state = /** @type {Said & import("./view_base.js").Turns} */ ({ visit: "", heard: 0, ...header });
     this.maps = unpackMaps(maps);
     this.floats = floats;
     const { layer, head, row } = this.state;
-    this.at = { layer, head, row, key: /** @type {number | null} */ (null) };
+    this.at = /** @type {Place} */ ({ layer, head, row, key: null });
     this.mode = "map";
     this.all = false;
     this.themed = true;
@@ -97,9 +100,10 @@ class Standalone extends View {
     );
   }
 
-  /** @param {Partial<Standalone["at"]>} place */
+  /** @param {Partial<Place>} place */
   go(place) {
     Object.assign(this.at, place);
+    this.moved(this.at);
     this.redraw();
   }
 
@@ -201,9 +205,11 @@ class Standalone extends View {
   }
 }
 
-/** Draws the run. @param {HTMLElement} place @param {Uint8Array} bytes what mha_core/show/html.py packed */
-export function open(place, bytes) {
-  const view = new Standalone(place, bytes);
+/** Draws the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
+ * @param {Moved} moved
+ */
+export function open(place, bytes, moved = () => {}) {
+  const view = new Standalone(place, bytes, moved);
   view.drawNow();
   return view;
 }

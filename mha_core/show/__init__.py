@@ -1,4 +1,4 @@
-"""A run to look at outside the app: one HTML file that holds the picture and what draws it.
+"""A run to look at outside the app: one HTML file that holds the picture and what draws it, also in a notebook's cell.
 
 from pathlib import Path
 from mha_core import load_model
@@ -10,5 +10,7 @@ Path("heads.html").write_text(standalone(run, layer=3, head=1, row=10), encoding
 from __future__ import annotations
 
 from .html import standalone
+from .inline import Shown
+from .widget import widget
 
-__all__ = ["standalone"]
+__all__ = ["Shown", "standalone", "widget"]

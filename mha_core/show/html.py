@@ -6,14 +6,16 @@ import base64
 import html
 import zlib
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SizeError
-from ..models.run import Run
 from .modules import read, script
 from .packing import as_bytes, pack, pack_focus, pack_parts
 
-__all__ = ["standalone"]
+if TYPE_CHECKING:
+    from ..models.run import Run
+
+__all__ = ["STYLES", "described", "message", "standalone", "style_sheet"]
 
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5
@@ -67,18 +69,8 @@ def standalone(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: 
         SizeError: the run has no such layer, head or row.
         HeadlightError: a file of the view is missing.
     """
-    layers, heads, rows, _ = run.weights.shape
-    for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
-        if not 0 <= got < count:
-            raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
-    said: dict[str, Any] = {
-        "title": title or _sentence(run.tokens),
-        "link": link if link.startswith(("http://", "https://")) else "",
-        "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
-        "layer": layer,
-        "head": head,
-        "row": row,
-    }
+    said = described(run, layer=layer, head=head, row=row, title=title, link=link)
+    layers, heads = run.weights.shape[:2]
     focus, layer_alone = (layer, head), [(layer, h) for h in range(heads)]
     all_of_them = [(at, h) for at in range(layers) for h in range(heads)]
     most = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel()
@@ -89,20 +81,48 @@ def standalone(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: 
     return page
 
 
-def _page(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> str:
+def described(
+    run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = ""
+) -> dict[str, Any]:
+    """What is said of a run beside its numbers, and what stands large at first; arguments and errors as above."""
+    layers, heads, rows, _ = run.weights.shape
+    for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
+        if not 0 <= got < count:
+            raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
+    return {
+        "title": title or _sentence(run.tokens),
+        "link": link if link.startswith(("http://", "https://")) else "",
+        "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
+        "layer": layer,
+        "head": head,
+        "row": row,
+    }
+
+
+def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> bytes:
+    """What the view reads: `described`, the float32 maps of the heads in `exact`, and all maps as one byte a weight."""
     layers, heads = run.weights.shape[:2]
     header = {"digest": "", "tokens": run.tokens, "layers": layers, "heads": heads, "whole": list(range(layers))}
     maps = pack(header | {"thumbnail": 0}, as_bytes(run.weights.detach()))
     focus = pack_focus(said | {"exact": exact}, *(run.weights[layer, head].detach() for layer, head in exact))
-    packed = _packed(pack_parts(focus, maps))
+    return pack_parts(focus, maps)
+
+
+def style_sheet(names: tuple[str, ...]) -> str:
+    """The line of a script that makes these files of assets/web one sheet, named `sheet`."""
+    css = "\n".join(read(name) for name in names).replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
+    return f"const sheet = new CSSStyleSheet();\nsheet.replaceSync(`{css}`);\n"
+
+
+def _page(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> str:
+    packed = _packed(message(run, said, exact))
     return _PAGE.format(title=html.escape(said["title"]), code=_code(), run=packed)
 
 
 @cache
 def _code() -> str:
     """The view with its style sheets, which it puts into the page itself."""
-    css = "\n".join(read(name) for name in STYLES).replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
-    own = f"const sheet = new CSSStyleSheet();\nsheet.replaceSync(`{css}`);\ndocument.adoptedStyleSheets = [sheet];\n"
+    own = style_sheet(STYLES) + "document.adoptedStyleSheets = [sheet];\n"
     return _packed((own + script("standalone.js")).encode())
 
 

@@ -17,11 +17,11 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 
 # The rooms of each package from the ground up: a room may import those before it in the list.
 CORE_ROOMS = [
-    "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "models", "training",
-    "pretrained", "measure", "show",
+    "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "show", "models",
+    "training", "pretrained", "measure",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "wire", "jobs", "frame"]
-INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
+INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets", "anywidget", "traitlets"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {"draw": {"canvas", "view"}, "picture": set[str](), "wire": set[str](), "jobs": {"visitor"}}
 
