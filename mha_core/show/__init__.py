@@ -11,6 +11,6 @@ from __future__ import annotations
 
 from .html import standalone
 from .inline import Shown
-from .widget import widget
+from .widget import widget, widget_class
 
-__all__ = ["Shown", "standalone", "widget"]
+__all__ = ["Shown", "standalone", "widget", "widget_class"]

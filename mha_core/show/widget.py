@@ -15,7 +15,7 @@ from .modules import script
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["widget"]
+__all__ = ["widget", "widget_class"]
 
 MOST_BYTES = 32 * 2**20  # of the float32 maps of all heads; of a larger run the layer in focus has them
 
@@ -34,12 +34,12 @@ def widget(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str 
     layers, heads = run.weights.shape[:2]
     whole = 4 * run.weights.numel() <= MOST_BYTES
     exact = [(at, h) for at in (range(layers) if whole else [layer]) for h in range(heads)]
-    return _kind()(run=run, message=message(run, said, exact), layer=layer, head=head, row=row)
+    return widget_class()(run=run, message=message(run, said, exact), layer=layer, head=head, row=row)
 
 
 @cache
-def _kind() -> Any:
-    """The class, made when it is asked for: its base is of a library that need not be there."""
+def widget_class() -> Any:
+    """The class of `widget`, made when it is asked for: its base is of a library that need not be there."""
     try:
         import anywidget
         import traitlets
