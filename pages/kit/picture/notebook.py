@@ -30,7 +30,8 @@ def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
     Raises:
         HeadlightError: the model is gone.
     """
-    return written(TITLE, cells(sides, at))
+    first = next(iter(sides))
+    return written(TITLE, [*cells(sides, at), *(_maps(name, first) for name in sides)])
 
 
 def written(title: str, pieces: Sequence[Cell]) -> bytes:
@@ -47,6 +48,13 @@ def written(title: str, pieces: Sequence[Cell]) -> bytes:
         "nbformat_minor": 5,
     }
     return json.dumps(whole, ensure_ascii=True, indent=1).encode()
+
+
+def _maps(name: str, first: str) -> Cell:
+    """Every head of one side; of two sentences the second may lack the row in focus."""
+    row = "query" if name == first else f"min(query, len({name}.tokens) - 1)"
+    said = f"Every head of `{name}`, to point at and to choose from; `.save(path)` behind it makes a file."
+    return Cell(said, f"{name}.show(layer=layer, head=head, row={row})")
 
 
 def _cell(kind: str, text: str) -> dict[str, Any]:
