@@ -1,4 +1,4 @@
-"""The pictures of the README, each page in both themes: `python -m tests.browser.screenshots` writes docs/screenshots."""
+"""The pictures of the README, each page in both themes: `python -m tests.browser.screenshots` draws them anew."""
 
 from __future__ import annotations
 
