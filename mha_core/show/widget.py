@@ -1,6 +1,6 @@
 """A run as a widget of a notebook: the layer, head and row that are chosen in the browser are attributes in Python.
 
-It needs anywidget, which `pip install 'headlight[notebook]'` brings; Jupyter, VS Code, Colab and marimo draw it.
+It needs anywidget (`pip install anywidget`); Jupyter, VS Code, Colab and marimo draw it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def widget_class() -> Any:
         import anywidget
         import traitlets
     except ImportError as error:
-        raise HeadlightError("the widget needs anywidget: pip install 'headlight[notebook]'") from error
+        raise HeadlightError("the widget needs anywidget: pip install anywidget") from error
 
     class Heads(anywidget.AnyWidget):  # type: ignore[misc]
         """A run, and what is looked at in it."""

@@ -27,7 +27,11 @@ ROOT = Path(__file__).parents[2]
 FILES = ("README.md", "CONTRIBUTING.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = [one for extra in PROJECT["optional-dependencies"].values() for one in extra]
+DECLARED = {str(Requirement(one)) for one in [*PROJECT["dependencies"], *EXTRAS]}
+LOCKED = "".join(file.read_text("utf-8") for file in (make.RUNTIME, make.DEV))
+PACKAGES = {*make.names(LOCKED), *(Requirement(one).name for one in DECLARED)}
 
 
 def blocks(kind: str) -> list[str]:
@@ -108,8 +112,10 @@ def test_every_command_exists(command: str) -> None:
     tool, *given = shlex.split(command)
     if tool == "pip":
         assert given[0] == "install"
-        known = [*PROJECT["project"]["optional-dependencies"].values(), [f"{PROJECT['project']['name']}[notebook]"]]
-        assert any(str(Requirement(given[1])) in map(str, map(Requirement, some)) for some in known)
+        for package in (one for one in given[1:] if not one.startswith("-") and one != "."):
+            wanted = Requirement(package)
+            assert wanted.name in PACKAGES
+            assert not wanted.specifier or str(wanted) in DECLARED
     elif tool == "make":
         assert TARGETS
         assert given[0] in TARGETS[1].split()
