@@ -17,8 +17,8 @@ from .snippet import Cell, cells
 TITLE = """\
 # An attention map, computed again
 
-These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom \
-where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
+These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
+ where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
 
 
 def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
