@@ -67,10 +67,12 @@ def _load(settings: Settings, model: Model) -> Cell:
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
     elif name not in models.pretrained():
         name, said = OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
-    given = [repr(name), *([] if settings.device == "auto" else [f"device={settings.device!r}"])]
+    given = [_literal(name), *([] if settings.device == "auto" else [f"device={_literal(settings.device)}"])]
     # the pages write a layer in the one form that can do everything; the weights stay the same
     trained_in = model.history.recipe.implementation if model.history else model.sizes.implementation
-    respelled = "" if IMPLEMENTATIONS[trained_in].can == EVERYTHING else f".respelled({model.sizes.implementation!r})"
+    respelled = (
+        "" if IMPLEMENTATIONS[trained_in].can == EVERYTHING else f".respelled({_literal(model.sizes.implementation)})"
+    )
     return Cell(
         said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){respelled}"
     )
@@ -83,12 +85,13 @@ def _run(name: str, settings: Settings, model: Model) -> Cell:
     written = [
         f"{key}={f'{name}_{key}' if isinstance(value, Tensor) else _literal(value)}" for key, value in chosen.items()
     ]
-    given = [repr(settings.text), *written]
+    given = [_literal(settings.text), *written]
     whole = f"{name} = model.run({', '.join(given)})"
     if len(whole) > 100:
         whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
+    # numbers of another count of threads differ in their last digit
     threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
-    set_up = f"torch.set_num_threads({threads})  # as on the page: the last digit of a number depends on it"
+    set_up = f"torch.set_num_threads({threads})  # as on the page"
     said = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
     return Cell(said, "\n".join([set_up, *drawn, whole]))
 
@@ -137,5 +140,7 @@ def _is_usual(key: str, value: Any) -> bool:
 
 
 def _literal(value: Any) -> str:
-    """A switch as Python writes it: a text, a number, or a list of pairs."""
-    return repr(list(value) if isinstance(value, tuple) else value)
+    """A value as Python writes it: a text, in double quotes where it has none, a number, or a list of pairs."""
+    written = repr(list(value) if isinstance(value, tuple) else value)
+    plain = isinstance(value, str) and not {"'", '"'} & set(value)
+    return f'"{written[1:-1]}"' if plain else written
