@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mha_core import Run
-from pages.kit.picture import mask_codec, models, pictures
+from pages.kit.picture import mask_codec, models, next_token, pictures
 from pages.kit.picture.models import SMOLLM2, Own
 from pages.kit.picture.notebook import notebook
 from pages.kit.picture.place import At
@@ -80,12 +80,12 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
 ) -> None:
     at = At(3, 1)
     check_equal(ran(snippet({"run": settings}, at)), settings)
-    row = pictures.picture(settings).run
-    seen = at.on(row.tokens).row
+    page = pictures.picture(settings)
+    seen = at.on(page.run.tokens).row
     assert seen is not None
-    printed = "".join(
-        f"{weight:.4f}  {token}\n" for weight, token in zip(row.weights[3, 1, seen], row.tokens, strict=True)
-    )
+    row = zip(page.run.weights[3, 1, seen], page.run.tokens, strict=True)
+    printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
+    printed += "".join(f"{one.chance:.4f}  {one.text!r}\n" for one in next_token.compared(None, page))
     assert capsys.readouterr().out == printed
     check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
 

@@ -17,6 +17,7 @@ from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention.base import EVERYTHING
 
 from . import models, pictures
+from .next_token import LIKELIEST
 from .place import At
 from .settings import Settings
 from .sharing import threads_for
@@ -44,7 +45,7 @@ def snippet(sides: Mapping[str, Settings], at: At) -> str:
 
 
 def cells(sides: Mapping[str, Settings], at: At) -> list[Cell]:
-    """Loading, the run of each side, and the map in focus, each as code that needs those before it alone.
+    """Loading, the run of each side, the map in focus, of a decoder what may come next; each needs those before it.
 
     Args:
         sides: name of the variable → what the picture was asked with; all of one model on one device.
@@ -57,7 +58,8 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[Cell]:
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     look = _look(list(sides), at.on(model.tokenize(first.text)[0]))
-    return [_load(first, model), *runs, look]
+    following = [_following(name) for name in sides] if model.own_mask == "causal" else []
+    return [_load(first, model), *runs, look, *following]
 
 
 def _load(settings: Settings, model: Model) -> Cell:
@@ -120,6 +122,16 @@ def _printed(name: str, weights: str, *, first: bool) -> list[str]:
     """Lines that print the row in focus, which of two sentences the second may lack."""
     row = f"{weights}[query]" if first else f"{weights}[min(query, len({name}.tokens) - 1)]"
     return [f"for token, weight in zip({name}.tokens, {row}):", '    print(f"{weight:.4f}  {token}")']
+
+
+def _following(name: str) -> Cell:
+    """The likeliest tokens behind the text, of a model that says them."""
+    lines = [
+        f"chances, ids = {name}.logits[-1].softmax(dim=-1).topk({LIKELIEST})",
+        "for chance, token in zip(chances, ids.tolist()):",
+        '    print(f"{chance:.4f}  {model.tokenizer.decode([token])!r}")',
+    ]
+    return Cell(f"What `{name}` goes on with: the likeliest tokens and their probabilities.", "\n".join(lines))
 
 
 def _drawn(name: str, mask: Tensor) -> str:
