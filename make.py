@@ -7,6 +7,7 @@
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
     checkpoints   train the models in assets/trained again
+    screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
     reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 
 Further arguments are handed on: ``python make.py test -k softmax -x`` (and ``-n 0`` for one test after another),
@@ -36,7 +37,7 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "test-quick": ("-m", "not browser"), "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu")}
-COMMANDS = ("run", *TESTS, "lint", "bench", "attack", "lock", "checkpoints", "reproduce")
+COMMANDS = ("run", *TESTS, "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
 AT_ONCE = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
 
 ROOT = Path(__file__).resolve().parent
@@ -211,6 +212,8 @@ def main(command: str, *args: str) -> int:
         return max(python_m(module, *args) for module in modules)
     if command == "checkpoints":
         return python_m("mha_core.training.checkpoints", "assets/trained", *args)
+    if command == "screenshots":
+        return python_m("tests.browser.screenshots", *args)
     if command == "reproduce":
         return python_m("mha_core.training.reproduce", *args)
     return test(command, *args) if command in TESTS else lint()

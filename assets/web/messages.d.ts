@@ -337,3 +337,15 @@ export interface Block {
   heading?: string;
   [field: string]: any; // those of its kind
 }
+
+// ---- a run in a file of its own: mha_core/show/html.py
+
+export interface StandaloneRun {
+  title: string;
+  link: string; // of the same picture, live; "" without one
+  origin: string; // what was computed, and where
+  layer: number;
+  head: number;
+  row: number;
+  exact: [number, number][]; // layer and head of the float32 maps that follow
+}

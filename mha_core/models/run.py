@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..show import Shown, standalone
 from ..trace import Step
 
 __all__ = ["Run", "last_rows", "stacked"]
@@ -40,6 +41,22 @@ class Run:
     notices: tuple[str, ...]
     logits: Tensor | None = None
     kv_heads: int = 0
+
+    def show(
+        self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760
+    ) -> Shown:
+        """Every map to look at: as the last line of a notebook's cell it is drawn there; `.save(path)` makes a file.
+
+        Args:
+            layer, head, row: what stands large at first, counted from 0.
+            title, link: as in `show.standalone`.
+            height: of the frame in the notebook, in pixels.
+
+        Raises:
+            SizeError: the run has no such layer, head or row.
+        """
+        page = standalone(self, layer=layer, head=head, row=row, title=title, link=link)
+        return Shown(page, title or "Attention maps", height)
 
 
 def last_rows(x: Tensor, lengths: list[int]) -> Tensor:

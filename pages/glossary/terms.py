@@ -33,6 +33,7 @@ TERMS: dict[str, tuple[Term, ...]] = {
         Term("softmax", "Turns a row of scores into weights: none below 0, together 1.", "by_hand"),
         Term("temperature", "Divides the scores: below 1 sharpens a row, above 1 blurs it.", "explore"),
         Term("head", "One way of looking: its own queries, keys and values, so its own map.", "explore"),
+        Term("explanation", "No map is one: it shows where a head looks, not why; switch it off to test.", "compare"),
         Term("layer", "Several heads, then a small network; each reads what the one before wrote.", "explore"),
         Term("stride", "How many places in memory one step along an axis jumps.", "shapes"),
         Term("view", "The same numbers read in another shape; nothing moves.", "shapes"),

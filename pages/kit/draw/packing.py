@@ -1,18 +1,28 @@
 """Messages to the browser's views as bytes: all maps as uint8, the maps in focus and the memory of a trace as float32.
 
-All start with the length of a JSON header (uint32, little endian), then the header, padded with spaces so that the
-values begin at a multiple of 4. Equal pictures give equal bytes, so that an unchanged one is not sent again.
+How a message is written, mha_core/show/packing.py says. Equal pictures give equal bytes, so that an unchanged one is
+not sent again.
 """
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from mha_core.show.packing import as_bytes, pack, pack_focus, pack_parts
+
+__all__ = [
+    "goes_whole",
+    "pack",
+    "pack_focus",
+    "pack_layer",
+    "pack_maps",
+    "pack_memory",
+    "pack_parts",
+]
 
 ALL_LAYERS_UP_TO = 256  # tokens
 LARGEST_WHOLE = 72 * 256**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 132
@@ -38,7 +48,7 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
         "whole": list(range(layers)) if whole else [layer],
         "thumbnail": 0 if whole else THUMBNAIL,
     }
-    return pack(header, *(_bytes_of_weights(part) for part in parts))
+    return pack(header, *(as_bytes(part) for part in parts))
 
 
 def goes_whole(weights: Tensor) -> bool:
@@ -50,12 +60,7 @@ def pack_layer(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) 
     """The same with the maps of one layer alone."""
     layers, heads = weights.shape[:2]
     header = {"digest": digest, "tokens": list(tokens), "layers": layers, "heads": heads, "whole": [layer]}
-    return pack(header | {"thumbnail": 0}, _bytes_of_weights(weights[layer : layer + 1]))
-
-
-def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
-    """The state of the view and float32 maps (i, j) one after another; their sizes belong in the header."""
-    return pack(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
+    return pack(header | {"thumbnail": 0}, as_bytes(weights[layer : layer + 1]))
 
 
 def pack_memory(
@@ -80,20 +85,3 @@ def pack_memory(
                 pieces[place] = piece[:0]
     header["pieces"] = [piece.numel() for piece in pieces.values()]
     return pack_focus(header, *pieces.values())
-
-
-def pack_parts(*messages: bytes) -> bytes:
-    """Several messages as one. The last one may have any length, those before it a multiple of 4."""
-    return pack({"parts": [len(message) for message in messages]}, *messages)
-
-
-def _bytes_of_weights(weights: Tensor) -> bytes:
-    return (weights * 255).round_().to(torch.uint8).cpu().numpy().tobytes()
-
-
-def pack(header: dict[str, Any], *bodies: bytes) -> bytes:
-    """A message: the header's length, the header, and the values one after another."""
-    # escaped to ASCII: one character is one byte, and half a surrogate pair does not fail
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % 4)
-    return b"".join((struct.pack("<I", len(text)), text, *bodies))

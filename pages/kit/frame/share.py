@@ -12,7 +12,7 @@ from pages.kit.draw import canvas
 from pages.kit.picture import pictures, words
 from pages.kit.picture.settings import Settings
 
-from . import links
+from . import links, take_code
 
 LONGEST_QR = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -54,8 +54,9 @@ def qr_code(link: str) -> str:
 
 
 def show_about(*shown: Settings, sides: tuple[str, ...] = ("",)) -> None:
-    """The model, versions, device and threads of what is shown; of two `sides` their names too."""
+    """The model, versions, device and threads of what is shown, and its code; of two `sides` their names too."""
     with st.expander("How was this computed?"):
         for side, settings in zip(sides, shown, strict=True):
             facts = ({"side": side} if side else {}) | words.about(pictures.picture(settings))
             st.code("\n".join(f"{name}: {value}" for name, value in facts.items()), language=None, wrap_lines=True)
+    take_code.show_code(*shown, sides=tuple(side or "run" for side in sides))

@@ -1,0 +1,16 @@
+"""A run to look at outside the app: one HTML file that holds the picture and what draws it, also in a notebook's cell.
+
+from pathlib import Path
+from mha_core import load_model
+from mha_core.show import standalone
+run = load_model("minilm").run("The animal didn't cross the street because it was too tired")
+Path("heads.html").write_text(standalone(run, layer=3, head=1, row=10), encoding="utf-8")
+"""
+
+from __future__ import annotations
+
+from .html import standalone
+from .inline import Shown
+from .widget import widget, widget_class
+
+__all__ = ["Shown", "standalone", "widget", "widget_class"]

@@ -1,0 +1,48 @@
+"""The tutorial: its cells run from top to bottom, and print what stands below them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
+
+
+def close(printed: str, stored: str) -> bool:
+    """The same words, and numbers that differ by rounding alone; on another machine its last digits are others."""
+    pairs = zip(map(float, NUMBER.findall(printed)), map(float, NUMBER.findall(stored)), strict=False)
+    same_words = NUMBER.sub("#", printed) == NUMBER.sub("#", stored)
+    return same_words and all(abs(one - other) <= 1e-6 + 2e-3 * abs(other) for one, other in pairs)
+
+
+def test_every_cell_prints_what_stands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    book = nbformat.read(TUTORIAL, as_version=4)
+    nbformat.validate(book)
+    names: dict[str, Any] = {}
+    printed = []
+    for cell in (cell for cell in book.cells if cell.cell_type == "code"):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(cell.source, cell.id, "exec"), names)
+        printed.append(out.getvalue())
+        assert close(out.getvalue(), "".join(output.text for output in cell.outputs)), cell.source
+    assert sum(map(bool, printed)) >= 12
+    seven = re.findall(r"^(\w+) +(\S+)$", printed[-5], re.MULTILINE)
+    assert [name for name, _ in seven] == list(names["IMPLEMENTATIONS"])
+    assert all(float(difference) < 1e-14 for _, difference in seven)
+    assert names["distance"](names["out"], names["their_out"]) < 1e-6
+
+
+def test_another_number_or_word_is_seen() -> None:
+    assert close("a 1.78e-07 (8, 80) 0.64", "a 2.1e-07 (8, 80) 0.64")
+    assert not close("a 0.65", "a 0.64")
+    assert not close("a (8, 80)", "a (8, 81)")
+    assert not close("", "a")

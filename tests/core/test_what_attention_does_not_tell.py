@@ -1,0 +1,82 @@
+"""Every number of docs/what-attention-does-not-tell.md, computed anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from mha_core import Model, Run, load_model
+
+DOC = Path(__file__).parents[2] / "docs" / "what-attention-does-not-tell.md"
+TEXT = DOC.read_text("utf-8")
+ROWS = re.findall(r"^\| (.+?) \| (\w+), (\w) \| (.+?) \| ([\d.]+) \| (.+?) \|$", TEXT, re.MULTILINE)
+SENTENCES = dict(re.findall(r"\b([SMF])(?: is)? “([^”]+)”", " ".join(TEXT.split())))
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> Model:
+    return load_model("smollm2")
+
+
+@pytest.fixture(scope="module")
+def tired(minilm: Model) -> Run:
+    return minilm.run(SENTENCES["S"])
+
+
+@pytest.fixture(scope="module")
+def cosines(minilm: Model, tired: Run) -> Tensor:
+    """(layers, h): the sentence vector without a head against the untouched one."""
+    return minilm.without_each_head(SENTENCES["S"]) @ tired.sentence
+
+
+def row(head: str) -> tuple[str, str]:
+    """The weight and the outcome of the row of this head."""
+    ((weight, outcome),) = [(weight, outcome) for *_, name, weight, outcome in ROWS if name == head]
+    return weight, outcome
+
+
+def test_the_table_has_the_rows_that_are_tested() -> None:
+    names = [name for *_, name, _, _ in ROWS]
+    assert names == ["L0 H2", "L2 H11", "L2 H6", "layer 4", "L23 H4", "L23 H0", "L24 H4"]
+    assert set(SENTENCES) == set("SMF")
+
+
+def test_heads_of_minilm(tired: Run, cosines: Tensor) -> None:
+    """Ranks are by the loss, the largest first."""
+    flat = cosines.flatten()
+    back = tired.weights.diagonal(-1, dim1=2, dim2=3).mean(-1)
+    assert (f"{back[0, 2]:.4f}", f"loss {1 - cosines[0, 2]:.4f}, rank {(flat < cosines[0, 2]).sum() + 1} of 72") == row(
+        "L0 H2"
+    )
+    assert tired.weights.amax(-1).mean(-1).flatten().argmax() == 2  # the sharpest: layer 0, head 2
+    words = tired.weights[:, :, 1:-1, 1:-1]
+    for head, weight in ((11, back[2, 11]), (6, words[2, 6].max())):
+        rank = int((cosines[2] < cosines[2, head]).sum()) + 1
+        outcome = f"loss {1 - cosines[2, head]:.4f}, rank {rank} of 12 in its layer"
+        assert (f"{weight:.2f}", outcome) == row(f"L2 H{head}")
+
+
+def test_the_value_of_the_first_token_is_short(minilm: Model, tired: Run) -> None:
+    (value,) = (step.value for step in minilm.run(SENTENCES["S"], trace_layer=4).steps if step.name == "v")
+    assert value is not None
+    lengths = value[0].norm(dim=-1)  # (h, j)
+    share = (lengths[:, 0] / lengths[:, 1:-1].mean(dim=-1)).median()
+    outcome = f"its value is {share:.2f} times as long as a word's"
+    assert (f"{tired.weights[4, :, :, 0].mean():.2f}", outcome) == row("layer 4")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "layer", "head", "looked_at", "answer"),
+    [("F", 23, 4, "France", " Paris"), ("M", 23, 0, "Mary", " Mary"), ("M", 24, 4, "Mary", " Mary")],
+)
+def test_heads_of_a_decoder(smollm2: Model, sentence: str, layer: int, head: int, looked_at: str, answer: str) -> None:
+    text = SENTENCES[sentence]
+    run, without = (smollm2.run(text, heads_off=off) for off in ((), [(layer, head)]))
+    key = next(at for at, token in enumerate(run.tokens) if looked_at in token)
+    word = smollm2.tokenizer.encode(text + answer).ids[-1]
+    before, after = (float(one.logits.softmax(-1)[0, word]) for one in (run, without) if one.logits is not None)
+    outcome = f"“{answer}” {before:.2f} → {after:.2f}"
+    assert (f"{run.weights[layer, head, -1, key]:.2f}", outcome) == row(f"L{layer} H{head}")

@@ -1,0 +1,154 @@
+"""The code of a picture: run by itself, it gives the page's weights; as a notebook too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+
+from mha_core import Run
+from pages.kit.picture import mask_codec, models, next_token, pictures
+from pages.kit.picture.models import SMOLLM2, Own
+from pages.kit.picture.notebook import notebook
+from pages.kit.picture.place import At
+from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.snippet import OWN_RUN, snippet
+
+from .conftest import OpenApp, app_at
+
+HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 é #'
+SHORT = "can you can that"  # six tokens
+
+
+def painted(per_head: bool) -> str:
+    """A painting of SHORT: one cell turned round in every head, and perhaps one more in head 3."""
+    flips = torch.zeros(12, 6, 6, dtype=torch.bool)
+    flips[:, 2, 1] = True
+    flips[3, 0, 4] = per_head
+    return mask_codec.write_flips(flips)
+
+
+CASES = {
+    "as it is": Settings(PRESETS[0]),
+    "every switch": Settings(PRESETS[0], "causal & window:3", "sinusoidal", 0.1 + 0.2, ((0, 2), (5, 6)), "cpu"),
+    "hostile": Settings(HOSTILE, "prefix:2", "shuffled"),
+    "empty": Settings(""),
+    "painted": Settings(SHORT, "causal", painted=painted(False)),
+    "painted in one head": Settings(SHORT, "none", painted=painted(True)),
+    "decoder": Settings("The capital of France is", heads_off=((23, 4),), model=SMOLLM2),
+}
+
+
+@pytest.fixture(autouse=True)
+def threads_are_set_back() -> Iterator[None]:
+    """The code sets their number, as a page does."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def ran(code: str, name: str = "run") -> Any:
+    """What the code leaves under a name."""
+    names: dict[str, Any] = {}
+    exec(compile(code, "<snippet>", "exec"), names)
+    return names[name]
+
+
+def ran_notebook(file: bytes, name: str = "run") -> Any:
+    """What the cells of a notebook leave under a name, run from top to bottom."""
+    book = nbformat.reads(file.decode(), as_version=4)
+    nbformat.validate(book)
+    return ran("\n".join(cell.source for cell in book.cells if cell.cell_type == "code"), name)
+
+
+def check_equal(run: Run, settings: Settings) -> None:
+    page = pictures.picture(settings).run
+    assert run.tokens == page.tokens
+    assert float((run.weights - page.weights).abs().max()) <= 1e-6
+    assert float((run.sentence - page.sentence).abs().max()) <= 1e-6
+
+
+@pytest.mark.parametrize("settings", CASES.values(), ids=list(CASES))
+def test_the_code_and_the_notebook_give_the_pages_numbers(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = At(3, 1)
+    check_equal(ran(snippet({"run": settings}, at)), settings)
+    page = pictures.picture(settings)
+    seen = at.on(page.run.tokens).row
+    assert seen is not None
+    row = zip(page.run.weights[3, 1, seen], page.run.tokens, strict=True)
+    printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
+    printed += "".join(f"{one.chance:.4f}  {one.text!r}\n" for one in next_token.compared(None, page))
+    assert capsys.readouterr().out == printed
+    check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
+
+
+def test_a_change_of_any_switch_changes_the_code() -> None:
+    plain = snippet({"run": Settings(SHORT)}, At(3, 1))
+    for changed in (
+        Settings(SHORT + "."), Settings(SHORT, "causal"), Settings(SHORT, position="none"),
+        Settings(SHORT, temperature=2.0), Settings(SHORT, heads_off=((0, 0),)), Settings(SHORT, device="cpu"),
+        Settings(SHORT, painted=painted(False)), Settings(SHORT, model=SMOLLM2),
+    ):  # fmt: skip
+        assert snippet({"run": changed}, At(3, 1)) != plain
+    assert snippet({"run": Settings(SHORT)}, At(2, 1)) != plain
+
+
+def test_a_sentence_stays_one_literal() -> None:
+    """Nothing that is typed turns the writing round, ends a line, or stands outside of a literal."""
+    code = snippet({"run": Settings(HOSTILE * 2)}, At(3, 1))
+    assert not set(code) & set("\u202e\u2066\u2028\u200d\r\t")
+    (typed,) = (line for line in code.split("\n") if "quote" in line)
+    plain = snippet({"run": Settings("x " * 60)}, At(3, 1)).split("\n")
+    assert ast.literal_eval(typed.strip().rstrip(",")) == HOSTILE * 2
+    (harmless,) = (line for line in plain if "x x" in line)
+    rows = (At(3, 1).on(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
+    first, other = (f"query = {row}" for row in rows)
+    assert code.replace(typed, harmless).replace(first, other) == "\n".join(plain)
+
+
+def test_two_sides_are_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = {"left": Settings(SHORT), "right": Settings(SHORT, "causal")}
+    for name, settings in sides.items():
+        check_equal(ran_notebook(notebook(sides, At(3, 1)), name), settings)
+    left, right = (pictures.picture(settings).run.weights[3, 1] for settings in sides.values())
+    assert f"{float((right - left).abs().max()):.4f}" in capsys.readouterr().out
+
+
+def test_trained_models_are_found_where_the_reader_has_them(
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "trained").symlink_to(shipped)
+    (tmp_path / OWN_RUN).symlink_to(shipped / "food-learned-1")
+    models.keep({"f" * 22: Own("mine", shipped / "food-learned-1", ())})
+    monkeypatch.chdir(tmp_path)
+    for name in ("who-rotary-1", "f" * 22):
+        settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))
+        code = snippet({"run": settings}, At(0, 0))
+        check_equal(ran(code), settings)
+        assert str(shipped) not in code
+        assert name not in code or name == "who-rotary-1"
+
+
+def test_share_has_the_code_when_it_is_unfolded(open_app: OpenApp) -> None:
+    closed = app_at("explore", s=SHORT, mask="causal", at="2.3.1")
+    closed.run()
+    assert not [code for code in closed.code if "load_model" in code.value]
+    for page, sides in (("explore", ["run"]), ("masks", ["run"]), ("compare", ["left", "right"])):
+        app = app_at(page, s=SHORT, mask="causal", mask2="window", w2="2", pos2="none", at="2.3.1")
+        app.session_state["folded_code"] = True
+        app.run()
+        assert not app.exception
+        (code,) = (code.value for code in app.code if "load_model" in code.value)
+        assert "layer, head, query = 2, 3, 1" in code
+        asked = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
+        for name in sides:
+            check_equal(ran(code, name), asked.get(name, asked["left"]))
