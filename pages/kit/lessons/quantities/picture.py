@@ -1,0 +1,55 @@
+"""Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mha_core.errors import HeadlightError
+from mha_core.measure import surprise
+from pages.kit.lessons.grammar import RuleError
+from pages.kit.lessons.values import Value
+from pages.kit.picture import models, next_token
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.sharing import turn
+
+
+def weights(picture: Picture) -> Value:
+    """`W`, (l, h, i, j): the weight that each query gives each key, in every layer and head."""
+    return Value.of(picture.run.weights, "l h i j", picture.run.tokens)
+
+
+def hidden(picture: Picture) -> Value:
+    """`H`, (l + 1, i, c): the vector of each token, [0] before the first layer."""
+    return Value.of(picture.run.hidden, "l i c", picture.run.tokens)
+
+
+def sentence(picture: Picture) -> Value:
+    """`S`, (c): the sentence vector, of length 1."""
+    return Value.of(picture.run.sentence, "c")
+
+
+def length(picture: Picture) -> Value:
+    """`n`: how many tokens there are."""
+    return Value.number(float(len(picture.run.tokens)))
+
+
+def loss(picture: Picture) -> Value:
+    """`L`: the mean loss of the tokens in nats, the first left out. Raises a RuleError of other models."""
+    model, run = picture.model, picture.run
+    try:
+        with turn(len(run.ids), models.heads(model)):
+            return Value.number(float(surprise.surprise(model, run)[1:].mean()))
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
+
+
+def next_word(picture: Picture, word: str) -> Value:
+    """`p("word")`: how likely this word is to come next. Raises a RuleError where that cannot be told."""
+    try:
+        return Value.number(next_token.chance_of(picture, word)[0])
+    except HeadlightError as error:
+        raise RuleError(f"“{word}”: {error}") from None
+
+
+PLAIN: dict[str, Callable[[Picture], Value]] = {"W": weights, "H": hidden, "S": sentence, "n": length, "L": loss}
+OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}
