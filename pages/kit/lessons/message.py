@@ -1,4 +1,4 @@
-"""What the browser is told of the course: its texts, and the verdict on a step. Which answer is meant comes with the verdict."""
+"""What the browser is told of the course: its texts, without the answers, and the verdict on a step."""
 
 from __future__ import annotations
 
