@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cachetools import LRUCache
+from torch import Tensor
+
 from mha_core.errors import HeadlightError
-from mha_core.measure import surprise
+from mha_core.measure import compare, surprise
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
-from pages.kit.picture import models, next_token
+from pages.kit.picture import models, next_token, pictures
+from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.sharing import turn
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import alone, shared, turn
 
 
 def weights(picture: Picture) -> Value:
@@ -51,5 +56,24 @@ def next_word(picture: Picture, word: str) -> Value:
         raise RuleError(f"“{word}”: {error}") from None
 
 
-PLAIN: dict[str, Callable[[Picture], Value]] = {"W": weights, "H": hidden, "S": sentence, "n": length, "L": loss}
+def need(picture: Picture) -> Value:
+    """`need`, (l, h): how far the sentence vector turns without each head alone, 1 − cosine.
+
+    Raises a RuleError where that would take long: of many tokens, or of a large model.
+    """
+    tokens, heads = len(picture.run.tokens), models.heads(picture.model)
+    if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
+        most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
+        raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
+    with alone():
+        return Value.of(_need(picture.settings), "l h")
+
+
+@shared(LRUCache(64))
+def _need(settings: Settings) -> Tensor:
+    model = pictures.model_of(settings)
+    return 1 - compare.without_each_head(model, settings.text, **settings.switches(model)).double()
+
+
+PLAIN: dict[str, Callable[[Picture], Value]] = {"W": weights, "H": hidden, "S": sentence, "n": length, "L": loss, "need": need}
 OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}
