@@ -10,8 +10,16 @@
 
 const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
 
-// what Explore says of its maps
+// what Explore says of its maps, and where a sheet's numbers may be changed
 const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .proof";
+const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout";
+const EDITED = ".matrix :is(input, td button)";
+const COMPUTED = [
+  `:scope > .stack > .panel:not(:has(${EDITED}))`,
+  `:scope > .stack > .side-by-side > .panel:not(:has(${EDITED}))`,
+  ":scope > .stack > :not(.panel, .side-by-side, .choice, .notices)",
+  ".panel .matrix:not(:has(input, td button))",
+].join(", ");
 
 /** What tells, by the kind of a view. A map's own cells have a veil (map_veil.js). @type {Record<string, Parts>} */
 const TELLING = {
@@ -19,12 +27,16 @@ const TELLING = {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
+    all: ".all-heads, .large, .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more",
-    numbers: ".panel > .words, .readout, .panel > p.label, .difference > .words, .outcome, .more",
+    numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more",
     second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more",
+    all: ".panel:not(.choices-panel), .outcome, .more",
   },
+  painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
+  sheet: { numbers: COMPUTED },
 };
 
 let hidden = /** @type {Hidden[]} */ ([]);
@@ -32,6 +44,9 @@ let lit = false; // the row in focus is lit, as by a lamp
 
 /** True while anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
+
+/** True beside a lesson. */
+export const isLearning = () => document.documentElement.classList.contains("learning");
 
 /** True when the row in focus is to be lit. */
 export const isLit = () => lit && !isDrawn();
@@ -64,7 +79,9 @@ function telling(kind) {
   const parts = TELLING[kind] ?? {};
   const names = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
   const known = names.filter((name) => parts[name]);
-  return known.length < names.length ? ":scope > :not(.aloud, .notices)" : known.map((name) => parts[name]).join(", ");
+  return known.length < names.length
+    ? ":scope > :not(.aloud, .notices, .top)"
+    : known.map((name) => parts[name]).join(", ");
 }
 
 /** Covers what tells, and uncovers what may be seen again. @param {Element} view @param {string} kind */

@@ -177,5 +177,6 @@ export class LessonPanel {
     if (p.verdict.dataset.text === text) return; // said once
     p.verdict.dataset.text = text;
     p.verdict.replaceChildren(...lines);
+    if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would come below the fold
   }
 }

@@ -8,7 +8,7 @@ import { fill, h, setText } from "./dom.js";
 /** @typedef {import("./map.js").Shown} Shown */
 /** @typedef {import("./map.js").BigMap} BigMap */
 
-const SECOND = ".right, .difference, .pinned"; // the panels of a second picture
+const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture
 const LARGE = 48; // pixels of a veil that has room for its mark
 
 export class MapVeil {

@@ -3,7 +3,7 @@
 // A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
 
 import { themeOf } from "./colour.js";
-import { cover, isDrawn } from "./curtain.js";
+import { cover, isDrawn, isLearning } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 
 const NARROW = 640; // pixels of the view; below, one column
@@ -197,9 +197,12 @@ export class View {
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
   kinds(kinds) {
     this.holds = kinds;
-    const own = Object.entries({ narrow: this.narrow, projector: this.projector, ...kinds }).filter(
-      ([, holds]) => holds,
-    );
+    const own = Object.entries({
+      narrow: this.narrow,
+      projector: this.projector,
+      learning: isLearning(),
+      ...kinds,
+    }).filter(([, holds]) => holds);
     setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
   }
 
