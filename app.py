@@ -54,9 +54,11 @@ net_util.get_external_ip = lambda: None
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
     try:
+        from pages.kit.lessons import course
         from pages.kit.picture.pictures import warm_up
 
         warm_up()
+        course.begin(sys.argv[1:])
     except ImportError as error:  # a package is missing: the pages say which, the server stays up
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()

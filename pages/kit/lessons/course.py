@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +18,8 @@ SHIPPED = Path(__file__).parents[3] / "assets" / "lessons"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
 MOST_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})")
+
+log = logging.getLogger(__name__)
 
 _Stamp = tuple[Path, int, int]
 
@@ -43,6 +47,25 @@ class Course:
             for path in lesson.paths
             if (path.minutes, path.audience) == (minutes, audience)
         }
+
+
+def begin(arguments: Sequence[str]) -> Course:
+    """Reads the course at start-up, with the folder of `--lessons DIR` if it is named, and logs what is left out.
+
+    Args:
+        arguments: of the command line; others are left alone.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--lessons", nargs="?", const="")
+    folder = parser.parse_known_args(list(arguments))[0].lessons
+    if folder is not None:
+        os.environ[VARIABLE] = str(Path(folder).resolve()) if folder else ""
+    if folder == "":
+        log.warning("Headlight starts without your lessons: name their folder, --lessons DIR")
+    found = course()
+    for error in found.errors:
+        log.warning("Lessons: %s", error)
+    return found
 
 
 def course() -> Course:

@@ -66,7 +66,8 @@ def evaluate(tree: Node, scene: Scene) -> Value:
 def _signed(sign: str, value: Value) -> Value:
     if sign == "not":
         return Value.number(not value.truth)
-    return Value(value.tensor.abs() if sign == "|" else -value.tensor, value.axes)
+    tensor = functions.numbers(value.tensor)
+    return Value(tensor.abs() if sign == "|" else -tensor, value.axes)
 
 
 def _indexed(tree: Index, scene: Scene) -> Value:
@@ -105,7 +106,7 @@ def _at(at: Node, axis: Axis, scene: Scene) -> int:
 
 
 def _called(tree: Call, scene: Scene) -> Value:
-    if tree.name in CHANGING:
+    if tree.name in CHANGING and tree.arguments:
         *how, part = tree.arguments
         return evaluate(part, _changed(tree.name, how, scene))
     if scene.has(tree.name):

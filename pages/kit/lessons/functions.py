@@ -82,7 +82,14 @@ def called(name: str, values: list[Value]) -> Value:
 def joined(sign: str, left: Value, right: Value) -> Value:
     """Two values joined by a sign, number by number. Raises a RuleError where their axes do not fit."""
     one, other, axes = aligned(left, right)
-    return Value((_COMPARED | _COMPUTED)[sign](one, other), axes)
+    if sign in _COMPARED:
+        return Value(_COMPARED[sign](one, other), axes)
+    return Value(_COMPUTED[sign](numbers(one), numbers(other)), axes)
+
+
+def numbers(x: Tensor) -> Tensor:
+    """The same tensor, truth values as 0 and 1."""
+    return x.double() if x.dtype == torch.bool else x
 
 
 def _diag(of: Value, shift: Value) -> Value:

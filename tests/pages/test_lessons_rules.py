@@ -1,0 +1,241 @@
+"""The rules of lessons: read into a tree, never run as code; what their signs and functions compute."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from mha_core.errors import HeadlightError
+from pages.kit.lessons import references
+from pages.kit.lessons.evaluate import evaluate, number, truth
+from pages.kit.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
+from pages.kit.lessons.quantities.scene import Shown, shown
+from pages.kit.lessons.values import Value
+from pages.kit.picture import pictures
+from pages.kit.picture.settings import Settings
+
+WORDS = ("[CLS]", "the", "cat", "saw", "the", "dog", "n")
+
+
+class Toy:
+    """A picture of two layers and three heads, its numbers known; the other picture has twice the weights."""
+
+    W = torch.arange(2 * 3 * 7 * 7, dtype=torch.float32).reshape(2, 3, 7, 7)
+
+    def has(self, name: str) -> bool:
+        return name in ("W", "n")
+
+    def tokens(self) -> tuple[str, ...]:
+        return WORDS
+
+    def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
+        assert not arguments
+        return Value.of(self.W * (1 + primed), "l h i j", WORDS) if name == "W" else Value.number(7.0)
+
+    def changed(self, link: str) -> Toy:
+        return Doubled() if link == "t=2" else self
+
+    def without(self, layer: int, head: int | None) -> Toy:
+        return Doubled() if (layer, head) == (1, 2) else self
+
+
+class Doubled(Toy):
+    """The same with twice the weights on both sides."""
+
+    W = Toy.W * 2
+
+
+W = Toy.W
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("1 + 2 * 3 - 4 / 2", 5),
+        ("-(2 - 5) * 1.5e1", 45),
+        ("|2 - 5| + |-1|", 4),
+        ("|W[0,0,0,1] - W[0,0,0,3]|", 2),
+        ("cat + 1", 3),
+        ('the#2 + "the" + "[CLS]" + "the"#2', 9),
+        ("n", 7),
+        ('"n"', 6),
+        ("W[1,2,dog,saw]", float(W[1, 2, 5, 3])),
+        ("W'[1,2,dog,saw]", 2 * float(W[1, 2, 5, 3])),
+        ("W[1,-1,the#2,-1]", float(W[1, 2, 4, 6])),
+        ("sum(W[0,1,1:3,:cat])", float(W[0, 1, 1:3, :2].sum())),
+        ("mean(W)", float(W.mean())),
+        ("max(mean(W, h))", float(W.mean(1).max())),
+        ("min(sum(W[0,0], j))", float(W[0, 0].sum(-1).min())),
+        ("std(W[0,0,0])", float(W[0, 0, 0].std(correction=0))),
+        ("argmax(W[0,0,cat])", 6),
+        ("argmax(1, 5, 2)", 1),
+        ("max(1, 5, 2)", 5),
+        ("count(W > 100)", float((W > 100).sum())),
+        ("first(W[0,0,cat] > 15)", 2),
+        ("mean(diag(W[0,0], -1))", float(W[0, 0].diagonal(-1).mean())),
+        ("diag(W[0,0], 1)[the#2]", float(W[0, 0, 4, 5])),
+        ("cos(W[0,0,cat], W[1,0,cat])", float(torch.cosine_similarity(W[0, 0, 2], W[1, 0, 2], dim=0))),
+        ("max(|W - mean(W, h)|)", float((W - W.mean(1, keepdim=True)).abs().max())),
+        ("rank(W[0,0,cat], 4)", 3),
+        ("(1 < 2) + (1 < 2) - |(2 < 1)| - -(1 < 2)", 3),
+        ("sqrt(16) + ceil(1.2) + floor(1.8) + abs(-1)", 8),
+        ('with("t=2", W[0,0,0,1])', 2),
+        ('with("t=2", W[0,0,0,1]) - W[0,0,0,1]', 1),
+        ("without(1, 2, W[0,0,0,3])", 6),
+    ],
+)
+def test_what_a_rule_is_worth(rule: str, value: float) -> None:
+    assert number(parse(rule), Toy()) == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        ("1 < 2 and not 2 < 1", True),
+        ("1 < 2 and 2 < 1 or 1 == 1", True),
+        ("not (1 < 2 or 2 < 1)", False),
+        ("2 <= 2 and 2 >= 2 and 2 != 3", True),
+        ("all(W' == 2 * W) and any(W > 200)", True),
+        ("argmax(W[0,0,cat]) == cat", False),
+        ("2 < 1 and elephant == 1", False),  # what decides nothing is not asked
+        ("isnan(first(W < 0))", True),
+        ("first(W < 0) == 0 or first(W < 0) != 0 and first(W < 0) > 3", False),  # no number is not above 3
+    ],
+)
+def test_what_holds(rule: str, holds: bool) -> None:
+    assert truth(parse(rule), Toy()) is holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("", "it ends"),
+        ("1 +", "it ends"),
+        ("(1", "“)” should stand, but it ends"),
+        ("1 2", "comes “2”"),
+        ("W[0", "“]” should stand"),
+        ("a < b < c", "comes “<”"),
+        ("W.__class__", "character 2 of the rule, “.”"),
+        ("x = 1", "“=”"),
+        ("lambda: 1", "comes “:”"),
+        ("the#0", "a whole number from 1"),
+        ("f'x'", "should end"),
+        ("`ls`", "“`”"),
+        ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "brackets deep"),
+        ("-" * (DEEPEST + 1) + "1", "brackets deep"),
+        ("not " * (DEEPEST + 1) + "1", "brackets deep"),
+        ("[".join(["W"] * (DEEPEST + 2)), "brackets deep"),
+        ("1" * (LONGEST + 1), f"{LONGEST} characters"),
+        ("+".join("1" * (MOST_NODES // 2 + 2)), f"{MOST_NODES} parts"),
+    ],
+)
+def test_what_is_no_rule_is_one_sentence(rule: str, why: str) -> None:
+    with pytest.raises(RuleError, match=r"^[^\n]+$") as error:
+        parse(rule)
+    assert why in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("W", "a single number is needed, here are l 2 × h 3 × i 7 × j 7"),
+        ("elephant", "“elephant” does not stand in the sentence"),
+        ("the#3", "does not stand 3 times"),
+        ("W[0,cat]", "the axis h counts no words"),
+        ("W[2,0,0,0]", "the axis l has 2 places"),
+        ("W[0,0,0,0,0]", "5 places are named on 4 axes"),
+        ("W[.5,0,0,0]", "a whole number"),
+        ("W[1 / 0,0,0,0]", "a whole number"),
+        ("max(|W[0,0] - W[0,0,1:]|)", "they do not fit"),
+        ("max(W[0,0,0] - W[0,0,:,0])", "do not fit together"),
+        ("mean(W[0,0], h)", "there is no axis h"),
+        ("mean(W[0,0,2:2])", "nothing at all"),
+        ("mean()", "nothing at all"),
+        ("cos(1, 2)", "two vectors"),
+        ("diag(W[0,0,0], 1)", "the last axes are i and j".replace("the ", "")),
+        ("rank(W[0,0], 1)", "one row of numbers"),
+        ("sqrt(1, 2)", "takes 1 value"),
+        ("open(1)", "no function open"),
+        ("with()", "no function with"),
+        ("with(1, 2)", "with takes"),
+        ("without(.5, 2)", "without takes"),
+    ],
+)
+def test_what_has_no_number_says_why(rule: str, why: str) -> None:
+    with pytest.raises(RuleError) as error:
+        number(parse(rule), Toy())
+    assert why in str(error.value)
+
+
+def test_a_number_alone_is_no_verdict() -> None:
+    for rule in ("1", "W > 2", "argmax(W)"):
+        with pytest.raises(RuleError, match="true or false"):
+            truth(parse(rule), Toy())
+
+
+def test_whatever_is_typed_only_a_rules_error_comes() -> None:
+    """Parts of rules in any order, and any characters: a tree, or one sentence."""
+    draw = random.Random(0)
+    parts = [
+        "W", "W'", "H", "cat", "the#2", '"[CLS]"', "1", ".5", "(", ")", "[", "]", ",", ":", "|", "+", "-", "*", "/",
+        "<", "==", "and", "or", "not", "mean(", "diag(", "with(", "#", "'", "é", "€", "\0",
+    ]  # fmt: skip
+    read = 0
+    for _ in range(3000):
+        text = " ".join(draw.choice(parts) for _ in range(draw.randrange(1, 12)))
+        try:
+            evaluate(parse(text), Toy())
+            read += 1
+        except RuleError:
+            continue
+    assert read > 50
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("weights[0,0] > 1", "“weights” is no quantity, and no word"),
+        ("Q'[0] > 1", "no quantity “Q”"),
+        ("system(1) > 1", "no function “system”"),
+        (" + ".join(["without(0, n)"] * 13), "12 other pictures"),
+    ],
+)
+def test_unknown_names_are_found_before_anything_runs(rule: str, why: str) -> None:
+    with pytest.raises(RuleError) as error:
+        references.rule(rule, frozenset({"cat"}))
+    assert why in str(error.value)
+
+
+def test_the_names_are_those_of_the_picture() -> None:
+    """Of the link's own picture, and primed of the other side of Compare, elsewhere of the untouched model."""
+    text = "how are you"
+    run, sharp, other = (
+        pictures.picture(settings).run
+        for settings in (Settings(text), Settings(text, temperature=0.5), Settings("how were you", mask="causal"))
+    )
+    two = shown("compare", {"s": text, "t": "0.5", "s2": "how were you", "mask2": "causal", "pos2": "as trained"})
+    one = shown("explore", {"s": text, "t": "0.5"})
+
+    def tensor(scene: Shown, rule: str) -> torch.Tensor:
+        return evaluate(parse(rule), scene).tensor
+
+    assert torch.equal(tensor(two, "W"), sharp.weights)
+    assert torch.equal(tensor(two, "H"), sharp.hidden)
+    assert torch.equal(tensor(two, "W'"), other.weights)
+    assert torch.equal(tensor(two, "S'[3:5]"), other.sentence[3:5])
+    assert float(tensor(two, "W'[0,0,were,you]")) == float(other.weights[0, 0, 2, 3])
+    assert torch.equal(tensor(one, "W'"), run.weights)
+    assert float(tensor(one, "sim")) == pytest.approx(float(sharp.sentence @ run.sentence), abs=1e-6)
+    assert torch.equal(tensor(one, 'with("t=1&s=how+were+you&mask=causal", W)'), other.weights)
+    without = pictures.model_on("auto").run(text, heads_off=[(1, head) for head in range(12)], temperature=0.5)
+    assert torch.equal(tensor(one, "without(1, H)"), without.hidden)
+    assert float(tensor(one, "need[2,6]")) > 0
+    with pytest.raises(HeadlightError, match="there is no scores on this page"):
+        tensor(one, "scores")
+    with pytest.raises(RuleError, match="no head 12 in a layer 0"):
+        tensor(one, "without(0, 12, W)")
+    for rule in ("p()", "p(1)", 'accuracy("who-none-1", 2)', "bits(.5)", "W(1)"):
+        with pytest.raises(RuleError):
+            tensor(one, rule)
