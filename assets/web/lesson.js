@@ -185,9 +185,10 @@ function key(event) {
 function begin() {
   if (!document.querySelector("link.lesson"))
     document.head.append(
-      h("link", { rel: "stylesheet", class: "lesson", href: new URL("./lesson.css", import.meta.url).href }),
+      h("link", { rel: "stylesheet", class: "lesson", href: import.meta.url.replace(/[^/]*$/, "lesson.css") }),
     );
-  document.body.append(panel.element, black);
+  document.getElementById("headlight-bar")?.after(panel.element); // Tab comes from the bar to the lesson, then to the page
+  document.body.append(black);
   addEventListener("popstate", () => take(askedFor()));
   addEventListener("headlight-address", follow);
   addEventListener("keydown", key, true);

@@ -6,10 +6,18 @@ import { isShortcut, isTyped } from "./grid_keys.js";
 /** @typedef {"answer" | "hand" | "undo" | "round" | "space" | "next" | "back" | "notes" | "black" | "keys"} Wish */
 
 /** @type {Record<string, Wish>} */
-const ALWAYS = { n: "notes", ".": "black", "?": "keys", r: "round", PageDown: "next", PageUp: "back" };
+const ALWAYS = {
+  n: "notes",
+  ".": "black",
+  "?": "keys",
+  r: "round",
+  PageDown: "next",
+  PageUp: "back",
+  Backspace: "undo",
+};
 /** @type {Record<string, Wish>} */
-const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", Backspace: "undo", " ": "space" };
-const USES = 'button, a, summary, [role], [tabindex="0"]'; // what takes arrows, Backspace or the space bar itself
+const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", " ": "space" };
+const USES = 'button, a, summary, [role], [tabindex="0"]'; // what takes arrows or the space bar itself
 
 /** What a key asks of the lesson; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the options
  * @returns {[Wish, string] | null}
