@@ -66,6 +66,7 @@ export class View {
       setText(this.aloud, "");
       this.said = "";
     }
+    cover(this.element, this.kind); // also of a view that has no room to draw in
     this.drawNow();
   };
 
