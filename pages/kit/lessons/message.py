@@ -15,7 +15,9 @@ from .verdict import verdict
 
 
 def course(raw: bytes) -> bytes:
-    """The texts of all lessons, for any query; JSON."""
+    """The texts of all lessons; JSON. Raises a HeadlightError for a query, which would ask for something else."""
+    if raw:
+        raise HeadlightError("the course is answered whole, without a query")
     return as_json().encode("utf-8")
 
 
