@@ -17,7 +17,7 @@ from .schema import Lesson, Step
 SHIPPED = Path(__file__).parents[3] / "assets" / "lessons"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
 MOST_FILES = 100  # of a folder
-_STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})")
+_STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})", re.ASCII)
 
 log = logging.getLogger(__name__)
 

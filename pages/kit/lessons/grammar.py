@@ -25,7 +25,7 @@ DEEPEST = 30  # brackets, bars and signs within each other
 MOST_NODES = 200
 _KEYWORDS = ("and", "or", "not")
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:e[+-]?\d{1,2})?|\.\d+)"
+    r"\s*(?:(?P<number>[0-9]+\.?[0-9]*(?:e[+-]?[0-9]{1,2})?|\.[0-9]+)"
     r"|\"(?P<text>[^\"]*)\"|“(?P<curly>[^”]*)”"
     r"|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|!=|[-+*/<>()\[\]|,:#'′]))",
@@ -285,10 +285,11 @@ class _Parser:
     def _call(self, name: str, *, primed: bool) -> Node:
         self._deeper()
         arguments: list[Node] = []
-        while not self._takes(")"):
-            if arguments:
-                self.expect(",")
+        if not self._takes(")"):
             arguments.append(self.rule())
+            while self._takes(","):
+                arguments.append(self.rule())
+            self.expect(")")
         self._depth -= 1
         return self._made(Call(name, tuple(arguments), primed))
 

@@ -65,6 +65,8 @@ def _entry(lines: list[str], first: int, last: int, name: str, number: int) -> t
             return None
         ends = [at for at in range(headers[number] + 1, last) if _HEADER.match(lines[at])]
         return headers[number], ends[0] if ends else last
+    if not lines[first].rstrip().endswith("["):  # the whole list on one line
+        return first, first + 1
     entries = [at for at in range(first + 1, last) if lines[at].strip()[:1] in ("{", '"', "'", "[")]
     if number >= len(entries):
         return first, first + 1

@@ -18,8 +18,8 @@ from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Curtain, Lesson, Option
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
 MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 6, 60, 10
-_NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml")
-_PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?")
+_NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
+_PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _LESSON = {"title", "aim", "breaks", "minutes", "audiences", "paths", "teacher", "now_you", "papers", "steps"}

@@ -1,0 +1,160 @@
+"""Lesson files: a teacher's own folder, the example of the docs, and mistakes, each told with file and line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.kit.lessons import course, reading
+from pages.kit.lessons.schema import Curtain
+from pages.kit.lessons.variants import picked, varied
+from pages.kit.lessons.verdict import verdict
+from pages.kit.picture.query import Query
+
+DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
+BLOCK = re.search(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+assert BLOCK is not None
+EXAMPLE = BLOCK[1]
+LINES = EXAMPLE.splitlines()
+
+
+def line(start: str) -> int:
+    """The line of the example that begins like this, from 1."""
+    return next(at for at, text in enumerate(LINES, 1) if text.strip().startswith(start))
+
+
+def wrong(text: str, name: str = "90-back.toml") -> str:
+    """The sentence about a file that cannot be used."""
+    with pytest.raises(reading.LessonError) as error:
+        reading.read(name, text, 1)
+    said = str(error.value)
+    assert "\n" not in said
+    return said
+
+
+def test_the_example_of_the_docs_is_a_lesson() -> None:
+    lesson = reading.read("90-back.toml", EXAMPLE, 1)
+    assert (lesson.id, lesson.number, lesson.minutes, lesson.audiences) == ("back", 90, 3, ("students",))
+    (step,) = lesson.steps
+    assert (step.page, step.query) == ("explore", "s=how+are+you&at=0.2")
+    assert step.curtain == (Curtain("map"), Curtain("numbers"))
+    found = verdict(step, Query(step.query.encode()))
+    assert found.picked == step.right == "B"
+    assert float(found.numbers[0][2]) == pytest.approx(found.numbers[0][1], abs=5e-5)
+    assert [picked(step, variant)[0] for variant in step.variants] == [["B"]] * len(step.variants)
+    assert varied(step.page, step.query, "are → were").query["s"] == "how were you"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "why"),
+    [
+        ('title = "Which head looks one word back?"', "", 1, "the lesson lacks the field “title”"),
+        ("minutes = 3", 'minutes = "3"', line("minutes"), "“minutes” is a whole number"),
+        ("minutes = 3", "minutes = 0", line("minutes"), "from 1 to 90"),
+        ('audiences = ["students"]', 'audiences = ["cats"]', line("audiences"), "not “cats”"),
+        ("minutes = 3", "minutes = 3\ncolour = 1", line("minutes") + 1, "there is no field “colour”"),
+        ("minutes = 3", 'minutes = 3\npaths = ["46 students"]', line("minutes") + 1, "a path is written like"),
+        ("minutes = 3", 'minutes = 3\npaths = ["45 students: 2"]', line("minutes") + 1, "a step that is not there"),
+        ('aim = "Find', 'aim = "<script>alert(1)</script> Find', line("aim"), "“aim” holds markup or a script"),
+        ('ask = "Where', 'ask = "<img src=x onerror=alert(1)> Where', line("ask"), "“ask” holds markup"),
+        ('say = "Look', 'say = "javascript:alert(1) Look', line("say"), "“say” holds markup"),
+        ('say = "Look', f'say = "{"x" * 901} Look', line("say"), "may have 900 characters"),
+        ('say = "Look at head 2 of layer 0."', 'say = " "', line("say"), "“say” is empty"),
+        ('ask = "Where does each word look?"', "", line("[[steps]]"), "step 1 lacks the field “ask”"),
+        ('link = "/?s', 'link = "/nowhere?s', line("link"), "there is no page “/nowhere”"),
+        ('link = "/?s', 'link = "https://example.org/?s', line("link"), "there is no page"),
+        ("&at=0.2", "&at=9.2", line("link"), "this model has no head “9.2”"),
+        ("&at=0.2", "&t=7", line("link"), "“t” of a link is a number from 0.1 to 5"),
+        ("&at=0.2", "&head_count=7", line("link"), "a link has no key “head_count”"),
+        ("&at=0.2", "&model=none-such", line("link"), "trained model is gone"),
+        ("at=0.2", "at=0.2&s=é", line("link"), "percent signs"),
+        ('text = "At itself"', 'text = "<b>At</b> itself"', line('{ text = "At itself'), "“text” holds markup"),
+        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", line('{ text = "At itself'), "“Z” is no quantity"),
+        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], 0) > .5", line('{ text = "At itself'), "“)” should stand"),
+        ("mean(diag(W[0,2], 0)) > .5", "(" * 40, line('{ text = "At itself'), "brackets deep"),
+        ('right = "B"', 'right = "C"', line("right"), "“right” is one of A, B"),
+        (', holds = "mean(diag(W[0,2], -1)) > .5"', "", line("right"), "the right option, B, has no rule"),
+        ('format = "4"', 'format = "5"', line("shows"), "a format is one of"),
+        ('"map", "numbers"', '"map", "nothing"', line("curtain"), "not “nothing”"),
+        ('"map", "numbers"', '"row"', line("curtain"), "a curtain is"),
+        ('"are → were"', '"is → was"', line("variants"), "“is” is not in the sentence"),
+        ('"are → were"', '"are →"', line("variants"), "a variant is written"),
+        ('"are → were"', '"w=a"', line("variants"), "“w” of a link"),
+        ("[[steps]]", "[steps]", line("[[steps]]"), "“steps” is a list"),
+        ("minutes = 3", "minutes = three", line("minutes"), "this is not TOML"),
+        ("[[steps]]", "[[steps", line("[[steps]]"), "this is not TOML"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_file_and_line(old: str, new: str, at: int, why: str) -> None:
+    assert old in EXAMPLE
+    said = wrong(EXAMPLE.replace(old, new, 1))
+    assert said.startswith(f"90-back.toml, line {at}: ")
+    assert why in said
+
+
+def test_the_line_is_that_of_the_right_step() -> None:
+    second = EXAMPLE[EXAMPLE.index("[[steps]]") :].replace('right = "B"', 'right = "D"')
+    said = wrong(EXAMPLE + "\n" + second)
+    assert said.startswith(f"90-back.toml, line {len(LINES) + 1 + line('right') - line('[[steps]]') + 1}: ")
+
+
+@pytest.mark.parametrize("name", ["Back.toml", "back.TOML", "../back.toml", "90-.toml", "back.2.toml"])
+def test_a_files_name_is_a_number_and_small_letters(name: str) -> None:
+    assert "is called like “01-it.toml”" in wrong(EXAMPLE, name)
+
+
+def test_what_is_too_large_is_not_read() -> None:
+    assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
+    assert "nested too deep" in wrong("a = " + "[" * 5000 + "]" * 5000) or "not TOML" in wrong("a = " + "[" * 5000)
+
+
+def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(course.VARIABLE, "")  # put back at the end, whatever `begin` makes of it
+    (tmp_path / "90-back.toml").write_text(EXAMPLE, "utf-8")
+    (tmp_path / "91-it.toml").write_text(EXAMPLE, "utf-8")
+    (tmp_path / "92-broken.toml").write_text(EXAMPLE.replace('right = "B"', 'right = "D"'), "utf-8")
+    (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
+    ours = course.course().lessons
+    with caplog.at_level(logging.WARNING):
+        found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
+    assert os.environ[course.VARIABLE] == str(tmp_path.resolve())
+    assert [*found.lessons] == [*ours, "back"]
+    assert found.lessons["it"] == ours["it"]
+    assert found.errors == (
+        "91-it.toml, line 1: there is a lesson “it” already.",
+        f"92-broken.toml, line {line('right')}: “right” is one of A, B.",
+        "93-latin.toml, line 1: this file cannot be read as UTF-8.",
+    )
+    assert [record.getMessage() for record in caplog.records] == [f"Lessons: {error}" for error in found.errors]
+    assert course.course() is found  # kept while no file changes
+    (tmp_path / "92-broken.toml").write_text(EXAMPLE, "utf-8")
+    assert "broken" in course.course().lessons
+
+
+def test_a_folder_that_is_not_there_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(course.VARIABLE, "")
+    ours = course.course().lessons
+    found = course.begin([f"--lessons={tmp_path / 'none'}"])
+    assert found.lessons == ours
+    assert found.errors == (f"There is no folder of lessons “{tmp_path / 'none'}”.",)
+    course.begin(["--lessons"])
+    assert "name their folder" in caplog.records[-1].getMessage()
+
+
+def test_a_link_names_a_step() -> None:
+    found = course.of_folders((course.SHIPPED,))
+    lesson = found.lessons["it"]
+    assert found.find("it.2") == (lesson, lesson.steps[1], 2)
+    for learn in ("", "it", "it.0", "it.9", "it.-1", "it.2.1", "other.1", "IT.1", "it.٢"):
+        assert found.find(learn) is None
+    assert found.path(5, "adults") == {"it": (1, 2, 3, 4)}
+    assert found.path(45, "adults")["explanation"][:2] == (1, 2)
+    assert found.path(45, "cats") == {}
