@@ -5,7 +5,7 @@
 /** @typedef {{path: string, query: string, say: string, ask: string, options: Option[], curtain: import("./curtain.js").Hidden[], teacher: string}} Step
  * the page's path and query, what to do, the question, what is hidden until the answer
  */
-/** @typedef {{id: string, title: string, aim: string, minutes: number, now_you: string, teacher: string, steps: Step[]}} Lesson */
+/** @typedef {{id: string, title: string, aim: string, minutes: number, now_you: string, teacher: string, papers: string[], steps: Step[]}} Lesson */
 /** @typedef {{lessons: Lesson[]}} Course */
 /** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number}} Place a step, its lesson and where they stand, counted from 1 */
 

@@ -25,8 +25,8 @@ const KEYS = [
   ["A – D, 1 – 4", "answer (in the projector letters only)"],
   ["space", "show, then go on"],
   ["→ ←, Page ↓ ↑", "next and back, while no field, map or list has the focus"],
-  ["shift + A – D", "count a hand; ⌫ takes the last one back"],
-  ["R", "count again, after talking"],
+  ["shift + A – D", "in a class: count a hand; ⌫ takes the last one back"],
+  ["R", "in a class: count again, after talking"],
   ["N", "teacher’s notes"],
   [".", "black; any key ends it"],
   ["P", "projector"],
@@ -140,7 +140,8 @@ export class LessonPanel {
     setAttribute(p.help, "aria-expanded", String(shown.keys));
     p.said.hidden = !shown.notes;
     p.keys.hidden = !shown.keys;
-    const notes = [step.teacher, lesson.teacher].filter(Boolean);
+    const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
+    const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
     fill(p.said, notes.length ? notes : ["There are no notes on this step."], () => h("p"), setText);
   }
 

@@ -44,7 +44,7 @@ def as_json() -> str:
 
 def _lesson(lesson: Lesson) -> dict[str, Any]:
     texts = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes", "now_you", "teacher")}
-    return texts | {"steps": [_step(step) for step in lesson.steps]}
+    return texts | {"papers": list(lesson.papers), "steps": [_step(step) for step in lesson.steps]}
 
 
 def _step(step: Step) -> dict[str, Any]:
