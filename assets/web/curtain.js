@@ -66,7 +66,9 @@ export function draw(parts, lamp = false) {
  * @param {boolean} second it is the second picture's
  */
 export function hidesRow(tokens, row, second) {
-  const own = [String(row), tokens[row].toLowerCase()];
+  const token = tokens[row].toLowerCase();
+  const nth = tokens.slice(0, row + 1).filter((other) => other.toLowerCase() === token).length;
+  const own = [String(row), String(row - tokens.length), token, `${token}#${nth}`];
   return hidden.some(({ part, words }) => {
     const named = words.some((word) => own.includes(word.toLowerCase()));
     if (part === "row" || part === "rows") return named === (part === "row");

@@ -59,29 +59,29 @@ class Beside(Tab):
         return self
 
     @property
-    def panel(self) -> Locator:
+    def lesson(self) -> Locator:
         return self.page.get_by_role("complementary", name="Lesson")
 
     @property
     def verdict(self) -> Locator:
         """What is read aloud after the answer."""
-        return self.panel.get_by_role("status", name="Answer")
+        return self.lesson.get_by_role("status", name="Answer")
 
     @property
     def lit(self) -> Locator:
         """The option that the numbers pick."""
-        return self.panel.locator(".option", has_text="✓ the numbers say so")
+        return self.lesson.locator(".option", has_text="✓ the numbers say so")
 
     @property
     def black(self) -> Locator:
         return self.page.locator("#headlight-black")
 
     def press(self, name: str) -> None:
-        self.panel.get_by_role("button", name=name).click()
+        self.lesson.get_by_role("button", name=name).click()
 
     def options(self, step: Step) -> list[str]:
         """The options as they stand there, without their letters."""
-        group = self.panel.get_by_role("group", name=step.ask)
+        group = self.lesson.get_by_role("group", name=step.ask)
         texts: list[str] = group.locator(".text").all_inner_texts()
         return texts
 

@@ -42,7 +42,7 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(lesson)
     for at, step in enumerate(lesson.steps, 1):
         tab.at(lesson, at)
-        expect(tab.panel.get_by_role("heading", name=step.ask)).to_be_visible()
+        expect(tab.lesson.get_by_role("heading", name=step.ask)).to_be_visible()
         assert tab.options(step) == [option.text for option in step.options]
         assert bool(tab.covered()) == bool(step.curtain), f"step {at}: {step.curtain}"
         expect(tab.verdict).to_have_text("")
@@ -56,7 +56,7 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         assert tab.covered() == 0
         if at < len(lesson.steps):
             tab.press("next →")
-    expect(tab.panel.get_by_text(lesson.now_you)).to_be_visible()
+    expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
 
 
 def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
@@ -77,9 +77,9 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab.page.go_back()
     tab.at(IT, 3)
     press("n")
-    expect(tab.panel.get_by_text(IT.teacher)).to_be_visible()
+    expect(tab.lesson.get_by_text(IT.teacher)).to_be_visible()
     press("?")
-    expect(tab.panel.get_by_text("teacher’s notes", exact=True).last).to_be_visible()
+    expect(tab.lesson.get_by_text("teacher’s notes", exact=True).last).to_be_visible()
     press("ArrowRight")
     tab.at(IT, 4)
     assert tab.page.evaluate("window.flashes") == [], "no frame shows what the next curtain hides"
@@ -88,7 +88,7 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab.page.keyboard.press("Shift+Tab")  # from the heading of the step to what stands before it
     assert tab.focused() == "continue from here"
     press("Enter")
-    expect(tab.panel).to_be_hidden()
+    expect(tab.lesson).to_be_hidden()
     tab.wait_for_query(learn=None, at="3.1.10.2")
     expect(tab.page.get_by_role("heading", level=1)).to_be_visible()  # the page asks its own question again
 
@@ -99,13 +99,13 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
     (told,) = [text for label, _, text in verdict(step, Query(step.query.encode())).numbers if label == "it → animal"]
     assert not re.search(rf"{re.escape(told)}|puts|looks at", stage.aria_snapshot())
-    panel = tab.panel.aria_snapshot()
+    panel = tab.lesson.aria_snapshot()
     assert f'heading "{IT.title}" [level=1]' in panel
     assert f'heading "{step.ask}" [level=2]' in panel
     assert f'group "{step.ask}"' in panel
     for option in step.options:
         expect(
-            tab.panel.get_by_role("button", name=f"{option.letter} {option.text}".replace("  ", " "))
+            tab.lesson.get_by_role("button", name=f"{option.letter} {option.text}".replace("  ", " "))
         ).to_be_visible()
     assert tab.verdict.text_content() == ""
     cell = tab.view.locator(".large .cell")
@@ -116,7 +116,7 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     expect(tab.verdict).to_contain_text("B: To “animal”.")
     expect(tab.verdict).to_contain_text(f"{told} it → animal")
     assert re.search(rf"{re.escape(told)}", stage.aria_snapshot())
-    expect(tab.panel.get_by_role("button", pressed=True)).to_contain_text("your answer")
+    expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
     # another picture, another verdict: of what is shown now
     box = tab.box
@@ -127,7 +127,7 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
 
 def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
-    press, panel = tab.page.keyboard.press, tab.panel
+    press, panel = tab.page.keyboard.press, tab.lesson
     tab.press("class")
     for key in ("A", "B", "B", "C", "D"):
         press(f"Shift+{key}")
@@ -182,7 +182,7 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     beside.page.keyboard.press("a")
     beside.go("Lessons")
     expect(card.locator(".done")).to_have_text(f"1 of {len(IT.steps)} done, goes on at step 2")
-    expect(beside.panel).to_be_hidden()
+    expect(beside.lesson).to_be_hidden()
     card.get_by_role("link").click()
     beside.at(IT, 2)
 
