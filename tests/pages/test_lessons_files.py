@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import re
 from pathlib import Path
 
@@ -112,6 +113,22 @@ def test_what_is_too_large_is_not_read() -> None:
     assert "nested too deep" in wrong("a = " + "[" * 5000 + "]" * 5000) or "not TOML" in wrong("a = " + "[" * 5000)
 
 
+def test_whatever_a_file_holds_only_a_lessons_error_comes() -> None:
+    """The example with characters that are changed, left out or doubled: a lesson, or one sentence with its line."""
+    draw, said = random.Random(0), list[str]()
+    for _ in range(400):
+        text = list(EXAMPLE)
+        for _ in range(draw.randrange(1, 4)):
+            at = draw.randrange(len(text))
+            text[at] = draw.choice(["", text[at] * 2, draw.choice("[]{}\"'=<>#&,.0aé\n\x00")])
+        try:
+            reading.read("90-back.toml", "".join(text), 1)
+        except reading.LessonError as error:
+            said.append(str(error))
+    assert 0 < len(said) < 400
+    assert [one for one in said if not re.fullmatch(r"90-back\.toml, line \d+: [^\n]+", one)] == []
+
+
 def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -120,6 +137,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     (tmp_path / "91-it.toml").write_text(EXAMPLE, "utf-8")
     (tmp_path / "92-broken.toml").write_text(EXAMPLE.replace('right = "B"', 'right = "D"'), "utf-8")
     (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
+    (tmp_path / "94-nowhere.toml").symlink_to(tmp_path / "nothing")
     ours = course.course().lessons
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
@@ -127,6 +145,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     assert [*found.lessons] == [*ours, "back"]
     assert found.lessons["it"] == ours["it"]
     assert found.errors == (
+        "94-nowhere.toml, line 1: this file cannot be read.",
         "91-it.toml, line 1: there is a lesson “it” already.",
         f"92-broken.toml, line {line('right')}: “right” is one of A, B.",
         "93-latin.toml, line 1: this file cannot be read as UTF-8.",

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 import pytest
 import torch
 from torch import Tensor
 
 from mha_core import Model, Run, load_model
+from mha_core.measure.by_hand import entropy_of_random
+from mha_core.models.encoder import EncoderLayer
 from mha_core.training import inference, tasks
+from mha_core.training.tasks import Labelled
+from pages.by_hand import real_cell
 from pages.kit.lessons import course
 from pages.kit.lessons.schema import Step
 from pages.kit.lessons.variants import picked
@@ -24,6 +29,7 @@ STEPS = {f"{lesson.id}.{at}": step for lesson in COURSE.lessons.values() for at,
 ANIMAL = "The animal didn't cross the street because it was too tired"
 WIDE = ANIMAL.replace("tired", "wide")
 IT, CAT = 10, 2  # where "it" and the subject stand
+MIRROR = ("the dog bit the man", "the man bit the dog", "the cat bit the man")
 FAIR = ("she won a prize at the fair", "the rules of the game are fair")
 
 
@@ -90,8 +96,8 @@ def test_the_same_word(model: Model) -> None:
     assert shown_number("same-word.2", 0) == pytest.approx(cosine, abs=1e-6)
     off = [(1, head) for head in range(12)]
     texts = ("turn to the right at the corner", "you have the right to be silent")
-    right = [model.run(text, heads_off=off).hidden[3, 4] for text in texts]
-    assert shown_number("same-word.4", 2) == pytest.approx(float(torch.cosine_similarity(*right, dim=0)), abs=1e-6)
+    turn, law = (model.run(text, heads_off=off).hidden[3, 4] for text in texts)
+    assert shown_number("same-word.4", 2) == pytest.approx(float(torch.cosine_similarity(turn, law, dim=0)), abs=1e-6)
 
 
 def test_heads(model: Model) -> None:
@@ -131,18 +137,24 @@ def test_the_root_of_d(model: Model) -> None:
     assert shown_number("root-of-d.5", 1) == pytest.approx(float(plain @ flat.sentence), abs=1e-5)
 
 
+def test_random_rows_are_those_that_by_hand_draws() -> None:
+    """The page draws mean entropies over the width; the question is about one of its points."""
+    setting = {"draws": real_cell.DRAWS, "seed": real_cell.SEED}
+    for at, (width, scaled) in enumerate([(2, False), (512, False), (512, True)]):
+        assert width in real_cell.WIDTHS
+        drawn = entropy_of_random(width, real_cell.KEYS, scaled=scaled, **setting)
+        assert shown_number("root-of-d.1", at) == pytest.approx(drawn, abs=1e-9)
+
+
 def test_order(model: Model) -> None:
     none = model.run(ANIMAL, position="none")
     assert shown_number("order.3", 1) == pytest.approx(float(none.weights[0, 2].diagonal(-1).mean()), abs=1e-6)
     dog, mirror, cat = (model.run(text).sentence for text in MIRROR)
     assert shown_number("order.4", 0) == pytest.approx(float(dog @ mirror), abs=1e-5)
     assert shown_number("order.4", 1) == pytest.approx(float(dog @ cat), abs=1e-5)
-    trained, rows = load_model("assets/trained/who-none-1"), tasks.build("who").test
+    trained, rows = load_model("assets/trained/who-none-1"), cast(Labelled, tasks.build("who")).test
     right = [int(inference.logits(trained, [row.text])[0].argmax()) == row.label for row in rows]
     assert shown_number("order.5", 0) == pytest.approx(sum(right) / len(right), abs=1e-6)
-
-
-MIRROR = ("the dog bit the man", "the man bit the dog", "the cat bit the man")
 
 
 def test_the_future(model: Model) -> None:
@@ -174,7 +186,7 @@ def test_explanation(model: Model) -> None:
 def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """MiniLM whose layer 3 head 1 asks for nothing: all its scores are 0, so every row is even."""
     model = load_model("minilm")
-    attention = model.encoder.layers[3].attention
+    attention = cast(EncoderLayer, model.encoder.layers[3]).attention
     weights = attention.save()
     head = torch.arange(32, 64)
 
@@ -197,7 +209,8 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     assert third.picked is None
     assert third.meant == "C"
     assert third.sentence == "Here the numbers say A, and the lesson means C: judge by the numbers themselves."
-    assert third.numbers[0][1:] == (pytest.approx(1 / 15), "0.07")
+    assert third.numbers[0][1] == pytest.approx(1 / 15)
+    assert third.numbers[0][2] == "0.07"
     second = verdict(STEPS["it.2"], as_it_opens(STEPS["it.2"]))  # every column sums to 1 now
     assert second.picked is None
     assert "the numbers say A" in second.sentence
@@ -214,6 +227,9 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     other = verdict(STEPS["it.1"], {"s": "how are you"})
     assert other.picked is None
     assert other.sentence == "There is no verdict here: “it” does not stand in the sentence that is shown."
+    long = verdict(step, {"s": "how are you " * 200})
+    assert long.picked is None
+    assert long.sentence.startswith("There is no verdict here: a sentence may have 2,000 characters")
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     both = verdict(twice, {"at": "0.2"})
     assert both.picked is None

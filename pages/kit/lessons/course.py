@@ -83,7 +83,11 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
             errors.append(f"There is no folder of lessons “{folder}”.")
         if len(files) > MOST_FILES:
             errors.append(f"{folder.name} has {len(files)} lessons; only the first {MOST_FILES} are read.")
-        stamps += [(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files[:MOST_FILES]]
+        for file in files[:MOST_FILES]:
+            try:
+                stamps.append((file, file.stat().st_mtime_ns, file.stat().st_size))
+            except OSError:  # a link to nowhere
+                errors.append(f"{file.name}, line 1: this file cannot be read.")
     return _read(tuple(stamps), tuple(errors))
 
 

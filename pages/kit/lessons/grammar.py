@@ -15,7 +15,7 @@ docs/lessons.md says what the names mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mha_core.errors import HeadlightError
@@ -118,28 +118,6 @@ def parse(text: str) -> Node:
     tree = parser.rule()
     parser.expect("")
     return tree
-
-
-def walk(tree: Node) -> Iterator[Node]:
-    """The node and all below it, from the top down."""
-    yield tree
-    for below in _below(tree):
-        yield from walk(below)
-
-
-def _below(tree: Node) -> Iterator[Node]:
-    match tree:
-        case Index(of, places):
-            yield of
-            for place in places:
-                parts = (place.first, place.last) if isinstance(place, Span) else (place,)
-                yield from (part for part in parts if part is not None)
-        case Call(_, arguments):
-            yield from arguments
-        case Unary(_, of):
-            yield of
-        case Binary(_, left, right):
-            yield from (left, right)
 
 
 @dataclass(frozen=True)

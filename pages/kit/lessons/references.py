@@ -10,12 +10,12 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw.pages import PAGES, path
 from pages.kit.picture import pictures
 from pages.kit.picture.fields import FIELDS
-from pages.kit.picture.models import MINILM, SMOLLM2
+from pages.kit.picture.models import MINILM
 from pages.kit.picture.query import Query
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import Call, Name, Node, RuleError, Text, parse, walk
+from .grammar import Binary, Call, Index, Name, Node, RuleError, Span, Text, Unary, parse
 from .quantities import scene
 from .values import LETTERS
 
@@ -62,7 +62,7 @@ def rule(text: str, known: frozenset[str]) -> Node:
         RuleError: it cannot be read, or a name in it means nothing.
     """
     tree = parse(text)
-    nodes = list(walk(tree))
+    nodes = list(_walk(tree))
     changes = [node for node in nodes if isinstance(node, Call) and node.name in CHANGING]
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
@@ -78,6 +78,28 @@ def rule(text: str, known: frozenset[str]) -> Node:
     return tree
 
 
+def _walk(tree: Node) -> Iterator[Node]:
+    """The node and all below it, from the top down."""
+    yield tree
+    for below in _below(tree):
+        yield from _walk(below)
+
+
+def _below(tree: Node) -> Iterator[Node]:
+    match tree:
+        case Index(of, places):
+            yield of
+            for place in places:
+                parts = (place.first, place.last) if isinstance(place, Span) else (place,)
+                yield from (part for part in parts if part is not None)
+        case Call(_, arguments):
+            yield from arguments
+        case Unary(_, of):
+            yield of
+        case Binary(_, left, right):
+            yield from (left, right)
+
+
 def _check(page: str, query: str) -> None:
     """Raises a HeadlightError for a key or value that no control has."""
     asked = Query(_ascii(query))
@@ -85,7 +107,7 @@ def _check(page: str, query: str) -> None:
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
         asked[key]
-    if pictures.is_loaded(asked.name) or asked.name != SMOLLM2:  # SmolLM2 is not unpacked for a check
+    if pictures.is_loaded(asked.name):  # SmolLM2 is not unpacked for a check
         asked.settings()
         if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
             asked.at  # noqa: B018
