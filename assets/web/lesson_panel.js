@@ -73,9 +73,14 @@ export class LessonPanel {
       [p.help, "?"],
     ]))
       one.append(h("kbd", { "aria-hidden": "true" }, key));
-    this.element = h(
-      "aside",
-      { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" },
+    this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
+    this.arrange();
+  }
+
+  /** Puts the parts in order. */
+  arrange() {
+    const { p, hands } = this;
+    this.element.append(
       h("div", { class: "head" }, p.where, p.leave),
       p.title,
       p.progress,
