@@ -4,6 +4,7 @@
 
 import { makeOpener, makeSheet } from "./control_sheet.js";
 import { button, h, PAGE_LINK, setAttribute } from "./dom.js";
+import { drawLesson } from "./lesson.js";
 import { listenForKeys, switchProjector } from "./projector.js";
 
 /** @typedef {{path: string, group: string, title: string, question: string, line: string, has_rail: boolean}} Page */
@@ -26,8 +27,11 @@ export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.text
 /** The address of a page. @param {string} path */
 const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
 
+/** The page at an address behind the server's; the one without an address where there is none. @param {string} at */
+export const pageAt = (at) => PAGES.find(({ path }) => path === at) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
+
 /** The page of the present address. */
-export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? PAGES[0];
+export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");
 
 /** Streamlit's own link to a page. @param {string} path */
 const linkTo = (path) =>
@@ -237,4 +241,5 @@ export function drawBar(theme, { path, title, group }) {
   setAttribute(switcher, "aria-label", other);
   setAttribute(switcher, "title", other);
   switcher.textContent = theme === "light" ? "☾" : "☀";
+  drawLesson(theme);
 }

@@ -5,6 +5,7 @@ import { diagram } from "./diagram.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
+import { lessons } from "./lesson_cards.js";
 import { terms } from "./terms.js";
 import { fillNotices, notices } from "./view_base.js";
 
@@ -186,6 +187,7 @@ export const PLAIN = {
   },
   table,
   terms,
+  lessons,
   curves: curves(table),
   diagram,
   equation,

@@ -4,6 +4,7 @@
 import { changed } from "./changes.js";
 import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "./colour.js";
+import { isDrawn } from "./curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { Lines, MOST_WORDS } from "./lines.js";
@@ -128,7 +129,7 @@ export class FocusPanel {
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
   get best() {
     const { weights, maps, at } = this.view;
-    if (!weights || this.difference.isOn || at.row >= maps.n) return null;
+    if (isDrawn() || !weights || this.difference.isOn || at.row >= maps.n) return null;
     const [[key, weight]] = ranked(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n));
     return weight > 0 ? key : null;
   }

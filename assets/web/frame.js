@@ -1,7 +1,7 @@
 // @ts-check
 // What every page of the house shares: its question, the bar, the address, and the projector.
 
-import { drawBar, makeTitle, PAGES, pageNow } from "./bar.js";
+import { drawBar, makeTitle, pageAt, pageNow } from "./bar.js";
 import { themeOf } from "./colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h, PAGE_LINK } from "./dom.js";
@@ -94,7 +94,7 @@ export default function frame({ data, parentElement }) {
     document.head.append(h("link", { rel: "stylesheet", class: "house", href: data.css }));
   document.querySelector("link[rel~='icon']")?.setAttribute("href", new URL("./icon.svg", import.meta.url).href);
   document.documentElement.lang = "en";
-  const page = PAGES.find(({ path }) => path === data.path) ?? PAGES[0];
+  const page = pageAt(data.path);
   if (parentElement.dataset.path !== data.path) {
     openSheet(false);
     parentElement.replaceChildren(makeTitle(page));

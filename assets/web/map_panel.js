@@ -2,6 +2,7 @@
 // A map of float32 weights as it stands in a panel: drawn, or as a table.
 
 import { h } from "./dom.js";
+import { MapVeil } from "./map_veil.js";
 import { fillTable } from "./table.js";
 import { tableRoom } from "./view_base.js";
 
@@ -11,6 +12,7 @@ export class MapPanel {
   constructor(map, label) {
     this.map = map;
     this.table = tableRoom(label);
+    this.veil = new MapVeil();
     this.element = h("div", { class: "room" }, map.element, this.table);
   }
 
@@ -22,15 +24,19 @@ export class MapPanel {
     map.bubble.put(null, map); // what was tapped on it is long ago
   }
 
-  /** @param {Parameters<Kind["draw"]>[0]} shown @param {import("./colour.js").Inks} inks
+  /** @param {Parameters<Kind["draw"]>[0]} whole @param {import("./colour.js").Inks} inks
    * @param {import("./map.js").Room} room @param {import("./table.js").Writing} [writing] of the table
    */
-  draw(shown, asTable, inks, room, writing) {
+  draw(whole, asTable, inks, room, writing) {
+    const shown = this.veil.seen(whole, this.element);
     this.map.element.hidden = asTable;
     this.table.hidden = !asTable;
     if (asTable) {
       this.map.shown = shown;
       fillTable(this.table, shown, writing);
-    } else this.map.draw(shown, inks, room);
+      return;
+    }
+    this.map.draw(shown, inks, room);
+    this.veil.put(this.map);
   }
 }

@@ -32,7 +32,7 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   }
   const n = tokens.length;
   const written = (/** @type {number} */ i, /** @type {number} */ j) =>
-    shown.forbids(i, j) ? "—" : write(weights[i * n + j]);
+    Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? "—" : write(weights[i * n + j]);
   if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, written));
   else {
     const note = `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;

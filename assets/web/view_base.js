@@ -3,6 +3,7 @@
 // A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
 
 import { themeOf } from "./colour.js";
+import { cover, isDrawn, isLearning } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 
 const NARROW = 640; // pixels of the view; below, one column
@@ -52,10 +53,22 @@ export class View {
     document.fonts?.ready.then(() => this.redraw());
     addEventListener("headlight-projector", this.projected);
     addEventListener("headlight-sheet", this.showAbove);
+    addEventListener("headlight-curtain", this.curtained);
   }
 
   /** The projector was switched on or off. */
   projected = () => this.resized();
+
+  /** A lesson's curtain was drawn or opened: nothing of what it hides may stay, not for a frame. */
+  curtained = () => {
+    if (isDrawn()) {
+      clearTimeout(this.saying);
+      setText(this.aloud, "");
+      this.said = "";
+    }
+    cover(this.element, this.kind); // also of a view that has no room to draw in
+    this.drawNow();
+  };
 
   /** What must stay in sight above a sheet of controls on a phone. @returns {Element | null} */
   get main() {
@@ -104,7 +117,7 @@ export class View {
 
   /** Speaks once per pause. @param {string} text */
   say(text) {
-    if (text === this.said) return;
+    if (text === this.said || isDrawn()) return;
     this.said = text;
     clearTimeout(this.saying);
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
@@ -124,6 +137,7 @@ export class View {
   leave() {
     removeEventListener("headlight-projector", this.projected);
     removeEventListener("headlight-sheet", this.showAbove);
+    removeEventListener("headlight-curtain", this.curtained);
   }
 
   /** Goes to another place, as it is. @param {ShadowRoot} root */
@@ -177,15 +191,19 @@ export class View {
     setAttribute(this.element, "data-theme", this.theme);
     this.kinds(this.holds);
     this.draw(width);
+    cover(this.element, this.kind);
     Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
   }
 
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
   kinds(kinds) {
     this.holds = kinds;
-    const own = Object.entries({ narrow: this.narrow, projector: this.projector, ...kinds }).filter(
-      ([, holds]) => holds,
-    );
+    const own = Object.entries({
+      narrow: this.narrow,
+      projector: this.projector,
+      learning: isLearning(),
+      ...kinds,
+    }).filter(([, holds]) => holds);
     setAttribute(this.element, "class", ["view", this.kind, ...own.map(([name]) => name)].filter(Boolean).join(" "));
   }
 

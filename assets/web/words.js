@@ -3,6 +3,7 @@
 
 /** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. @param {number} value */
 export function number(value) {
+  if (Number.isNaN(value)) return "?"; // behind the curtain of a lesson
   const short = value.toFixed(2);
   if (value === 0 || value === 1 || (short !== "0.00" && short !== "1.00")) return short;
   if (value < 0.00005) return "<0.0001";
@@ -22,7 +23,7 @@ export function signed(value, write = number) {
 
 /** The number inside a cell, ".64"; nothing for what would read .00. @param {number} weight */
 export function short(weight) {
-  if (weight < 0.005) return "";
+  if (!(weight >= 0.005)) return ""; // nor for what a curtain hides
   const text = weight.toFixed(2);
   return text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1";
 }

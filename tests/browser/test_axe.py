@@ -9,9 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 from pages.kit.draw.pages import PAGES
+from pages.kit.lessons.course import course
 
 from .conftest import NewTab
 from .explore_page import Explore
+from .lessons_page import Beside
 from .tab import Tab
 from .test_every_page import KINDS, RICH
 
@@ -83,4 +85,16 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     expect(panel.get_by_role("button", name="This map, CSV")).to_be_visible()
     findings = Findings(explore)
     findings.look("Share", panel)
+    assert not findings.lines, "\n".join(findings.lines)
+
+
+def test_nothing_serious_beside_a_lesson(new_tab: NewTab) -> None:
+    lesson = course().lessons["it"]
+    tab = new_tab(Beside).begin(lesson)
+    findings = Findings(tab)
+    findings.in_both_themes("a question")
+    tab.page.keyboard.press("n")
+    tab.page.keyboard.press("a")
+    expect(tab.lit).to_be_visible()
+    findings.in_both_themes("an answer")
     assert not findings.lines, "\n".join(findings.lines)

@@ -20,6 +20,7 @@ from .expected import WIDE
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .implementations_page import Implementations
+from .lessons_page import Lessons
 from .masks_page import WORDS, Masks
 from .measures import height, not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
 from .positions_page import Positions
@@ -39,6 +40,7 @@ KINDS: dict[str, type[Tab]] = {
     "side_by_side": SideBySide,
     "scaled_dot": ScaledDot,
     "claims": Claims,
+    "lessons": Lessons,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -54,6 +56,7 @@ RICH: dict[str, dict[str, Any]] = {
     "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
     "glossary": {},
+    "lessons": {},
     "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
     "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
     "claims": {"claim": "symmetric", "say": "2"},

@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
 from pages.kit.draw.web import FILES, PREFIX
+from pages.kit.lessons.message import as_json
 from pages.kit.picture import fitting, pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import first
@@ -158,6 +159,14 @@ def test_the_bar_reads_every_page_out_of_the_page() -> None:
     assert {frozenset(page) for page in told} == {
         frozenset(("path", "group", "title", "question", "line", "has_rail")),
     }
+
+
+def test_a_step_of_a_lesson_brings_the_course_along() -> None:
+    block = re.compile(r'<script type="application/json" id="headlight-course">(.*?)</script>')
+    assert not block.search(served().get("/train").text)
+    found = block.search(served().get("/train?learn=it.1").text)
+    assert found is not None
+    assert json.loads(found[1]) == json.loads(as_json())
 
 
 def test_over_a_network_the_page_is_packed() -> None:

@@ -25,8 +25,16 @@ class Named:
     has_rail: bool = True
 
 
-# by the name of its package; the first is the default. The order tells a story: see, change, build, learn.
+DEFAULT = "explore"  # the page at the server's own address
+# by the name of its package. The order tells a story: see, change, build, learn.
 PAGES = {
+    "lessons": Named(
+        "Lessons",
+        "Lessons",
+        "What would you like to find out?",
+        "Each lesson asks first and shows then: predict, open the curtain, and read the numbers of the live picture.",
+        has_rail=False,
+    ),
     "explore": Named(
         "Look",
         "Explore",
@@ -115,7 +123,7 @@ PAGES = {
 
 def path(name: str) -> str:
     """The address of a page behind the server's; the default page has none."""
-    return "" if name == next(iter(PAGES)) else name.replace("_", "-")
+    return "" if name == DEFAULT else name.replace("_", "-")
 
 
 def as_json() -> str:

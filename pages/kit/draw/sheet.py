@@ -100,6 +100,11 @@ def terms(name: str, rows: Sequence[tuple[str, str, str, str]]) -> Block:
     return {"kind": "terms", "name": name, "rows": [list(line) for line in rows]}
 
 
+def lessons(cards: Sequence[Mapping[str, Any]], ways: Sequence[Mapping[str, Any]]) -> Block:
+    """A card for each lesson, and what the browser has done of it; `ways` choose among them by time and audience."""
+    return {"kind": "lessons", "cards": list(cards), "ways": list(ways)}
+
+
 def panel(heading: str, blocks: Sequence[Block], note: str = "") -> Block:
     """A framed part of the page under a heading of its own."""
     return {"kind": "panel", "heading": heading, "note": note, "blocks": list(blocks)}

@@ -90,6 +90,7 @@ def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **field
     hidden, said = stage.container(key="link_texts"), st.session_state.pop("said_by_callbacks", [])
     with hidden:
         large = widgets.switch("big")  # the bar's Projector presses it
+        widgets.text("learn")  # lesson.js puts it beside the page
     made = kind(model, rail, stage, hidden, panel, said, **fields)
     try:
         yield made

@@ -274,6 +274,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("claim", "orange", "claim", note="the claim, by its name"),
         _text("say", "", "say", note="the answer given to it, counted from 1, or show; the verdict then stands there"),
     ),
+    "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 
 # Keys that came later stand at the end, so that the order of those before them stays.

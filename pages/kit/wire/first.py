@@ -38,7 +38,7 @@ PAGES = {
     "/shapes": ("shapes", "steps.js"),
 }
 _KNOWN = {f"/{pages.path(name)}" for name in pages.PAGES}
-_OWN_NAME = f"/{next(iter(pages.PAGES))}"  # of the default page, which Streamlit does not find by it
+_OWN_NAME = f"/{pages.DEFAULT}"  # of the default page, which Streamlit does not find by it
 _INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
 _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>No such page · Headlight</title><link rel="stylesheet" href="{prefix}/house.css"><body class="unknown-page">
@@ -85,7 +85,10 @@ class FirstPicture:
             if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
                 await whole.release(_unknown(path), 404)
             else:
-                await whole.release(_with_first(whole.text, page and page[1], await picture if picture else None))
+                course = _course(scope["query_string"])
+                await whole.release(
+                    _with_first(whole.text, page and page[1], await picture if picture else None, course)
+                )
         finally:
             if picture:
                 picture.cancel()
@@ -157,7 +160,16 @@ class _Whole:
         return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
 
 
-def _with_first(index: str, module: str | None, message: bytes | None) -> str:
+def _course(raw: bytes) -> str:
+    """The course, where the link is one of its steps: a curtain must be there before the picture that it hides."""
+    if b"learn=" not in raw:
+        return ""
+    from pages.kit.lessons.message import as_json
+
+    return f'<script type="application/json" id="headlight-course">{as_json()}</script>'
+
+
+def _with_first(index: str, module: str | None, message: bytes | None, course: str = "") -> str:
     """Streamlit's page with what stands first in front of everything that it loads."""
     font = _FONT.search(index)
     if _INDEX not in index or font is None:
@@ -168,7 +180,7 @@ def _with_first(index: str, module: str | None, message: bytes | None) -> str:
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{face}</style>", *_links(module if block else None), listed, block])
+    head = "".join([f"<style>{face}</style>", *_links(module if block else None), listed, course, block])
     return _held_back(index).replace("<title>", head + "<title>", 1)
 
 
@@ -201,6 +213,7 @@ def _links(module: str | None) -> tuple[str, ...]:
     kinds = {"js": 'rel="modulepreload"', "css": 'rel="preload" as="fetch" crossorigin'}
     return (
         f'<link rel="stylesheet" href="{PREFIX}/house.css">',
+        f'<link rel="stylesheet" class="lesson" href="{PREFIX}/lesson.css">',
         *(f'<link {kinds[file.rpartition(".")[2]]} href="{PREFIX}/{file}">' for file in files),
         f'<script type="module" src="{PREFIX}/first.js"></script>',
     )

@@ -31,7 +31,7 @@ from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line
 
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
-# The name of a route -> the page whose `message` has a function of that name.
+# The name of a route -> the package whose `message` has a function of that name.
 ROUTES = {
     "maps": "explore",
     "focus": "explore",
@@ -39,6 +39,8 @@ ROUTES = {
     "pair": "compare",
     "steps": "shapes",
     "film": "train",
+    "course": "kit.lessons",
+    "lesson": "kit.lessons",
 }
 VISIT = "headlight-visit"  # the header that names the visitor
 UNREAD_SECONDS = 30.0  # who has not taken a piece of his answer for so long is hung up on

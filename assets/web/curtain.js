@@ -1,0 +1,96 @@
+// @ts-check
+// The curtain of a lesson: what a view must not tell before the question is answered. What is covered cannot be seen,
+// focused or heard; a view covers what it cannot cover in part as a whole, so that nothing tells by an oversight.
+
+/** @typedef {Record<string, string>} Parts name of a curtain -> the parts of a view that tell what it hides */
+
+/** @typedef {{part: string, words: string[]}} Hidden what is hidden: "map", "rows" (all but these), "row" (these), "numbers",
+ * "second" or "all"; the rows as words of the sentence or as places
+ */
+
+const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
+
+// what Explore says of its maps, and where a sheet's numbers may be changed
+const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .proof";
+const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout";
+const EDITED = ".matrix :is(input, td button)";
+const COMPUTED = [
+  `:scope > .stack > .panel:not(:has(${EDITED}))`,
+  `:scope > .stack > .side-by-side > .panel:not(:has(${EDITED}))`,
+  ":scope > .stack > :not(.panel, .side-by-side, .choice, .notices)",
+  ".panel .matrix:not(:has(input, td button))",
+].join(", ");
+
+/** What tells, by the kind of a view. A map's own cells have a veil (map_veil.js). @type {Record<string, Parts>} */
+const TELLING = {
+  explore: {
+    map: `.all-heads, .lines, .pinned, ${WORDS}`,
+    numbers: `.kind, .all-heads small, ${WORDS}`,
+    second: `.pinned, .all-heads small, ${WORDS}`,
+    all: ".all-heads, .large, .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
+  },
+  pair: {
+    map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more",
+    numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more",
+    second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more",
+    all: ".panel:not(.choices-panel), .outcome, .more",
+  },
+  painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
+  sheet: { numbers: COMPUTED },
+};
+
+let hidden = /** @type {Hidden[]} */ ([]);
+let lit = false; // the row in focus is lit, as by a lamp
+
+/** True while anything is hidden. */
+export const isDrawn = () => hidden.length > 0;
+
+/** True beside a lesson. */
+export const isLearning = () => document.documentElement.classList.contains("learning");
+
+/** True when the row in focus is to be lit. */
+export const isLit = () => lit && !isDrawn();
+
+/** Hides this from now on, in all that is drawn, before the next frame. @param {Hidden[]} parts @param {boolean} [lamp] */
+export function draw(parts, lamp = false) {
+  const before = JSON.stringify([hidden, lit]);
+  hidden = [...parts];
+  lit = lamp;
+  const { dataset } = document.documentElement;
+  if (hidden.length) dataset.curtain = [...new Set(hidden.map(({ part }) => part))].join(" ");
+  else delete dataset.curtain;
+  if (before !== JSON.stringify([hidden, lit])) dispatchEvent(new Event("headlight-curtain"));
+}
+
+/** Whether the cells of a row of a map are hidden. @param {string[]} tokens @param {number} row
+ * @param {boolean} second it is the second picture's
+ */
+export function hidesRow(tokens, row, second) {
+  const token = tokens[row].toLowerCase();
+  const nth = tokens.slice(0, row + 1).filter((other) => other.toLowerCase() === token).length;
+  const own = [String(row), String(row - tokens.length), token, `${token}#${nth}`];
+  return hidden.some(({ part, words }) => {
+    const named = words.some((word) => own.includes(word.toLowerCase()));
+    if (part === "row" || part === "rows") return named === (part === "row");
+    return part === "map" || part === "all" || (part === "second" && second);
+  });
+}
+
+/** The parts of a view of this kind that tell what is hidden. @param {string} kind */
+function telling(kind) {
+  const parts = TELLING[kind] ?? {};
+  const names = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
+  const known = names.filter((name) => parts[name]);
+  return known.length < names.length
+    ? ":scope > :not(.aloud, .notices, .top)"
+    : known.map((name) => parts[name]).join(", ");
+}
+
+/** Covers what tells, and uncovers what may be seen again. @param {Element} view @param {string} kind */
+export function cover(view, kind) {
+  const selector = isDrawn() ? telling(kind) : "";
+  const wanted = new Set(selector ? view.querySelectorAll(selector) : []);
+  for (const part of view.querySelectorAll("[data-covered]"))
+    if (!wanted.has(part)) part.removeAttribute("data-covered");
+  for (const part of wanted) part.setAttribute("data-covered", "");
+}

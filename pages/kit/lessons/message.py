@@ -1,0 +1,59 @@
+"""What the browser is told of the course: its texts, without the answers, and the verdict on a step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw import pages
+from pages.kit.picture.query import Query
+
+from .course import course as read_course
+from .schema import Lesson, Step
+from .verdict import verdict
+
+
+def course(raw: bytes) -> bytes:
+    """The texts of all lessons; JSON. Raises a HeadlightError for a query, which would ask for something else."""
+    if raw:
+        raise HeadlightError("the course is answered whole, without a query")
+    return as_json().encode("utf-8")
+
+
+def lesson(raw: bytes) -> bytes:
+    """The verdict on the step that the key `learn` names, of what the rest of the query shows; JSON.
+
+    Raises:
+        HeadlightError: there is no such step, or its picture cannot be computed.
+    """
+    query = Query(raw)
+    found = read_course().find(query["learn"])
+    if found is None:
+        raise HeadlightError(f"there is no step “{query['learn']:.40}” in this course")
+    told = verdict(found[1], query)
+    answer = {"picked": told.picked, "meant": told.meant, "numbers": told.numbers, "sentence": told.sentence}
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8")
+
+
+def as_json() -> str:
+    """The texts of all lessons; it may stand in a page."""
+    told = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
+    return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _lesson(lesson: Lesson) -> dict[str, Any]:
+    texts = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes", "now_you", "teacher")}
+    return texts | {"papers": list(lesson.papers), "steps": [_step(step) for step in lesson.steps]}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "path": pages.path(step.page),
+        "query": step.query,
+        "say": step.say,
+        "ask": step.ask,
+        "options": [{"letter": option.letter, "text": option.text} for option in step.options],
+        "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
+        "teacher": step.teacher,
+    }

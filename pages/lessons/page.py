@@ -1,0 +1,42 @@
+"""Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from pages.kit.draw import canvas, pages, sheet
+from pages.kit.frame.layout import page
+from pages.kit.lessons.course import Course, course
+from pages.kit.lessons.schema import AUDIENCES, PATHS, Lesson
+
+
+def show() -> None:
+    """What is wrong with lessons that were left out, then the cards; where a lesson begins, its link says."""
+    with page("lessons") as here, here.stage:
+        found = course()
+        notices = [*here.answer_link(), *found.errors]
+        canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards(found), ways(found))])
+
+
+def cards(found: Course) -> list[dict[str, Any]]:
+    """What a card says of each lesson."""
+    return [card(lesson) for lesson in found.lessons.values()]
+
+
+def card(lesson: Lesson) -> dict[str, Any]:
+    """What the card of a lesson says; its link opens the first step."""
+    step = lesson.steps[0]
+    told = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
+    begin = f"{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.1"
+    return told | {"steps": len(lesson.steps), "audiences": list(lesson.audiences), "begin": begin}
+
+
+def ways(found: Course) -> list[dict[str, Any]]:
+    """Every way through the course that has a lesson: its minutes, who it is for, and the steps of each lesson."""
+    listed = [(minutes, audience, found.path(minutes, audience)) for minutes in PATHS for audience in AUDIENCES]
+    return [
+        {"minutes": minutes, "audience": audience, "lessons": {lesson: list(steps) for lesson, steps in path.items()}}
+        for minutes, audience, path in listed
+        if path
+    ]

@@ -1,0 +1,97 @@
+"""The Lessons page, and a lesson beside the page of its step, as a visitor meets them."""
+
+from __future__ import annotations
+
+from typing import Self
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator
+
+from pages.kit.draw import pages
+from pages.kit.lessons.schema import Lesson, Step
+
+from .tab import Tab
+
+__all__ = ["Beside", "Lessons"]
+
+# The page of the step is drawn and at rest, and the address is the step's.
+STANDS = """([path, learn]) => {
+  const question = document.querySelector(".st-key-stage .question");
+  const views = [...document.querySelectorAll(".st-key-stage .stBidiComponentIsolated, .st-key-stage *")]
+    .flatMap((host) => (host.shadowRoot ? [...host.shadowRoot.querySelectorAll(".view")] : []));
+  return new URLSearchParams(location.search).get("learn") === learn && question?.parentElement.dataset.path === path
+    && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
+    && views.length > 0 && views.every((view) => !view.hasAttribute("data-pending"));
+}"""
+# What a curtain covers: how many parts, and which of them, or of what is in them, can be seen all the same.
+COVERED = """() => {
+  const roots = [document, ...[...document.querySelectorAll("*")].map((host) => host.shadowRoot).filter(Boolean)];
+  const parts = roots.flatMap((root) => [...root.querySelectorAll("[data-covered]")]);
+  const veils = roots.flatMap((root) => [...root.querySelectorAll(".veil")]).filter((veil) => veil.checkVisibility());
+  const seen = parts.flatMap((part) => [part, ...part.querySelectorAll("*")])
+    .filter((part) => part.checkVisibility({ visibilityProperty: true }));
+  return [parts.length + veils.length, seen.map((part) => part.outerHTML.slice(0, 120))];
+}"""
+
+
+class Lessons(Tab):
+    """The page with all lessons in one tab."""
+
+    PATH = "/lessons"
+
+
+class Beside(Tab):
+    """A lesson beside the page of its step."""
+
+    VIEW = ".st-key-stage .view"
+
+    def begin(self, lesson: Lesson, at: int = 1, **values: str) -> Self:
+        """Opens a step by its link."""
+        step = lesson.steps[at - 1]
+        more = urlencode({"learn": f"{lesson.id}.{at}", **values})
+        self.page.goto(f"{self.url}/{pages.path(step.page)}?{step.query}&{more}")
+        return self.at(lesson, at)
+
+    def at(self, lesson: Lesson, at: int) -> Self:
+        """Waits until a step and its page stand there."""
+        path = pages.path(lesson.steps[at - 1].page)
+        self.page.wait_for_function(STANDS, arg=[path, f"{lesson.id}.{at}"])
+        return self
+
+    @property
+    def lesson(self) -> Locator:
+        return self.page.get_by_role("complementary", name="Lesson")
+
+    @property
+    def verdict(self) -> Locator:
+        """What is read aloud after the answer."""
+        return self.lesson.get_by_role("status", name="Answer")
+
+    @property
+    def lit(self) -> Locator:
+        """The option that the numbers pick."""
+        return self.lesson.locator(".option", has_text="✓ the numbers say so")
+
+    @property
+    def black(self) -> Locator:
+        return self.page.locator("#headlight-black")
+
+    def press(self, name: str) -> None:
+        self.lesson.get_by_role("button", name=name).click()
+
+    def options(self, step: Step) -> list[str]:
+        """The options as they stand there, without their letters."""
+        group = self.lesson.get_by_role("group", name=step.ask)
+        texts: list[str] = group.locator(".text").all_inner_texts()
+        return texts
+
+    def covered(self) -> int:
+        """How many parts the curtain covers; fails where something of them can be seen."""
+        count, seen = self.page.evaluate(COVERED)
+        assert not seen
+        return int(count)
+
+    def numbers(self) -> list[tuple[str, str]]:
+        """Label and text of each number of the answer."""
+        rows = self.verdict.locator("li")
+        return list(zip(rows.locator("span").all_inner_texts(), rows.locator("strong").all_inner_texts(), strict=True))

@@ -1,0 +1,216 @@
+"""Lessons beside the real pages: asked first, shown after the answer, judged by the numbers, given to a class."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit.lessons.course import course
+from pages.kit.lessons.verdict import verdict
+from pages.kit.picture.query import Query
+
+from .conftest import NewTab
+from .lessons_page import Beside, Lessons
+from .measures import scrolls_sideways, small_targets, unreadable
+
+COURSE = course()
+IT = COURSE.lessons["it"]
+# What the title of Explore's map says in each frame, while the curtain is to hide it.
+FLASHES = """() => {
+  window.flashes = [];
+  const look = () => {
+    const views = [...document.querySelectorAll("*")].flatMap((host) => (host.shadowRoot ? [host.shadowRoot] : []));
+    const titles = views.flatMap((root) => [...root.querySelectorAll(".large h2")]);
+    if (document.documentElement.dataset.curtain)
+      for (const title of titles)
+        if (title.checkVisibility({ visibilityProperty: true })) window.flashes.push(title.textContent);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+SMALLEST = """panel => Math.min(...[...panel.querySelectorAll("*")]
+  .filter((part) => part.checkVisibility() && [...part.childNodes].some((node) => node.nodeType === 3))
+  .map((part) => parseFloat(getComputedStyle(part).fontSize)))"""
+
+
+@pytest.mark.parametrize("name", COURSE.lessons)
+def test_every_step(name: str, new_tab: NewTab) -> None:
+    lesson = COURSE.lessons[name]
+    tab = new_tab(Beside).begin(lesson)
+    for at, step in enumerate(lesson.steps, 1):
+        tab.at(lesson, at)
+        expect(tab.lesson.get_by_role("heading", name=step.ask)).to_be_visible()
+        assert tab.options(step) == [option.text for option in step.options]
+        assert bool(tab.covered()) == bool(step.curtain), f"step {at}: {step.curtain}"
+        expect(tab.verdict).to_have_text("")
+        expect(tab.lit).to_have_count(0)
+        tab.page.keyboard.press(step.right.lower())
+        told = verdict(step, Query(urlsplit(tab.page.url).query.encode()))
+        expect(tab.verdict.locator("p")).to_have_text(told.sentence)
+        assert tab.numbers() == [(label, text) for label, _, text in told.numbers]
+        assert told.picked == step.right
+        expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*your answer$"))
+        assert tab.covered() == 0
+        if at < len(lesson.steps):
+            tab.press("next →")
+    expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
+
+
+def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
+    tab = new_tab(Beside).begin(IT)
+    press = tab.page.keyboard.press
+    tab.page.evaluate(FLASHES)
+    press("2")  # the second option
+    expect(tab.lit).to_contain_text(IT.steps[0].options[1].text)
+    press("ArrowRight")
+    tab.at(IT, 2)
+    press(" ")
+    expect(tab.lit).to_have_count(1)
+    press(" ")
+    tab.at(IT, 3)
+    press("ArrowLeft")
+    tab.at(IT, 2)
+    expect(tab.lit).to_have_count(1)  # what was shown stays so
+    tab.page.go_back()
+    tab.at(IT, 3)
+    press("n")
+    expect(tab.lesson.get_by_text(IT.teacher)).to_be_visible()
+    press("?")
+    expect(tab.lesson.get_by_text("teacher’s notes", exact=True).last).to_be_visible()
+    press("ArrowRight")
+    tab.at(IT, 4)
+    assert tab.page.evaluate("window.flashes") == [], "no frame shows what the next curtain hides"
+    press("b")
+    expect(tab.lit).to_have_count(1)
+    tab.page.keyboard.press("Shift+Tab")  # from the heading of the step to what stands before it
+    assert tab.focused() == "continue from here"
+    press("Enter")
+    expect(tab.lesson).to_be_hidden()
+    tab.wait_for_query(learn=None, at="3.1.10.2")
+    expect(tab.page.get_by_role("heading", level=1)).to_be_visible()  # the page asks its own question again
+
+
+def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
+    """Nothing in the tree tells before the answer, and what comes then is read aloud."""
+    tab = new_tab(Beside).begin(IT)
+    step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
+    (told,) = [text for label, _, text in verdict(step, Query(step.query.encode())).numbers if label == "it → animal"]
+    assert not re.search(rf"{re.escape(told)}|puts|looks at", stage.aria_snapshot())
+    panel = tab.lesson.aria_snapshot()
+    assert f'heading "{IT.title}" [level=1]' in panel
+    assert f'heading "{step.ask}" [level=2]' in panel
+    assert f'group "{step.ask}"' in panel
+    for option in step.options:
+        expect(
+            tab.lesson.get_by_role("button", name=f"{option.letter} {option.text}".replace("  ", " "))
+        ).to_be_visible()
+    assert tab.verdict.text_content() == ""
+    cell = tab.view.locator(".large .cell")
+    cell.focus()
+    tab.page.keyboard.press("Home")
+    expect(cell).to_have_attribute("aria-label", re.compile(r"^it → \[CLS\] \?"))
+    tab.press("To “street”")
+    expect(tab.verdict).to_contain_text("B: To “animal”.")
+    expect(tab.verdict).to_contain_text(f"{told} it → animal")
+    assert re.search(rf"{re.escape(told)}", stage.aria_snapshot())
+    expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
+    expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
+    # another picture, another verdict: of what is shown now
+    box = tab.box
+    box.fill("how are you")
+    expect(tab.verdict).to_contain_text("There is no verdict here")
+    expect(tab.lit).to_have_count(0)
+
+
+def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> None:
+    tab = new_tab(Beside).begin(IT, big="true")
+    press, panel = tab.page.keyboard.press, tab.lesson
+    tab.press("class")
+    for key in ("A", "B", "B", "C", "D"):
+        press(f"Shift+{key}")
+    press("Backspace")
+    expect(panel.locator(".counts")).to_have_text("alone: A 1 · B 2 · C 1 · D 0")
+    press("r")
+    press("Shift+B")
+    expect(panel.locator(".counts .now")).to_have_text("after talking: A 0 · B 1 · C 0 · D 0")
+    press("c")
+    expect(panel.get_by_role("button", pressed=True).filter(has_text="street")).to_have_count(1)
+    assert tab.covered() > 0
+    expect(tab.verdict).to_have_text("")
+    press(".")
+    expect(tab.black).to_be_visible()
+    press("x")
+    expect(tab.black).to_be_hidden()
+    panel.get_by_role("button", name="show").click()
+    expect(tab.lit).to_contain_text("animal")
+    assert panel.evaluate(SMALLEST) >= 16
+    press("PageDown")
+    tab.at(IT, 2)
+    tab.wait_for_query(big="true")
+    expect(panel.locator(".counts")).to_have_text("alone: A 0 · B 0 · C 0")
+    expect(panel.get_by_role("button", name="class")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
+    tab = new_phone(Beside).begin(IT)
+    for answered in (False, True):
+        if answered:
+            tab.press("To “animal”")
+            expect(tab.verdict).to_be_in_viewport()
+        assert scrolls_sideways(tab.page) == 0
+        assert small_targets(tab.page) == []
+        assert unreadable(tab.page) == []
+    expect(tab.view.locator(".sentence")).to_be_in_viewport()  # the page begins under the lesson
+
+
+def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
+    tab = new_tab(Lessons).open()
+    cards = tab.view.locator(".lesson")
+    assert cards.locator("h2").all_inner_texts() == [lesson.title for lesson in COURSE.lessons.values()]
+    tab.button("5 minutes").click()
+    tab.button("adults").click()
+    short = [COURSE.lessons[name].title for name in COURSE.path(5, "adults")]
+    assert cards.locator("h2").all_inner_texts() == short
+    tab.button("every lesson").click()
+    card = cards.filter(has_text=IT.title)
+    expect(card.locator(".done")).to_have_text("not begun")
+    card.get_by_role("link").click()
+    beside = tab.on(Beside).at(IT, 1)
+    beside.page.keyboard.press("a")
+    beside.go("Lessons")
+    expect(card.locator(".done")).to_have_text(f"1 of {len(IT.steps)} done, goes on at step 2")
+    expect(beside.lesson).to_be_hidden()
+    card.get_by_role("link").click()
+    beside.at(IT, 2)
+
+
+def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
+    tab = new_tab(Beside)
+    unread = "The link asks for “v3:it/1”, which this Headlight does not read as a lesson and its step, such as it.2."
+    for learn, said in (
+        ("nowhere.1", "The link asks for the lesson “nowhere”, which is not here."),
+        ("it.99", f"The lesson “{IT.title}” has {len(IT.steps)} steps; the link asks for step 99."),
+        ("v3:it/1", unread),
+    ):
+        tab.open(learn=learn)
+        expect(tab.verdict.locator("p")).to_have_text(said)
+        assert tab.covered() == 0
+    tab.press("all lessons")
+    expect(tab.page.get_by_role("heading", level=1)).to_have_text("What would you like to find out?")
+
+
+def test_the_first_picture_is_behind_the_curtain_too(new_tab: NewTab) -> None:
+    tab = new_tab(Beside)
+    tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
+    step = IT.steps[0]
+    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1")
+    early = tab.page.locator("#headlight-early .view")
+    expect(early.locator(".large .veil")).to_be_visible()
+    expect(early.locator(".large h2")).to_be_hidden()
+    assert tab.covered() > 0
+    tab.page.keyboard.press("b")
+    expect(tab.lit).to_contain_text("animal")
+    expect(early.locator(".large h2")).to_contain_text("64 %")

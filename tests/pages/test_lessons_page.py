@@ -1,0 +1,81 @@
+"""What the browser is told of the course, and the page with all lessons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw import pages
+from pages.kit.lessons import message
+from pages.kit.lessons.course import VARIABLE, course
+from pages.kit.lessons.schema import AUDIENCES, PATHS
+from pages.kit.lessons.verdict import verdict
+from pages.kit.picture.query import Query
+from pages.lessons import page
+
+from .conftest import app_at, payloads
+
+
+def test_the_texts_are_told_and_not_the_answers() -> None:
+    told = json.loads(message.course(b""))["lessons"]
+    assert [lesson["id"] for lesson in told] == list(course().lessons)
+    for lesson, own in zip(told, course().lessons.values(), strict=True):
+        assert (lesson["title"], lesson["now_you"], lesson["minutes"]) == (own.title, own.now_you, own.minutes)
+        for step, meant in zip(lesson["steps"], own.steps, strict=True):
+            assert (step["ask"], step["path"], step["query"]) == (meant.ask, pages.path(meant.page), meant.query)
+            assert step["options"] == [{"letter": one.letter, "text": one.text} for one in meant.options]
+            assert step["curtain"] == [{"part": one.part, "words": list(one.words)} for one in meant.curtain]
+            assert set(step) == {"path", "query", "say", "ask", "options", "curtain", "teacher"}
+    assert "<" not in message.as_json(), "it stands in a page"
+    with pytest.raises(HeadlightError):
+        message.course(b"learn=it.1")
+
+
+def test_the_verdict_is_on_what_the_query_shows() -> None:
+    step = course().lessons["it"].steps[0]
+    told = json.loads(message.lesson(f"{step.query}&learn=it.1".encode()))
+    own = verdict(step, Query(step.query.encode()))
+    assert told == {
+        "picked": "B",
+        "meant": "B",
+        "numbers": json.loads(json.dumps(own.numbers)),
+        "sentence": own.sentence,
+    }
+    other = json.loads(message.lesson(b"at=3.1.2&s=how+are+you&learn=it.1"))
+    assert other["picked"] is None
+    for learn in ("", "it.99", "nowhere.1"):
+        with pytest.raises(HeadlightError, match="no step"):
+            message.lesson(f"learn={learn}".encode())
+
+
+def test_each_card_opens_its_first_step() -> None:
+    cards = page.cards(course())
+    assert [card["id"] for card in cards] == list(course().lessons)
+    for card, lesson in zip(cards, course().lessons.values(), strict=True):
+        begin = urlsplit(card["begin"])
+        assert begin.path == pages.path(lesson.steps[0].page)
+        assert parse_qs(begin.query)["learn"] == [f"{lesson.id}.1"]
+        assert card["steps"] == len(lesson.steps)
+
+
+def test_each_way_has_its_lessons() -> None:
+    ways = page.ways(course())
+    assert {(way["minutes"], way["audience"]) for way in ways} <= {(m, a) for m in PATHS for a in AUDIENCES}
+    for way in ways:
+        assert way["lessons"]
+        for name, steps in way["lessons"].items():
+            assert all(1 <= step <= len(course().lessons[name].steps) for step in steps)
+
+
+def test_a_broken_lesson_is_named_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "90-mine.toml").write_text('title = "Mine?"\naim = 3\n', "utf-8")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    app = app_at("lessons").run()
+    assert not app.exception
+    assert "90-mine.toml, line" in payloads(app)
+    cards = payloads(app)
+    assert all(json.dumps(name) in cards for name in course().lessons)
