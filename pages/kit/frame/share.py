@@ -11,6 +11,7 @@ from streamlit import net_util
 from pages.kit.draw import canvas
 from pages.kit.picture import pictures, words
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import files
 
 from . import links
 
@@ -22,13 +23,14 @@ ONLY_HERE = (
 TOO_LONG = "The link is too long for a QR code."
 
 
-def show_link() -> None:
-    """The link, with a button that copies it, and what a class needs to open it."""
+def show_link(page: str) -> None:
+    """The link, with a button that copies it, what a class needs to open it, and what can be taken along of a page."""
     address, query = for_class(st.context.url or ""), links.query(links.too_long())
     link = f"{address}?{query}" if query else address
     fits = bool(address) and len(link.encode()) <= LONGEST_QR
     note = ONLY_HERE if not address else "" if fits else TOO_LONG
-    canvas.share(address, query, code=qr_code(link) if fits else "", note=note)
+    code = qr_code(link) if fits else ""
+    canvas.share(address, query, code=code, note=note, page=page, routes=files.kinds(page))
 
 
 def for_class(url: str) -> str:
