@@ -71,6 +71,7 @@ class PageSvg {
     if (clips) into.append(room);
     const inner = Number(style.opacity) < 1 ? svg("g", { opacity: style.opacity }) : room;
     if (inner !== room) room.append(inner);
+    this.behind(element, inner);
     for (const child of childrenOf(element)) {
       if (child instanceof Element) this.element(child, inner);
       else if (child instanceof Text && style.visibility !== "hidden") this.text(child, style, inner);
@@ -164,21 +165,17 @@ class PageSvg {
     const range = document.createRange();
     let [start, top] = [0, Number.NaN];
     const end = (/** @type {number} */ to) => {
-      range.setStart(node, start);
-      range.setEnd(node, to);
-      const line = text.slice(start, to).replace(/\s+/g, " ");
-      const box = [...range.getClientRects()].find(({ width }) => width);
+      const line = text.slice(start, to);
+      const from = start + line.length - line.trimStart().length;
       start = to;
-      if (!line.trim() || !box) return;
-      const size = parseFloat(style.fontSize);
-      const y = box.top - this.origin.top + box.height / 2 + 0.35 * size;
-      const spare = line.length - line.trimStart().length ? null : round(range.getBoundingClientRect().width);
-      this.write(
-        line.trim(),
-        { x: round(box.left - this.origin.left), y: round(y), textLength: line.trim() === line ? spare : null },
-        style,
-        into,
-      );
+      if (!line.trim()) return;
+      range.setStart(node, from);
+      range.setEnd(node, from + line.trim().length);
+      const box = [...range.getClientRects()].find(({ width }) => width);
+      if (!box) return;
+      const y = box.top - this.origin.top + box.height / 2 + 0.35 * parseFloat(style.fontSize);
+      const place = { x: round(box.left - this.origin.left), y: round(y), textLength: round(box.width) };
+      this.write(line.trim().replace(/\s+/g, " "), place, style, into);
     };
     for (const { index, segment } of new Intl.Segmenter("en", { granularity: "word" }).segment(text)) {
       range.setStart(node, index);
@@ -192,6 +189,16 @@ class PageSvg {
       if (Number.isNaN(top)) top = box.top;
     }
     end(text.length);
+  }
+
+  /** The words that a style sheet writes behind an element's own. @param {Element} element @param {Element} into */
+  behind(element, into) {
+    const style = getComputedStyle(element, "::after");
+    const words = /^"([^"]*[\p{L}\p{N}][^"]*)"/u.exec(style.content)?.[1];
+    if (!words || style.display !== "inline") return;
+    const { right, bottom, height } = element.getBoundingClientRect();
+    const y = bottom - height / 2 - this.origin.top + 0.35 * parseFloat(style.fontSize);
+    this.write(words.trim(), { x: round(right - this.origin.left), y: round(y), "text-anchor": "end" }, style, into);
   }
 
   /** @param {string} text @param {Record<string, unknown>} place @param {CSSStyleDeclaration} style @param {Element} into */

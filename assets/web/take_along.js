@@ -120,7 +120,7 @@ export class TakeAlong {
   /** @param {boolean} asSlide */
   drawing(asSlide) {
     const picture = this.chosen;
-    const shown = themeOf(document.querySelector('[data-testid="stApp"]') ?? document.body);
+    const shown = themeOf(this.element);
     const asShown = this.theme.selectedIndex === 0;
     const theme = asShown ? shown : /** @type {Theme} */ (this.theme.value);
     return (asSlide ? slideOf : svgOf)(picture, theme, asShown || theme === shown, this.caption(picture.name));
