@@ -20,10 +20,16 @@ CORE_ROOMS = [
     "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "models", "training",
     "pretrained", "measure", "show",
 ]  # fmt: skip
-KIT_ROOMS = ["server", "draw", "picture", "wire", "jobs", "frame"]
+KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
-KNOW_STREAMLIT = {"draw": {"canvas", "view"}, "picture": set[str](), "wire": set[str](), "jobs": {"visitor"}}
+KNOW_STREAMLIT = {
+    "draw": {"canvas", "view"},
+    "picture": set[str](),
+    "lessons": set[str](),
+    "wire": set[str](),
+    "jobs": {"visitor"},
+}
 
 
 def name_of(file: Path) -> str:
@@ -131,7 +137,9 @@ def test_the_kit_holds_what_several_pages_share() -> None:
     by_app = by_app.union(*(reached(module, set()) for module in by_app))
     for file in (ROOT / "pages" / "kit").rglob("*.py"):
         module = module_of(file)
-        if file.name != "__init__.py" and module not in by_app and room_of(module) != "kit.server":
+        # lessons ride beside every page, and by hand tells one of them what its numbers are called
+        whole_app = room_of(module) in ("kit.server", "kit.lessons")
+        if file.name != "__init__.py" and module not in by_app and not whole_app:
             assert file.stem == "shell" or sum(module in found for found in by_page) > 1, (
                 f"one page needs {name_of(file)}"
             )

@@ -86,7 +86,7 @@ def word_in_words(word: str, pictures_of_it: dict[str, Picture]) -> str:
     if not word.strip():
         return ""
     try:
-        found = {name: _chance_of(picture, word) for name, picture in pictures_of_it.items()}
+        found = {name: chance_of(picture, word) for name, picture in pictures_of_it.items()}
     except HeadlightError as error:
         return f"“{word.strip()}”: {error}."
     told = ", ".join(f"{_written(chance)} {name}".strip() for name, (chance, _) in found.items())
@@ -100,7 +100,7 @@ def _written(chance: float) -> str:
     return numbers.weight(chance) if chance >= 1e-4 else numbers.number(chance)
 
 
-def _chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
+def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     """The probability of a word to come next, and its tokens. Raises a HeadlightError where it cannot be told."""
     settings, run, model = picture.settings, picture.run, picture.model
     goes_on = settings.text[-1:].isspace() or not settings.text or not word.strip()[:1].isalnum()

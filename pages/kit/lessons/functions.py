@@ -1,0 +1,116 @@
+"""The functions of a rule that compute with what its names mean, and know no model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .grammar import RuleError
+from .values import Axis, Value, aligned
+
+Reducer = Callable[[Tensor, int], Tensor]
+_REDUCERS: dict[str, Reducer] = {
+    "mean": lambda x, dim: x.double().mean(dim),
+    "sum": lambda x, dim: x.double().sum(dim),
+    "std": lambda x, dim: x.double().std(dim, correction=0),
+    "max": lambda x, dim: x.amax(dim),
+    "min": lambda x, dim: x.amin(dim),
+    "argmax": lambda x, dim: x.argmax(dim),
+    "argmin": lambda x, dim: x.argmin(dim),
+    "count": lambda x, dim: x.bool().sum(dim),
+    "all": lambda x, dim: x.bool().all(dim),
+    "any": lambda x, dim: x.bool().any(dim),
+    "first": lambda x, dim: _first(x.bool(), dim),
+}
+_EACH: dict[str, Callable[[Tensor], Tensor]] = {
+    "abs": torch.abs,
+    "sqrt": torch.sqrt,
+    "exp": torch.exp,
+    "log": torch.log,
+    "ceil": torch.ceil,
+    "floor": torch.floor,
+    "isnan": torch.isnan,
+}
+_COMPARED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "<": torch.lt,
+    "<=": torch.le,
+    ">": torch.gt,
+    ">=": torch.ge,
+    "==": torch.eq,
+    "!=": torch.ne,
+}
+_COMPUTED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "+": torch.add,
+    "-": torch.sub,
+    "*": torch.mul,
+    "/": lambda one, other: one.double() / other.double(),
+}
+REDUCING = frozenset(_REDUCERS)
+NAMES = REDUCING | set(_EACH) | {"diag", "cos", "rank"}
+
+
+def reduced(name: str, values: list[Value], letter: str = "") -> Value:
+    """One number of many: of all numbers of a tensor, along one of its axes, or of several numbers.
+
+    Raises:
+        RuleError: there is nothing to take it of, or no such axis.
+    """
+    if len(values) > 1:
+        of = Value(torch.stack([torch.tensor(value.single) for value in values]), (Axis("c"),))
+    else:
+        of = values[0]
+    tensor = of.tensor if letter else of.tensor.flatten()
+    dim = of.axis(letter) if letter else 0
+    if not tensor.numel():
+        raise RuleError(f"{name} is asked of nothing at all")
+    return Value(_REDUCERS[name](tensor, dim), of.without(dim) if letter else ())
+
+
+def called(name: str, values: list[Value]) -> Value:
+    """The value of any other function. Raises a RuleError for a wrong number or kind of arguments."""
+    needed = 1 if name in _EACH else 2
+    if len(values) != needed:
+        raise RuleError(f"{name} takes {needed} {'value' if needed == 1 else 'values'}, here are {len(values)}")
+    if name in _EACH:
+        return Value(_EACH[name](values[0].tensor.double()), values[0].axes)
+    return {"diag": _diag, "cos": _cos, "rank": _rank}[name](*values)
+
+
+def joined(sign: str, left: Value, right: Value) -> Value:
+    """Two values joined by a sign, number by number. Raises a RuleError where their axes do not fit."""
+    one, other, axes = aligned(left, right)
+    return Value((_COMPARED | _COMPUTED)[sign](one, other), axes)
+
+
+def _diag(of: Value, shift: Value) -> Value:
+    """The weights from each query to the key so many places away: (…, i, j) -> (…, i)."""
+    if [axis.letter for axis in of.axes[-2:]] != ["i", "j"]:
+        raise RuleError("diag is taken of a map, whose last axes are i and j")
+    found = of.tensor.diagonal(shift.whole, -2, -1)
+    first = max(0, -shift.whole)
+    rows = Axis("i", of.axes[-2].tokens[first : first + found.shape[-1]])
+    return Value(found, (*of.axes[:-2], rows))
+
+
+def _cos(left: Value, right: Value) -> Value:
+    """The cosine along the last axis of two tensors of one shape, in float64."""
+    if not left.axes:
+        raise RuleError("cos is taken of two vectors, not of two numbers")
+    one, other, axes = aligned(left, right)
+    return Value(torch.cosine_similarity(one.double(), other.double(), dim=-1), axes[:-1])
+
+
+def _rank(of: Value, place: Value) -> Value:
+    """How many numbers of a row are larger than the one at this place, and 1: the largest has rank 1."""
+    if len(of.axes) != 1 or not -len(of.tensor) <= place.whole < len(of.tensor):
+        raise RuleError("rank is taken of one row of numbers, at a place in it")
+    return Value.number(float((of.tensor > of.tensor[place.whole]).sum() + 1))
+
+
+def _first(x: Tensor, dim: int) -> Tensor:
+    """Where the first true value stands; nan where none is."""
+    found = x.int().argmax(dim).double()
+    return torch.where(x.any(dim), found, torch.tensor(math.nan, dtype=torch.float64))

@@ -1,0 +1,79 @@
+"""Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core.errors import HeadlightError
+from mha_core.measure import compare, surprise
+from pages.kit.lessons.grammar import RuleError
+from pages.kit.lessons.values import Value
+from pages.kit.picture import models, next_token, pictures
+from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import alone, shared, turn
+
+
+def weights(picture: Picture) -> Value:
+    """`W`, (l, h, i, j): the weight that each query gives each key, in every layer and head."""
+    return Value.of(picture.run.weights, "l h i j", picture.run.tokens)
+
+
+def hidden(picture: Picture) -> Value:
+    """`H`, (l + 1, i, c): the vector of each token, [0] before the first layer."""
+    return Value.of(picture.run.hidden, "l i c", picture.run.tokens)
+
+
+def sentence(picture: Picture) -> Value:
+    """`S`, (c): the sentence vector, of length 1."""
+    return Value.of(picture.run.sentence, "c")
+
+
+def length(picture: Picture) -> Value:
+    """`n`: how many tokens there are."""
+    return Value.number(float(len(picture.run.tokens)))
+
+
+def loss(picture: Picture) -> Value:
+    """`L`: the mean loss of the tokens in nats, the first left out. Raises a RuleError of other models."""
+    model, run = picture.model, picture.run
+    try:
+        with turn(len(run.ids), models.heads(model)):
+            return Value.number(float(surprise.surprise(model, run)[1:].mean()))
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
+
+
+def next_word(picture: Picture, word: str) -> Value:
+    """`p("word")`: how likely this word is to come next. Raises a RuleError where that cannot be told."""
+    try:
+        return Value.number(next_token.chance_of(picture, word)[0])
+    except HeadlightError as error:
+        raise RuleError(f"“{word}”: {error}") from None
+
+
+def need(picture: Picture) -> Value:
+    """`need`, (l, h): how far the sentence vector turns without each head alone, 1 − cosine.
+
+    Raises a RuleError where that would take long: of many tokens, or of a large model.
+    """
+    tokens, heads = len(picture.run.tokens), models.heads(picture.model)
+    if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
+        most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
+        raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
+    with alone():
+        return Value.of(_need(picture.settings), "l h")
+
+
+@shared(LRUCache(64))
+def _need(settings: Settings) -> Tensor:
+    model = pictures.model_of(settings)
+    return 1 - compare.without_each_head(model, settings.text, **settings.switches(model)).double()
+
+
+PLAIN: dict[str, Callable[[Picture], Value]] = {"W": weights, "H": hidden, "S": sentence, "n": length, "L": loss, "need": need}
+OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}

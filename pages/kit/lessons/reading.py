@@ -1,0 +1,223 @@
+"""A lesson's file, read: TOML becomes a `Lesson`, and every mistake a sentence that names file and line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mha_core.errors import HeadlightError
+
+from . import references
+from .grammar import RuleError
+from .lines import line_of
+from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Curtain, Lesson, Option, Path, Rule, Shown, Step
+
+LONGEST_FILE = 200_000  # characters
+LONGEST_TEXT = 900  # of one text of a lesson
+MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 6, 60, 10
+_NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml")
+_PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?")
+_MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+_LESSON = {"title", "aim", "breaks", "minutes", "audiences", "paths", "teacher", "now_you", "papers", "steps"}
+_STEP = {"link", "say", "ask", "options", "right", "shows", "curtain", "teacher", "variants", "holds_in"}
+_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
+_T = TypeVar("_T")
+
+
+class LessonError(HeadlightError):
+    """A lesson's file that cannot be used: one sentence that begins with file and line."""
+
+
+def read(name: str, text: str, number: int) -> Lesson:
+    """The lesson of a file.
+
+    Args:
+        name: of the file, as "01-it.toml"; number: of the lesson where the name has none.
+
+    Raises:
+        LessonError: what is wrong, with file and line.
+    """
+    called = _NAME.fullmatch(name)
+    if called is None:
+        raise LessonError(f"{name}, line 1: a lesson’s file is called like “01-it.toml”: a number and small letters")
+    if len(text) > LONGEST_FILE:
+        raise LessonError(f"{name}, line 1: a lesson may have {LONGEST_FILE:,} characters, this one has {len(text):,}")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        at = line[1] if line else len(text.splitlines())
+        raise LessonError(f"{name}, line {at}: this is not TOML ({re.sub(r' *[(]at .*[)]', '', str(error))})") from None
+    except RecursionError:
+        raise LessonError(f"{name}, line 1: this is not TOML that can be read: it is nested too deep") from None
+    return _lesson(_Table(name, text, (), data), called[2], int(called[1]) if called[1] else number)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of the file, and where it stands."""
+
+    file: str
+    source: str
+    path: tuple[str | int, ...]
+    data: Mapping[str, Any]
+
+    def wrong(self, why: str, *at: str | int) -> LessonError:
+        """The error to raise, of a key of this table."""
+        return LessonError(f"{self.file}, line {line_of(self.source, *self.path, *at)}: {why}")
+
+    def knows_only(self, keys: Iterable[str]) -> None:
+        for key in self.data:
+            if key not in keys:
+                raise self.wrong(f"there is no field “{key:.40}”; there are {', '.join(sorted(keys))}", key)
+
+    def get(self, key: str, kind: type[_T], default: _T | None = None) -> _T:
+        """A value of this kind. Raises where it is missing without a default, or of another kind."""
+        value = self.data.get(key, default)
+        if value is None:
+            what = f"step {int(self.path[1]) + 1}" if self.path else "the lesson"
+            raise self.wrong(f"{what} lacks the field “{key}”")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.wrong(f"“{key}” is {_KINDS[kind]}", key)
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return self.plain(self.get(key, str, default), key, empty=default == "")
+
+    def plain(self, value: object, *at: str | int, empty: bool = False) -> str:
+        """A text for people. Raises where it is none, too long, or holds what a browser might run."""
+        name = next((str(part) for part in reversed(at) if isinstance(part, str)), "")
+        if not isinstance(value, str):
+            raise self.wrong(f"“{name}” is a text", *at)
+        if not value.strip() and not empty:
+            raise self.wrong(f"“{name}” is empty", *at)
+        if len(value) > LONGEST_TEXT:
+            raise self.wrong(f"“{name}” may have {LONGEST_TEXT} characters, it has {len(value):,}", *at)
+        if _MARKUP.search(value) or _CONTROL.search(value):
+            raise self.wrong(f"“{name}” holds markup or a script; a lesson’s texts are plain words", *at)
+        return " ".join(value.split())
+
+    def texts(self, key: str, most: int) -> tuple[str, ...]:
+        values = self.get(key, list, [])
+        if len(values) > most:
+            raise self.wrong(f"“{key}” may have {most} entries, it has {len(values)}", key)
+        return tuple(self.plain(value, key, at) for at, value in enumerate(values))
+
+    def tables(self, key: str, least: int, most: int) -> list[_Table]:
+        values = self.get(key, list, None if least else [])
+        if not least <= len(values) <= most:
+            raise self.wrong(f"“{key}” has {least} to {most} entries, here are {len(values)}", key)
+        for at, value in enumerate(values):
+            if not isinstance(value, dict):
+                raise self.wrong(f"an entry of “{key}” is a table", key, at)
+        return [_Table(self.file, self.source, (*self.path, key, at), value) for at, value in enumerate(values)]
+
+
+def _lesson(table: _Table, name: str, number: int) -> Lesson:
+    table.knows_only(_LESSON)
+    audiences = table.texts("audiences", len(AUDIENCES))
+    for at, audience in enumerate(audiences):
+        if audience not in AUDIENCES:
+            raise table.wrong(f"an audience is one of {', '.join(AUDIENCES)}, not “{audience:.40}”", "audiences", at)
+    steps = tuple(_step(step) for step in table.tables("steps", 1, MOST_STEPS))
+    minutes = table.get("minutes", int)
+    if not 1 <= minutes <= 90:
+        raise table.wrong("“minutes” is a number from 1 to 90", "minutes")
+    return Lesson(
+        id=name,
+        number=number,
+        title=table.text("title"),
+        aim=table.text("aim"),
+        breaks=table.text("breaks"),
+        minutes=minutes,
+        audiences=audiences,
+        paths=tuple(_path(table, text, at, len(steps)) for at, text in enumerate(table.texts("paths", 9))),
+        teacher=table.text("teacher", ""),
+        now_you=table.text("now_you"),
+        papers=table.texts("papers", MOST_PAPERS),
+        steps=steps,
+    )
+
+
+def _path(table: _Table, text: str, at: int, steps: int) -> Path:
+    """ "45 adults: 1, 2, 5", or "45 adults" with all steps."""
+    match = _PATH.fullmatch(text)
+    if match is None or int(match[1]) not in PATHS or match[2] not in AUDIENCES:
+        raise table.wrong(f"a path is written like “45 adults” or “45 adults: 1, 2”, not “{text:.40}”", "paths", at)
+    chosen = [int(step) for step in match[3].split(", ")] if match[3] else list(range(1, steps + 1))
+    if not all(1 <= step <= steps for step in chosen):
+        raise table.wrong(f"the path “{text:.40}” names a step that is not there", "paths", at)
+    return Path(int(match[1]), match[2], tuple(chosen))
+
+
+def _step(table: _Table) -> Step:
+    table.knows_only(_STEP)
+    try:
+        page, query = references.opened(table.text("link"))
+    except HeadlightError as error:
+        raise table.wrong(str(error), "link") from None
+    variants = table.texts("variants", MOST_VARIANTS)
+    for at, link in enumerate(variants):
+        try:
+            references.check_variant(page, query, link)
+        except HeadlightError as error:
+            raise table.wrong(str(error), "variants", at) from None
+    words = references.words(page, query)
+    options = tuple(_option(option, at, words) for at, option in enumerate(table.tables("options", 2, 4)))
+    right, holds_in = table.text("right"), table.get("holds_in", int, len(variants))
+    chosen = {option.letter: option for option in options}.get(right)
+    if chosen is None:
+        raise table.wrong(f"“right” is one of {', '.join(option.letter for option in options)}", "right")
+    if chosen.holds is None:
+        raise table.wrong(f"the right option, {right}, has no rule “holds”", "right")
+    if not 0 <= holds_in <= len(variants):
+        raise table.wrong(f"“holds_in” is at most {len(variants)}, the number of variants", "holds_in")
+    return Step(
+        page=page,
+        query=query,
+        say=table.text("say"),
+        ask=table.text("ask"),
+        options=options,
+        right=right,
+        shows=tuple(_shown(shown, words) for shown in table.tables("shows", 0, MOST_SHOWN)),
+        curtain=tuple(_curtain(table, text, at) for at, text in enumerate(table.texts("curtain", 4))),
+        teacher=table.text("teacher", ""),
+        variants=variants,
+        holds_in=holds_in,
+    )
+
+
+def _option(table: _Table, number: int, words: frozenset[str]) -> Option:
+    table.knows_only({"text", "holds"})
+    rule = _rule(table, "holds", words) if "holds" in table.data else None
+    return Option("ABCD"[number], table.text("text"), rule)
+
+
+def _shown(table: _Table, words: frozenset[str]) -> Shown:
+    table.knows_only({"label", "value", "format"})
+    form = table.get("format", str, "2")
+    if form not in FORMATS:
+        raise table.wrong(f"a format is one of {', '.join(FORMATS)}, not “{form:.20}”", "format")
+    return Shown(table.text("label"), _rule(table, "value", words), form)
+
+
+def _rule(table: _Table, key: str, words: frozenset[str]) -> Rule:
+    written = table.get(key, str)
+    try:
+        return Rule(written, references.rule(written, words))
+    except RuleError as error:
+        raise table.wrong(f"{error} (in the rule “{written:.60}”)", key) from None
+
+
+def _curtain(table: _Table, text: str, at: int) -> Curtain:
+    """ "map", or "rows: it, animal"."""
+    part, colon, named = text.partition(":")
+    rows = tuple(word.strip() for word in named.split(",") if word.strip())
+    if part not in CURTAINS or bool(colon) != (part in ("row", "rows")) or bool(colon) != bool(rows):
+        listed = "map, numbers, second, all, “row: it” or “rows: it, animal”"
+        raise table.wrong(f"a curtain is {listed}, not “{text:.40}”", "curtain", at)
+    return Curtain(part, rows)

@@ -1,0 +1,110 @@
+"""What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qsl
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw.pages import PAGES, path
+from pages.kit.picture import pictures
+from pages.kit.picture.fields import FIELDS
+from pages.kit.picture.models import MINILM, SMOLLM2
+from pages.kit.picture.query import Query
+
+from . import functions, variants
+from .evaluate import CHANGING
+from .grammar import Call, Name, Node, RuleError, Text, parse, walk
+from .quantities import scene
+from .values import LETTERS
+
+MOST_CHANGES = 12  # other pictures that one rule may ask for
+_WORD = re.compile(r"[^\W\d]\w*")
+_EXAMPLES = "how are you"  # the words of By hand's own example
+
+
+def opened(link: str) -> tuple[str, str]:
+    """The page of a link of ours, by its package's name, and the query.
+
+    Raises:
+        HeadlightError: no such page, or a key or value that no control has.
+    """
+    where, _, query = link.partition("?")
+    by_path = {f"/{path(name)}": name for name in PAGES}
+    if where not in by_path:
+        raise HeadlightError(f"there is no page “{where:.40}”; there are {', '.join(by_path)}")
+    _check(by_path[where], query)
+    return by_path[where], query
+
+
+def check_variant(page: str, query: str, variant: str) -> None:
+    """Raises a HeadlightError for a variant that cannot be opened over a page's link."""
+    if not variants.swapped(variant):
+        _check(page, variant)
+    variants.varied(page, query, variant)
+
+
+def words(page: str, query: str) -> frozenset[str]:
+    """The words that a rule may name without quotes: those of the sentences of a link."""
+    asked = Query(_ascii(query))
+    told = [_EXAMPLES] if page in scene.OWN else []
+    return _words([*told, asked["s"], asked["s2"]])
+
+
+def rule(text: str, known: frozenset[str]) -> Node:
+    """A rule's tree.
+
+    Args:
+        known: words of the sentence.
+
+    Raises:
+        RuleError: it cannot be read, or a name in it means nothing.
+    """
+    tree = parse(text)
+    nodes = list(walk(tree))
+    changes = [node for node in nodes if isinstance(node, Call) and node.name in CHANGING]
+    if len(changes) > MOST_CHANGES:
+        raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
+    known |= _words(_sentences(changes))
+    for node in nodes:
+        if isinstance(node, Call) and node.name not in scene.NAMES | functions.NAMES | CHANGING:
+            raise RuleError(f"there is no function “{node.name:.40}”")
+        if isinstance(node, Name) and node.name not in scene.NAMES:
+            if node.primed:
+                raise RuleError(f"there is no quantity “{node.name:.40}”")
+            if node.name not in LETTERS and node.name.casefold() not in known:
+                raise RuleError(f"“{node.name:.40}” is no quantity, and no word of the sentence")
+    return tree
+
+
+def _check(page: str, query: str) -> None:
+    """Raises a HeadlightError for a key or value that no control has."""
+    asked = Query(_ascii(query))
+    for key, _ in parse_qsl(query, keep_blank_values=True):
+        if key not in FIELDS:
+            raise HeadlightError(f"a link has no key “{key:.40}”")
+        asked[key]
+    if pictures.is_loaded(asked.name) or asked.name != SMOLLM2:  # SmolLM2 is not unpacked for a check
+        asked.settings()
+        if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
+            asked.at  # noqa: B018
+
+
+def _ascii(query: str) -> bytes:
+    try:
+        return query.encode("ascii")
+    except UnicodeEncodeError:
+        raise HeadlightError("a link is written in percent signs, without other letters") from None
+
+
+def _sentences(changes: list[Call]) -> Iterator[str]:
+    """The sentences in the links that a rule lays over."""
+    for change in changes:
+        for part in change.arguments[:-1]:
+            if isinstance(part, Text):
+                yield from (value for key, value in parse_qsl(part.value) if key in ("s", "s2"))
+
+
+def _words(texts: list[str] | Iterator[str]) -> frozenset[str]:
+    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))

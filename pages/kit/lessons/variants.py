@@ -1,0 +1,67 @@
+"""A step tried on other sentences: its rules must hold there too, as often as the step says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode
+
+from mha_core.errors import HeadlightError
+from pages.kit.picture.query import Query
+
+from .grammar import parse
+from .quantities.scene import Shown, shown
+from .schema import Step
+from .verdict import holds
+
+ARROW = "→"
+_SENTENCES = ("s", "s2")
+
+
+def picked(step: Step, variant: str) -> tuple[list[str], str]:
+    """The letters of the options whose rules hold on a variant of a step, and why one cannot be told.
+
+    Raises:
+        HeadlightError: the variant cannot be opened.
+    """
+    words = swapped(variant)
+    rules = {one.letter: parse(_said(one.holds.text, words)) for one in step.options if one.holds}
+    return holds(rules, varied(step.page, step.query, variant))
+
+
+def varied(page: str, query: str, variant: str) -> Shown:
+    """What a page shows in a variant: "t=2" lays keys over the link, "animal → cat" puts a word in place of another.
+
+    Raises:
+        HeadlightError: a word to be replaced is not in the sentences, or it is no link.
+    """
+    words = swapped(variant)
+    if not words:
+        return shown(page, Query(query.encode("ascii"))).changed(variant)
+    pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
+    pairs.append(("s", Query(query.encode("ascii"))["s"]))
+    sentences = " ".join(value for key, value in pairs if key in _SENTENCES)
+    for word in words:
+        if not re.search(rf"\b{re.escape(word)}\b", sentences):
+            raise HeadlightError(f"“{word:.40}” is not in the sentence, so nothing can stand in its place")
+    changed = [(key, _said(value, words) if key in _SENTENCES else value) for key, value in pairs]
+    return shown(page, Query(urlencode(changed).encode("ascii")))
+
+
+def swapped(variant: str) -> Mapping[str, str]:
+    """The words of "animal → cat, tired → busy", each with the one in its place; none of a link."""
+    if ARROW not in variant:
+        return {}
+    pairs = [pair.split(ARROW) for pair in variant.split(",")]
+    if any(len(pair) != 2 or not all(part.strip() for part in pair) for pair in pairs):
+        raise HeadlightError(
+            f"a variant is written “animal → cat, tired → busy”, or as keys of a link: “{variant:.40}”"
+        )
+    return {old.strip(): new.strip() for old, new in pairs}
+
+
+def _said(text: str, words: Mapping[str, str]) -> str:
+    """A text with all words put in their places at once."""
+    if not words:
+        return text
+    return re.sub(rf"\b({'|'.join(map(re.escape, words))})\b", lambda found: words[found[1]], text)
