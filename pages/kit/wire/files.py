@@ -9,6 +9,9 @@ FILES: dict[str, tuple[str, ...]] = {
     "shapes": ("csv", "npz"),
 }
 
+# Routes for files that belong to no page: the package whose `files` has a function of the kind's name.
+OTHERS = {"lesson.handout": "kit.lessons"}
+
 
 def kinds(page: str) -> tuple[str, ...]:
     """The kinds of files that the server makes of a page; none of most, whose numbers the browser has already."""

@@ -27,7 +27,7 @@ from pages.kit.server.network import wants_gzip
 from pages.kit.server.precedence import first
 from pages.kit.server.sockets import hang_up, household
 
-from .files import FILES
+from .files import FILES, OTHERS
 from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line
 
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
@@ -41,6 +41,7 @@ ROUTES = {
     "steps": "shapes",
     "film": "train",
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
+    **OTHERS,
 }
 VISIT = "headlight-visit"  # the header that names the visitor
 UNREAD_SECONDS = 30.0  # who has not taken a piece of his answer for so long is hung up on

@@ -75,5 +75,12 @@ def _need(settings: Settings) -> Tensor:
     return 1 - compare.without_each_head(model, settings.text, **settings.switches(model)).double()
 
 
-PLAIN: dict[str, Callable[[Picture], Value]] = {"W": weights, "H": hidden, "S": sentence, "n": length, "L": loss, "need": need}
+PLAIN: dict[str, Callable[[Picture], Value]] = {
+    "W": weights,
+    "H": hidden,
+    "S": sentence,
+    "n": length,
+    "L": loss,
+    "need": need,
+}
 OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}
