@@ -13,7 +13,7 @@ import { Recorder, svg } from "./recording.js";
 /** @typedef {import("./messages.js").HandoutMap} Told */
 
 const LINES = 3; // to write on
-const ROOM = { one: 380, two: 330 }; // pixels of a map on paper
+const ROOM = { one: 350, two: 305 }; // pixels of a map on paper
 const NOTHING = { pick: () => {}, hover: () => {} };
 
 /** The rows that a curtain covers. @param {Told} map @param {{part: string, words: string[]}[]} curtain @param {boolean} second */
@@ -39,7 +39,7 @@ function drawn(told, weights, size, covered, numbered, colours) {
   const shown = { ...wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) }) };
   if (!numbered) shown.weights = null;
   const recorder = new Recorder();
-  const map = Object.assign(new BigMap(NOTHING), { roomy: 17, smallest: 8 });
+  const map = Object.assign(new BigMap(NOTHING), { roomy: 14, smallest: 7 });
   drawing.recorder = recorder;
   try {
     map.draw(shown, colours, { width: size, height: size });
@@ -76,7 +76,7 @@ function figures(step, maps, answered, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const made = step.maps.map((told, at) => {
     const covered = answered ? [] : [...new Set(coveredRows(told, step.curtain, at > 0))];
-    const picture = drawn(told, maps[at], answered ? size * 0.8 : size, covered, answered || !hidden, colours);
+    const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
     const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
     return h(
       "figure",
@@ -85,26 +85,30 @@ function figures(step, maps, answered, colours) {
       h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`),
     );
   });
-  return h("div", { class: "maps" }, ...made);
+  return made.length ? h("div", { class: `maps maps-${made.length}` }, ...made) : null;
 }
 
 /** @param {Step} step @param {number} number */
 function questionOf(step, number, maps, colours) {
-  const address = new URL(step.link, location.origin).href;
+  const address = step.address || new URL(step.link, location.origin).href;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
   const options = step.options.map(([letter, text]) =>
     h("li", {}, h("span", { class: "box" }), h("b", {}, letter), h("span", {}, text)),
+  );
+  const question = h(
+    "div",
+    { class: "question" },
+    h("p", { class: "ask" }, step.ask),
+    h("ul", { class: "options" }, ...options),
+    ...Array.from({ length: LINES }, () => h("div", { class: "line" })),
   );
   return h(
     "section",
     { class: "step" },
     h("h2", {}, `${number} · ${step.page}`),
     h("p", {}, step.say),
-    h("div", { class: "code" }, code, h("a", { href: address }, address)),
-    figures(step, maps, false, colours),
-    h("p", { class: "ask" }, step.ask),
-    h("ul", { class: "options" }, ...options),
-    ...Array.from({ length: LINES }, () => h("div", { class: "line" })),
+    h("div", { class: "code" }, code, h("a", { href: address }, code ? "this step, live" : address)),
+    h("div", { class: "body" }, figures(step, maps, false, colours), question),
   );
 }
 

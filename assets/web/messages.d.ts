@@ -357,7 +357,8 @@ export interface HandoutStep {
   options: [string, string][]; // letter and text
   curtain: { part: string; words: string[] }[];
   link: string; // on this server
-  code: string; // the link for a class as a picture, "" without one
+  address: string; // the same for a class, "" where the server answers its own machine alone
+  code: string; // that address as a picture, "" without one, and of one too long
   answer: { letter: string | null; sentence: string; numbers: [string, string][] };
   maps: HandoutMap[]; // of the float32 that follow, in order
 }

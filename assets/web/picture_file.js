@@ -13,6 +13,7 @@ import { views } from "./view_base.js";
 const CHART = '[data-testid="stPlotlyChart"]';
 const FRAMED = ".panel, .all-heads";
 const NO_PICTURE = ".menu-panel, .choices-panel, .change, .choices";
+const ALL = "All of these together";
 const MOST_PIXELS = 8192; // of a side of a PNG
 const MARGIN = 16;
 const LINE = 18; // pixels of a line of the caption
@@ -40,10 +41,13 @@ export function picturesOfPage() {
   );
   const outer = seen.filter((element) => !seen.some((other) => other !== element && other.contains(element)));
   const large = outer.filter((element) => element.matches(".large"));
-  return [...large, ...outer.filter((element) => !large.includes(element))].map((element) => ({
+  const together = [...views].filter(({ element }) => outer.filter((one) => element.contains(one)).length > 1);
+  const whole = together.map(({ element }) => ({ element, name: ALL }));
+  const single = [...large, ...outer.filter((element) => !large.includes(element))].map((element) => ({
     element,
     name: nameOf(element),
   }));
+  return [...single, ...whole];
 }
 
 /** @param {Element} element */

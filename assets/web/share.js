@@ -48,7 +48,7 @@ function row(name, address) {
 /** @param {{data: Shared, parentElement: HTMLElement}} component */
 export default function share({ data, parentElement }) {
   const { page, routes, address: own } = data;
-  const take = new TakeAlong({ page, routes: routes.split(" "), link: () => linkAt(own) });
+  const take = new TakeAlong({ page, routes: routes.split(" "), link: () => linkAt(own), code: () => data.code });
   const draw = () => {
     const { address, query, code, note } = data;
     const own = !address || new URL(address).host === location.host;

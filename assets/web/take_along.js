@@ -8,9 +8,12 @@ import { numbersOfPage } from "./page_numbers.js";
 import { picturesOfPage, pngOf, slideOf, svgOf, textOf } from "./picture_file.js";
 
 /** @typedef {import("./view_base.js").Theme} Theme */
-/** @typedef {{page: string, routes: string[], link: () => string}} Place name of the page, what its routes answer with */
+/** @typedef {{page: string, routes: string[], link: () => string, code: () => string}} Place name of the
+ * page, what its routes answer with, the link to what is seen, and the same as a picture for a camera or ""
+ */
 
 const THEMES = /** @type {const} */ (["as shown", "light", "dark"]);
+const LINES = 6; // to write on, under a picture on paper
 const NO_PICTURE = "This page shows no picture.";
 const NO_NUMBERS = "This page shows no numbers that make a table.";
 const NO_HTML = "This page makes no file of its own: Explore makes one of its picture.";
@@ -148,7 +151,7 @@ export class TakeAlong {
     setText(this.said, "");
     try {
       const made = this.drawing(false);
-      printed(made);
+      printed(made, this.place.code());
     } catch (error) {
       setText(this.said, error instanceof Error ? error.message : "");
     }
@@ -166,9 +169,11 @@ function sentenceOfPage() {
   return boxes[0]?.value ?? link ?? "";
 }
 
-/** Prints a drawing alone (house.css). @param {Element} made */
-function printed(made) {
-  const sheet = h("div", { id: "headlight-print" }, made);
+/** Prints a drawing alone, with room to write and the link for a camera (house.css). @param {Element} made @param {string} code */
+function printed(made, code) {
+  const lines = Array.from({ length: LINES }, () => h("hr"));
+  const camera = code ? h("img", { src: code, alt: "QR code of the link", width: 110, height: 110 }) : null;
+  const sheet = h("div", { id: "headlight-print" }, made, h("div", { class: "notes" }, h("div", {}, ...lines), camera));
   document.body.append(sheet);
   document.documentElement.classList.add("printing");
   const end = () => {

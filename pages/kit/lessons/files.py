@@ -49,7 +49,7 @@ def handout(raw: bytes) -> bytes:
 def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[str, Any], list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
-    maps = _maps(step)
+    maps, address = _maps(step), _address(origin, link)
     answer: dict[str, Any] = {"letter": step.right, "sentence": "", "numbers": []}
     try:
         found = verdict(step, Query(step.query.encode("ascii")))
@@ -67,7 +67,8 @@ def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[st
         "options": [[option.letter, option.text] for option in step.options],
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
         "link": link,
-        "code": _code(origin, link),
+        "address": address,
+        "code": qr_code(address) if address and len(address.encode()) <= LONGEST_QR else "",
         "answer": answer,
         "maps": [told for told, _ in maps],
     }
@@ -101,9 +102,8 @@ def _map(query: Query, picture: Picture) -> tuple[dict[str, Any], Tensor]:
     return told, picture.run.weights[at.layer, at.head]
 
 
-def _code(origin: str, link: str) -> str:
-    """The link at the address for a class as a picture; empty where the server answers its own machine alone."""
+def _address(origin: str, link: str) -> str:
+    """The link as a class opens it; empty where the server answers its own machine alone."""
     place = urlsplit(origin)
     address = for_class(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
-    whole = f"{address}{link}"
-    return qr_code(whole) if address and len(whole.encode()) <= LONGEST_QR else ""
+    return f"{address}{link}" if address else ""
