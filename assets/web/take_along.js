@@ -5,6 +5,7 @@ import { themeOf } from "./colour.js";
 import { button, fill, h, setText } from "./dom.js";
 import { csvOf, npzOf } from "./numbers_file.js";
 import { numbersOfPage } from "./page_numbers.js";
+import { views } from "./view_base.js";
 import { picturesOfPage, pngOf, slideOf, svgOf, textOf } from "./picture_file.js";
 
 /** @typedef {import("./view_base.js").Theme} Theme */
@@ -13,8 +14,10 @@ import { picturesOfPage, pngOf, slideOf, svgOf, textOf } from "./picture_file.js
  */
 
 const THEMES = /** @type {const} */ (["as shown", "light", "dark"]);
+const WAITING = "[data-waiting], [data-pending], [data-late]"; // its numbers are those of an earlier state, or none
 const LINES = 6; // to write on, under a picture on paper
 const NO_PICTURE = "This page shows no picture.";
+const COMING = "The picture is still being computed; try again in a moment.";
 const NO_NUMBERS = "This page shows no numbers that make a table.";
 const NO_HTML = "This page makes no file of its own: Explore makes one of its picture.";
 const KINDS = {
@@ -122,6 +125,7 @@ export class TakeAlong {
 
   /** @param {boolean} asSlide */
   drawing(asSlide) {
+    if ([...views].some(({ element }) => element.isConnected && element.matches(WAITING))) throw new Told(COMING);
     const picture = this.chosen;
     const shown = themeOf(this.element);
     const asShown = this.theme.selectedIndex === 0;
