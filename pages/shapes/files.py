@@ -12,7 +12,7 @@ from pages.kit.picture.query import Query
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
-from .message import compute
+from .message import check, compute
 from .step_names import find
 
 
@@ -32,6 +32,7 @@ def npz(raw: bytes) -> bytes:
 def _layer(raw: bytes) -> tuple[Traced, int]:
     """The trace of the first implementation, and the step of it that is in sight."""
     query = Query(raw)
+    check(query["step"])
     settings, _ = fitting.within(query.settings())
     at = query.at
     (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
