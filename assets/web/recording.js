@@ -91,8 +91,7 @@ class Shapes {
     const [sx, sy, sw, sh] = box.length > 4 ? box : [0, 0, source.width, source.height];
     const [x, y, width, height] = box.slice(-4);
     this.recorder.count(sw * sh);
-    const image = /** @type {CanvasRenderingContext2D} */ (source.getContext("2d")).getImageData(sx, sy, sw, sh);
-    const pixels = new Uint32Array(image.data.buffer);
+    const pixels = this.recorder.pixels(source, [sx, sy, sw, sh]);
     /** @type {Map<number, string>} */
     const paths = new Map();
     for (let i = 0; i < sh; i++)
@@ -146,6 +145,15 @@ export class Recorder {
     /** @type {Map<HTMLCanvasElement, Shapes>} */
     this.canvases = new Map();
     this.cells = 0;
+    const scratch = document.createElement("canvas"); // one to read from: those of the views are drawn with
+    this.scratch = /** @type {CanvasRenderingContext2D} */ (scratch.getContext("2d", { willReadFrequently: true }));
+  }
+
+  /** The pixels of a part of a canvas, row by row. @param {HTMLCanvasElement} source @param {number[]} part */
+  pixels(source, [x, y, width, height]) {
+    Object.assign(this.scratch.canvas, { width, height });
+    this.scratch.drawImage(source, x, y, width, height, 0, 0, width, height);
+    return new Uint32Array(this.scratch.getImageData(0, 0, width, height).data.buffer);
   }
 
   /** More cells of maps. @param {number} more */
