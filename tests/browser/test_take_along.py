@@ -78,8 +78,9 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run, link: str) ->
     n = len(run.tokens)
     weights = run.weights[3, 1].flatten()
     palette = explore.page.evaluate(PALETTE)
-    bytes_of = (weights * 255).round().int().tolist()
-    assert colours_of(drawing, n) == [palette[byte] for byte in bytes_of]
+    for colour, weight in zip(colours_of(drawing, n), weights.tolist(), strict=True):
+        near = {round(255 * weight + off) for off in (-0.01, 0, 0.01)}  # other threads may round otherwise
+        assert colour in {palette[max(0, byte)] for byte in near}
     texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
     wanted = [short(weight) for weight in weights.tolist()]
     numbers = [text for text in texts if re.fullmatch(r"\.\d\d|≈1|1", text)]
@@ -141,7 +142,7 @@ def test_compare_gives_both_sides(compare: Compare) -> None:
     with np.load(io.BytesIO(take(compare, "npz")), allow_pickle=False) as arrays:
         for side, text in (("left", "can you can that"), ("right", "can you see that")):
             run = run_of(Settings(text, position="trained" if side == "left" else "none"))
-            assert np.allclose(arrays[side], run.weights[2, 5].numpy(), rtol=0, atol=1e-6), side  # another process
+            assert np.allclose(arrays[side], run.weights[2, 5].numpy(), rtol=0, atol=1e-5), side  # other threads
             assert arrays[f"{side}_rows"].tolist() == run.tokens
     names = compare.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
     assert names[:3] == ["Left", "Right", "Right − left"]
