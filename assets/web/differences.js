@@ -2,6 +2,7 @@
 // The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
 
 import { inkOnSigned, pixel, pixels, signedColour } from "./colour.js";
+import { goOn } from "./dom.js";
 import { BigMap } from "./map.js";
 import { pooled } from "./packets.js";
 import { number, shortSigned, signed } from "./words.js";
@@ -48,7 +49,7 @@ export class DifferenceMap extends BigMap {
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
     const { left, top, side, step } = this;
-    const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
+    const context = goOn(this.base);
     const longest = this.right - 10;
     context.fillStyle = inks.line;
     context.fillRect(left + side + 6, top, 1, side);

@@ -2,7 +2,7 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, mostOf, picture } from "./colour.js";
-import { contextOf, frame, h, setAttribute } from "./dom.js";
+import { contextOf, drawing, frame, h, setAttribute } from "./dom.js";
 import { GridCell, isShortcut, nearest, walked } from "./grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -104,7 +104,7 @@ export class BigMap {
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
     const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, devicePixelRatio, this.smallest];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
-    const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
+    const is = this.isSteady && !drawing.recorder && from.every((value, at) => value === this.drawn[at]);
     this.drawn = from;
     return is;
   }

@@ -349,3 +349,36 @@ export interface StandaloneRun {
   row: number;
   exact: [number, number][]; // layer and head of the float32 maps that follow
 }
+
+// ---- a lesson on paper: pages/kit/lessons/files.py
+
+export interface HandoutMap {
+  tokens: string[];
+  layer: number;
+  head: number;
+  row: number;
+  label: string;
+  forbidden: string[];
+}
+
+export interface HandoutStep {
+  page: string; // its title
+  say: string;
+  ask: string;
+  options: [string, string][]; // letter and text
+  curtain: { part: string; words: string[] }[];
+  link: string; // on this server
+  address: string; // the same for a class, "" where the server answers its own machine alone
+  code: string; // that address as a picture, "" without one, and of one too long
+  answer: { letter: string | null; sentence: string; numbers: [string, string][] };
+  maps: HandoutMap[]; // of the float32 that follow, in order
+}
+
+export interface Handout {
+  title: string;
+  aim: string;
+  minutes: number;
+  now_you: string;
+  papers: string[];
+  steps: HandoutStep[];
+}

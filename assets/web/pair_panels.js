@@ -4,7 +4,7 @@
 
 import { gradient } from "./colour.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "./differences.js";
-import { button, contextOf, frame, h, setAttribute, setText } from "./dom.js";
+import { button, contextOf, frame, goOn, h, setAttribute, setText } from "./dom.js";
 import { BigMap, wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
 import { specials, trimmed } from "./packets.js";
@@ -34,7 +34,7 @@ class SideMap extends BigMap {
   /** @param {import("./map.js").Shown} shown @param {Inks} inks @param {import("./map.js").Room} room */
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
-    const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
+    const context = goOn(this.base);
     const { left, top, side, step } = this;
     context.setLineDash([3, 3]);
     for (const row of this.repeated)

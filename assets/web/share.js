@@ -2,12 +2,14 @@
 // The link to what is seen, with a button that copies it, and what another machine needs to open it.
 
 import { button, h, setText } from "./dom.js";
+import { TakeAlong } from "./take_along.js";
 
 const SHOWN = 2000; // ms that the button says what it did
 const PLACE = "this machine";
 
-/** @typedef {{address: string, query: string, code: string, note: string}} Shared the page's address for other machines,
- * the query behind it, both as a picture for a camera, and what is to be said; each may be empty
+/** @typedef {{address: string, query: string, code: string, note: string, page: string, routes: string}} Shared the page's
+ * address for other machines, the query behind it, both as a picture for a camera, and what is to be said; each may be
+ * empty. Then the page's name, and what its routes make of it
  */
 
 /** The link to what is seen, at another address of the same page. @param {string} address */
@@ -45,6 +47,8 @@ function row(name, address) {
 
 /** @param {{data: Shared, parentElement: HTMLElement}} component */
 export default function share({ data, parentElement }) {
+  const { page, routes, address: own } = data;
+  const take = new TakeAlong({ page, routes: routes.split(" "), link: () => linkAt(own), code: () => data.code });
   const draw = () => {
     const { address, query, code, note } = data;
     const own = !address || new URL(address).host === location.host;
@@ -55,6 +59,7 @@ export default function share({ data, parentElement }) {
     const said = note ? h("p", {}, note) : null;
     parentElement.replaceChildren(
       h("div", { class: "share" }, ...rows, ...[picture, said].filter((part) => part !== null)),
+      take.element,
     );
   };
   draw();

@@ -9,6 +9,9 @@ import { button, fill, h, setAttribute, setText } from "./dom.js";
 const NARROW = 640; // pixels of the view; below, one column
 const PAUSE = 600; // ms without a change, until it is said aloud
 
+/** The views that are on the page. @type {Set<View>} */
+export const views = new Set();
+
 /** @typedef {"dark" | "light"} Theme */
 /** @typedef {import("./messages.js").Turns} Turns */
 
@@ -49,6 +52,7 @@ export class View {
   show(...parts) {
     this.element.append(...parts, this.aloud);
     this.root.append(this.element);
+    views.add(this);
     new ResizeObserver(() => this.resized()).observe(this.element);
     document.fonts?.ready.then(() => this.redraw());
     addEventListener("headlight-projector", this.projected);
@@ -135,6 +139,7 @@ export class View {
 
   /** Its place is gone. */
   leave() {
+    views.delete(this);
     removeEventListener("headlight-projector", this.projected);
     removeEventListener("headlight-sheet", this.showAbove);
     removeEventListener("headlight-curtain", this.curtained);

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
-from pages.kit.draw import tables
 from pages.kit.frame import controls, model_picker, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures, place
 from pages.kit.picture.fitting import within
-from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from . import each_head, pair_view, right_side, shuffle
@@ -51,7 +47,7 @@ def show() -> None:
             shuffle.show(left, within(replace(right, text=left.text))[0], seed)
             each_head.show(left, at, len(tokens), page.sizes)
         with page.about:
-            show_numbers(left, right, at)
+            show_about(left, right, sides=("left", "right"))
 
 
 def both_sides(page: PicturePage) -> tuple[Settings, Settings]:
@@ -61,23 +57,3 @@ def both_sides(page: PicturePage) -> tuple[Settings, Settings]:
     right = controls.switches(page, "2")
     right_side.keep()
     return left, right
-
-
-def show_numbers(left: Settings, right: Settings, at: At) -> None:
-    """How to get these numbers again, and the numbers."""
-    sides = {"left": left, "right": right}
-    show_about(*sides.values(), sides=tuple(sides))
-    with st.container(horizontal=True):
-        for name, settings in sides.items():
-            download(name, settings, at)
-
-
-def download(name: str, settings: Settings, at: At) -> None:
-    """The map of one side as a file; the picture is asked for again, so that a button does not keep it in memory."""
-    st.download_button(
-        f"The {name} map, CSV",
-        lambda: tables.csv_of(pictures.picture(settings).run, at.layer, at.head),
-        f"headlight-{name}-layer{at.layer}-head{at.head}.csv",
-        "text/csv",
-        on_click="ignore",
-    )

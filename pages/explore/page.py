@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
-from pages.kit.draw import tables
 from pages.kit.frame import controls, model_picker, widgets
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures, place
-from pages.kit.picture.settings import Settings
 
 from . import map_view, pins
 
 
 def show() -> None:
-    """The controls, the view with the picture, how to get its numbers again."""
+    """The controls, the view with the picture, how its numbers came about."""
     with picture_page("explore", takes_model=True) as page:
         with page.bar:
             model_picker.control(page.name)
@@ -46,26 +42,4 @@ def show() -> None:
                 unusable=page.unusable,
             )
         with page.about:
-            show_numbers(settings, at)
-
-
-def show_numbers(settings: Settings, at: place.At) -> None:
-    """How to get these numbers again, and the numbers."""
-    show_about(settings)
-    name = f"headlight-layer{at.layer}-head{at.head}.csv"
-    # the picture is asked for again, so that a button does not keep it in memory
-    with st.container(horizontal=True):
-        st.download_button(
-            "This map, CSV",
-            lambda: tables.csv_of(pictures.picture(settings).run, at.layer, at.head),
-            name,
-            "text/csv",
-            on_click="ignore",
-        )
-        st.download_button(
-            "All maps, NPZ",
-            lambda: tables.npz_of(pictures.picture(settings).run),
-            "headlight.npz",
-            "application/octet-stream",
-            on_click="ignore",
-        )
+            show_about(settings)

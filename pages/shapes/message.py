@@ -37,8 +37,7 @@ def first(raw: bytes) -> bytes:
 
 def _message(query: Query, most: int | None = None) -> bytes:
     """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
-    if not usable(query["step"]):
-        raise HeadlightError(f"no implementation has a step “{query['step']:.40}”")
+    check(query["step"])
     settings, notices = fitting.within(query.settings())
     at = query.at
     instead = random_layer.chosen(query)
@@ -60,6 +59,12 @@ def _message(query: Query, most: int | None = None) -> bytes:
     }
     packed = [pack_trace(layer, query["step"], at.head, most) for layer in traced]
     return pack_parts(pack(header), *packed)
+
+
+def check(step: str) -> None:
+    """Raises a HeadlightError where no implementation has a step of this name."""
+    if not usable(step):
+        raise HeadlightError(f"no implementation has a step “{step:.40}”")
 
 
 def implementations(first: str, second: str) -> list[str]:

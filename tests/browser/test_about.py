@@ -20,7 +20,7 @@ FORMULAS = "=1+1 it @ home -x +y"
 
 def download(explore: Explore, name: str) -> bytes:
     with explore.page.expect_download() as waiting:
-        explore.page.get_by_role("button", name=name).click()
+        explore.page.locator(".take-along").get_by_role("button", name=name, exact=True).click()
     return Path(waiting.value.path()).read_bytes()
 
 
@@ -41,14 +41,14 @@ def test_about_says_where_the_numbers_come_from_and_gives_them(explore: Explore)
     (link,) = [text for text in panel.locator("code").all_text_contents() if text.startswith("http")]
     assert parse_qs(link.split("?")[1]) == explore.query
 
-    head, *rows = csv.reader(io.StringIO(download(explore, "This map, CSV").decode("utf-8-sig")))
+    head, *rows = csv.reader(io.StringIO(download(explore, "CSV").decode("utf-8-sig")))
     quoted = [f"'{token}" if token[0] in "=+-@" else token for token in run.tokens]
     assert quoted != run.tokens
     assert head == ["layer 2 head 5: query / key", *quoted]
     assert [row[0] for row in rows] == quoted
     assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
 
-    with np.load(io.BytesIO(download(explore, "All maps, NPZ")), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(download(explore, "NPZ")), allow_pickle=False) as arrays:
         assert np.array_equal(arrays["weights"], run.weights.cpu().numpy())
         assert np.array_equal(arrays["hidden"], run.hidden.cpu().numpy())
         assert arrays["weights"].dtype == np.float32

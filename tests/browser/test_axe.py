@@ -82,7 +82,7 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     explore.open().page.get_by_role("button", name="Share", exact=True).click()
     panel = explore.page.get_by_test_id("stPopoverBody")
     panel.get_by_text("How was this computed?").click()
-    expect(panel.get_by_role("button", name="This map, CSV")).to_be_visible()
+    expect(panel.get_by_role("button", name="PNG for a slide")).to_be_visible()
     findings = Findings(explore)
     findings.look("Share", panel)
     assert not findings.lines, "\n".join(findings.lines)

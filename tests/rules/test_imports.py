@@ -131,9 +131,10 @@ def test_the_kit_holds_what_several_pages_share() -> None:
             reached(other, seen)
         return seen
 
-    # a page's script, and what answers its view over the wire
+    # a page's script, and what answers its view over the wire, with a picture or with a file
     by_page = [
-        reached(f"pages.{folder.name}.page", set()) | reached(f"pages.{folder.name}.message", set()) for folder in PAGES
+        set().union(*(reached(f"pages.{folder.name}.{part}", set()) for part in ("page", "message", "files")))
+        for folder in PAGES
     ]
     by_app = {resolved(name) for inside in (True, False) for name in imports(ROOT / "app.py", inside=inside)}
     by_app = by_app.union(*(reached(module, set()) for module in by_app))

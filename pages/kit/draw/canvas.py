@@ -36,14 +36,16 @@ def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
         _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
 
 
-def share(address: str, query: str, *, code: str, note: str) -> None:
-    """The link to what is seen.
+def share(address: str, query: str, *, code: str, note: str, page: str, routes: Sequence[str]) -> None:
+    """The link to what is seen, and what of it can be taken along.
 
     Args:
         address: of this page for other machines; query: of what the script knows of; code: the link there as the
             address of an image; note: what must be said. Each may be empty.
+        page: its name; routes: the kinds of files that the server makes of it, as "csv".
     """
-    _share(key="share", data={"address": address, "query": query, "code": code, "note": note})
+    said = {"address": address, "query": query, "code": code, "note": note}
+    _share(key="share", data=said | {"page": page, "routes": " ".join(routes)})
 
 
 def news(number: str, on_asked: Callable[[], None]) -> None:

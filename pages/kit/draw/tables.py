@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from mha_core import Run
 
@@ -15,26 +19,66 @@ def quoted(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
+@dataclass(frozen=True)
+class Table:
+    """A matrix with its labels.
+
+    Attributes:
+        name: what stands in its corner, and what its array is called.
+        rows, columns: a label each.
+        values: (rows, columns).
+    """
+
+    name: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Tensor
+
+
 def csv_of(run: Run, layer: int, head: int) -> bytes:
     """One map as CSV: a row a query, a column a key, with the tokens as heads of both."""
+    name = f"layer {layer} head {head}: query / key"
+    return csv_of_tables([Table(name, run.tokens, run.tokens, run.weights[layer, head])])
+
+
+def csv_of_tables(tables: Sequence[Table]) -> bytes:
+    """Tables as CSV, one below the other with an empty line between them."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow([f"layer {layer} head {head}: query / key", *map(quoted, run.tokens)])
-    for token, row in zip(run.tokens, run.weights[layer, head].float().cpu().tolist(), strict=True):
-        writer.writerow([quoted(token), *row])
+    for at, table in enumerate(tables):
+        if at:
+            writer.writerow([])
+        writer.writerow([quoted(table.name), *map(quoted, table.columns)])
+        for label, row in zip(table.rows, table.values.float().cpu().tolist(), strict=True):
+            writer.writerow([quoted(label), *row])
     return out.getvalue().encode("utf-8-sig", "replace")
+
+
+def npz_of_tables(tables: Sequence[Table]) -> bytes:
+    """Each table as a float32 array under its name, its labels as “…_rows” and “…_columns”; no pickle in it."""
+    arrays: dict[str, Any] = {}
+    for table in tables:
+        arrays[table.name] = table.values.float().cpu().numpy()
+        arrays[f"{table.name}_rows"] = np.array(list(table.rows))
+        arrays[f"{table.name}_columns"] = np.array(list(table.columns))
+    return npz(arrays)
+
+
+def npz(arrays: Mapping[str, Any]) -> bytes:
+    """Arrays by name, compressed; no pickle in it."""
+    out = io.BytesIO()
+    np.savez_compressed(out, allow_pickle=False, **arrays)
+    return out.getvalue()
 
 
 def npz_of(run: Run) -> bytes:
     """Every map, hidden state and the sentence vector as arrays; no pickle in it."""
-    out = io.BytesIO()
-    np.savez_compressed(
-        out,
-        allow_pickle=False,
-        tokens=np.array(run.tokens),
-        ids=np.array(run.ids),
-        weights=run.weights.cpu().numpy(),
-        hidden=run.hidden.cpu().numpy(),
-        sentence=run.sentence.cpu().numpy(),
+    return npz(
+        {
+            "tokens": np.array(run.tokens),
+            "ids": np.array(run.ids),
+            "weights": run.weights.cpu().numpy(),
+            "hidden": run.hidden.cpu().numpy(),
+            "sentence": run.sentence.cpu().numpy(),
+        }
     )
-    return out.getvalue()

@@ -99,7 +99,7 @@ def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **field
     except HeadlightError as error:
         stage.error(f"This cannot be shown: {error}.")
     with top_of_panel:
-        show_link()
+        show_link(package)
     with hidden:
         canvas.manners(large=large, unusable=made.unusable)
         query = links.kept()

@@ -27,6 +27,7 @@ from pages.kit.server.network import wants_gzip
 from pages.kit.server.precedence import first
 from pages.kit.server.sockets import hang_up, household
 
+from .files import FILES, OTHERS
 from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line
 
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
@@ -41,6 +42,8 @@ ROUTES = {
     "film": "train",
     "course": "kit.lessons",
     "lesson": "kit.lessons",
+    **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
+    **OTHERS,
 }
 VISIT = "headlight-visit"  # the header that names the visitor
 UNREAD_SECONDS = 30.0  # who has not taken a piece of his answer for so long is hung up on
@@ -54,7 +57,9 @@ log = logging.getLogger(__name__)
 
 def answer(route: str, raw: bytes) -> bytes:
     """The message of a route for a query. Raises a HeadlightError when there is none."""
-    made: Answer = getattr(import_module(f"pages.{ROUTES[route]}.message"), route)
+    _, _, kind = route.partition(".")
+    module = f"pages.{ROUTES[route]}.{'files' if kind else 'message'}"
+    made: Answer = getattr(import_module(module), kind or route)
     return made(raw)
 
 

@@ -1,0 +1,28 @@
+"""Files of Compare's pair: the map in focus of both sides."""
+
+from __future__ import annotations
+
+from pages.kit.draw.tables import Table, csv_of_tables, npz_of_tables
+from pages.kit.picture import fitting, pictures
+from pages.kit.picture.query import Query
+
+from .tries import FIRST_AT
+
+
+def csv(raw: bytes) -> bytes:
+    """Both maps, the left one first. Raises a HeadlightError."""
+    return csv_of_tables(_tables(raw))
+
+
+def npz(raw: bytes) -> bytes:
+    """Both maps as arrays. Raises a HeadlightError."""
+    return npz_of_tables(_tables(raw))
+
+
+def _tables(raw: bytes) -> list[Table]:
+    query = Query(raw, minilm_at=FIRST_AT)
+    left, _ = fitting.within(query.settings())
+    right, _ = fitting.within(query.settings("2", left.text))
+    at = query.at
+    runs = {"left": pictures.picture(left).run, "right": pictures.picture(right).run}
+    return [Table(name, run.tokens, run.tokens, run.weights[at.layer, at.head]) for name, run in runs.items()]

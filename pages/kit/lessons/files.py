@@ -1,0 +1,109 @@
+"""A lesson to print: its questions, the maps that they are of, and what the numbers answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from torch import Tensor
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw import pages
+from pages.kit.draw.packing import pack_focus
+from pages.kit.picture import mask_codec, words
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.query import Query
+from pages.kit.server.addresses import LONGEST_QR, for_class, qr_code
+
+from .course import course
+from .quantities.scene import TWO_SIDES, shown
+from .schema import Lesson, Step
+from .verdict import verdict
+
+OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages whose picture is the map of a head
+MOST_TOKENS = 40  # of a map on paper; of more no word can be read
+
+
+def handout(raw: bytes) -> bytes:
+    """The message of the lesson that the query names.
+
+    Args:
+        raw: "lesson", the id of the lesson; "from", the address that it is asked for at.
+
+    Raises:
+        HeadlightError: there is no such lesson, or the query is no text.
+    """
+    try:
+        asked = dict(parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=10))
+    except ValueError:
+        raise HeadlightError("the query is not UTF-8 in percent signs") from None
+    lesson = course().lessons.get(asked.get("lesson", ""))
+    if lesson is None:
+        raise HeadlightError(f"there is no lesson “{asked.get('lesson', ''):.40}” in this course")
+    told = [_step(lesson, number, step, asked.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
+    header = {key: getattr(lesson, key) for key in ("title", "aim", "minutes", "now_you", "papers")}
+    steps = [step for step, _ in told]
+    return pack_focus(header | {"steps": steps}, *(part for _, maps in told for part in maps))
+
+
+def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[str, Any], list[Tensor]]:
+    """What is told of a step, and the float32 maps (i, j) that it is of."""
+    link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
+    maps, address = _maps(step), _address(origin, link)
+    answer: dict[str, Any] = {"letter": step.right, "sentence": "", "numbers": []}
+    try:
+        found = verdict(step, Query(step.query.encode("ascii")))
+        answer = {
+            "letter": found.picked,
+            "sentence": found.sentence,
+            "numbers": [(n, text) for n, _, text in found.numbers],
+        }
+    except HeadlightError as error:
+        answer["sentence"] = words.sentence(error)
+    told = {
+        "page": pages.PAGES[step.page].title,
+        "say": step.say,
+        "ask": step.ask,
+        "options": [[option.letter, option.text] for option in step.options],
+        "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
+        "link": link,
+        "address": address,
+        "code": qr_code(address) if address and len(address.encode()) <= LONGEST_QR else "",
+        "answer": answer,
+        "maps": [told for told, _ in maps],
+    }
+    return told, [weights for _, weights in maps]
+
+
+def _maps(step: Step) -> list[tuple[dict[str, Any], Tensor]]:
+    """The maps that the step's page shows; none of another kind of picture, or of one too large for paper."""
+    if step.page not in OF_MAPS:
+        return []
+    scene = shown(step.page, Query(step.query.encode("ascii")))
+    try:
+        pictures = [scene.picture(primed=primed) for primed in ((False, True) if step.page == TWO_SIDES else (False,))]
+        return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MOST_TOKENS]
+    except HeadlightError:  # the answer's sentence says why
+        return []
+
+
+def _map(query: Query, picture: Picture) -> tuple[dict[str, Any], Tensor]:
+    settings, model, tokens = picture.settings, picture.model, picture.run.tokens
+    at = query.at.on(tokens)
+    forbidden = mask_codec.forbidden(settings.mask, settings.painted, len(tokens), model.sizes.n_heads, model.own_mask)
+    told = {
+        "tokens": tokens,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row,
+        "label": words.label(settings, model),
+        "forbidden": forbidden,
+    }
+    return told, picture.run.weights[at.layer, at.head]
+
+
+def _address(origin: str, link: str) -> str:
+    """The link as a class opens it; empty where the server answers its own machine alone."""
+    place = urlsplit(origin)
+    address = for_class(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
+    return f"{address}{link}" if address else ""

@@ -1,0 +1,29 @@
+"""The page on which a lesson is printed: it asks the wire for the lesson and draws it (assets/web/handout.js)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from pages.kit.draw.web import PREFIX
+
+ADDRESS = "/handout"
+_PAGE = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Handout · Headlight</title>
+<link rel="stylesheet" href="{PREFIX}/view.css">
+<link rel="stylesheet" href="{PREFIX}/handout.css">
+<link rel="icon" href="{PREFIX}/icon.svg">
+<script type="module" src="{PREFIX}/handout.js"></script>
+</head>
+<body><main id="handout" aria-busy="true"></main></body>
+</html>
+"""
+
+
+async def handout(_: Request) -> Response:
+    """The same page for every lesson; its address says which."""
+    return HTMLResponse(_PAGE, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,27 @@
+"""Files of Masks' picture: the map in focus under the mask and without it."""
+
+from __future__ import annotations
+
+from pages.kit.draw.tables import Table, csv_of_tables, npz_of_tables
+from pages.kit.picture import fitting, pictures
+from pages.kit.picture.query import Query
+
+from .message import before
+
+
+def csv(raw: bytes) -> bytes:
+    """Both maps, the masked one first. Raises a HeadlightError."""
+    return csv_of_tables(_tables(raw))
+
+
+def npz(raw: bytes) -> bytes:
+    """Both maps as arrays. Raises a HeadlightError."""
+    return npz_of_tables(_tables(raw))
+
+
+def _tables(raw: bytes) -> list[Table]:
+    query = Query(raw)
+    settings, _ = fitting.within(query.settings())
+    at = query.at
+    runs = {"masked": pictures.picture(settings).run, "unmasked": pictures.picture(before(settings)).run}
+    return [Table(name, run.tokens, run.tokens, run.weights[at.layer, at.head]) for name, run in runs.items()]

@@ -1,0 +1,51 @@
+"""Files of a traced layer: the tensor of the step in sight, or those of all steps."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from mha_core import Step
+from pages.kit.draw import tables
+from pages.kit.draw.tables import Table
+from pages.kit.picture import fitting
+from pages.kit.picture.query import Query
+from pages.kit.picture.traces import Traced
+
+from . import random_layer
+from .message import check, compute
+from .step_names import find
+
+
+def csv(raw: bytes) -> bytes:
+    """The tensor of the step in sight: columns are its last axis, rows all others. Raises a HeadlightError."""
+    layer, at = _layer(raw)
+    return tables.csv_of_tables([_table(layer.steps[at])])
+
+
+def npz(raw: bytes) -> bytes:
+    """The tensor of every step, in its own shape, and the tokens. Raises a HeadlightError."""
+    layer, _ = _layer(raw)
+    values = {step.name: step.value.float().cpu().numpy() for step in layer.steps}
+    return tables.npz(values | {"tokens": layer.tokens})
+
+
+def _layer(raw: bytes) -> tuple[Traced, int]:
+    """The trace of the first implementation, and the step of it that is in sight."""
+    query = Query(raw)
+    check(query["step"])
+    settings, _ = fitting.within(query.settings())
+    at = query.at
+    (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
+    return layer, find(layer.steps, query["step"], at.head)
+
+
+def _table(step: Step) -> Table:
+    *others, last = step.shape
+    letters = step.axes.split() if len(step.axes.split()) == len(step.shape) else [""] * len(step.shape)
+    rows = [
+        " ".join(f"{letter}{number}" for letter, number in zip(letters, place, strict=False))
+        for place in product(*map(range, others))
+    ]
+    columns = [f"{letters[-1]}{number}" for number in range(last)]
+    name = f"{step.name} ({step.axes})"
+    return Table(name, rows, columns, step.value.reshape(-1, last))

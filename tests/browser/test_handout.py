@@ -1,0 +1,44 @@
+"""A lesson on paper: printed by Chromium, its pages counted and its texts read."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from pages.kit.lessons.course import course
+
+from .conftest import NewTab
+from .tab import Tab
+
+
+def test_a_lesson_prints_questions_first_and_answers_on_a_page_of_their_own(new_tab: NewTab) -> None:
+    tab = new_tab(Tab)
+    page, lesson = tab.page, course().lessons["it"]
+    page.goto(f"{tab.url}/handout?lesson=it")
+    expect(page.locator("#handout")).not_to_have_attribute("aria-busy", "true")
+    expect(page.get_by_role("heading", level=1).first).to_have_text(lesson.title)
+    steps = page.locator(".step")
+    expect(steps).to_have_count(len(lesson.steps))
+    for at, step in enumerate(lesson.steps):
+        expect(steps.nth(at)).to_contain_text(step.ask)
+        expect(steps.nth(at).locator("li")).to_have_text([f"{option.letter}{option.text}" for option in step.options])
+        expect(page.locator(".answer").nth(at)).to_contain_text(f"{at + 1} · {step.right}: ")
+    # the row that the question is of is not drawn, and its answer's is
+    covered = page.locator(".step").first.locator("svg rect[stroke-dasharray]")
+    expect(covered).to_have_count(1)
+    expect(page.locator(".answer").first.locator("svg rect[stroke-dasharray]")).to_have_count(0)
+    expect(page.locator(".step").first.locator("svg text", has_text=".64")).to_have_count(0)
+    expect(page.locator(".answer").first.locator("svg text", has_text=".64")).not_to_have_count(0)
+
+    page.emulate_media(media="print")
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    sizes = [page.pdf(prefer_css_page_size=True)]
+    page.locator(".answers").evaluate("answers => answers.remove()")
+    sizes.append(page.pdf(prefer_css_page_size=True))
+    whole, questions = (len(re.findall(rb"/Type\s*/Page\b", pdf)) for pdf in sizes)
+    assert 2 <= questions < whole, "the answers begin a page"
+    assert re.search(rb"/MediaBox\s*\[0 0 59[45][.\d]* 84[12]", sizes[0]), "A4"
+    page.emulate_media(media="screen")
+    page.goto(f"{tab.url}/handout?lesson=%3Cb%3E")
+    expect(page.get_by_role("alert")).to_have_text("There is no lesson “<b>” in this course.")

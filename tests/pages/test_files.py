@@ -1,0 +1,122 @@
+"""The files that the server makes of a link, and a lesson on paper, are the core's numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from mha_core import Model
+from mha_core.errors import HeadlightError
+from pages.kit.draw.pages import PAGES
+from pages.kit.lessons.course import course
+from pages.kit.lessons.verdict import verdict
+from pages.kit.picture.query import Query
+from pages.kit.server import addresses
+from pages.kit.wire import files, routes
+
+ODD = 'say "=cmd", it @ 😀'
+
+
+def made(route: str, **values: Any) -> bytes:
+    return routes.answer(route, urlencode(values, doseq=True).encode("ascii"))
+
+
+def arrays_of(route: str, **values: Any) -> dict[str, np.ndarray[Any, Any]]:
+    with np.load(io.BytesIO(made(route, **values)), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays}
+
+
+def rows_of(route: str, **values: Any) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(made(route, **values).decode("utf-8-sig"))))
+
+
+def test_every_route_of_files_belongs_to_a_page() -> None:
+    assert set(files.FILES) <= set(PAGES)
+    assert {f"{page}.{kind}" for page in files.FILES for kind in files.kinds(page)} <= set(routes.ROUTES)
+    assert files.kinds("glossary") == ()
+
+
+def test_explores_files_are_of_the_links_picture(model: Model) -> None:
+    run = model.run(ODD, mask="causal")
+    link = {"s": ODD, "mask": "causal", "at": "2.5"}
+    head, *rows = rows_of("explore.csv", **link)
+    assert head[0] == "layer 2 head 5: query / key"
+    assert [text.removeprefix("'") for text in head[1:]] == run.tokens
+    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
+    arrays = arrays_of("explore.npz", **link)
+    assert np.array_equal(arrays["weights"], run.weights.numpy())
+    assert arrays["tokens"].tolist() == run.tokens
+    assert made("explore.html", **link).decode().count("</title>") == 1
+
+
+def test_compare_and_masks_give_both_maps(model: Model) -> None:
+    pair = arrays_of("compare.npz", s="can you", s2="can it be", pos2="as trained", at="1.3")
+    for side, text in (("left", "can you"), ("right", "can it be")):
+        run = model.run(text)
+        assert np.array_equal(pair[side], run.weights[1, 3].numpy())
+        assert pair[f"{side}_columns"].tolist() == run.tokens
+    masks = rows_of("masks.csv", s="can you", mask="causal", at="1.3")
+    blank = masks.index([])
+    for own, rule in ((masks[:blank], "causal"), (masks[blank + 1 :], "none")):
+        wanted = model.run("can you", mask=rule).weights[1, 3].numpy()
+        assert np.array_equal(np.array([row[1:] for row in own[1:]], np.float32), wanted), rule
+
+
+def test_shapes_gives_the_step_in_sight_and_all_steps(model: Model) -> None:
+    run = model.run("can you", trace_layer=1)
+    link = {"s": "can you", "impl": "fused", "step": "weights", "at": "1.3"}
+    head, *rows = rows_of("shapes.csv", **link)
+    assert head[1:] == ["j0", "j1", "j2", "j3"]
+    assert [row[0] for row in rows][:5] == ["b0 h0 i0", "b0 h0 i1", "b0 h0 i2", "b0 h0 i3", "b0 h1 i0"]
+    values = np.array([row[1:] for row in rows], np.float32).reshape(1, 12, 4, 4)
+    assert np.allclose(values[0], run.weights[1].numpy(), atol=1e-6)
+    arrays = arrays_of("shapes.npz", **link)
+    for step in ("q", "scores", "weights", "out"):
+        assert arrays[step].shape == next(one.shape for one in run.steps if one.name == step)
+
+
+@pytest.mark.parametrize(("route", "link"), [("explore.csv", {"at": "9.9"}), ("shapes.npz", {"step": "nothing"})])
+def test_what_cannot_be_shown_is_a_sentence_and_no_file(route: str, link: dict[str, str]) -> None:
+    with pytest.raises(HeadlightError):
+        made(route, **link)
+
+
+def handout(**asked: str) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    message = made("lesson.handout", **asked)
+    (length,) = struct.unpack_from("<I", message)
+    return json.loads(message[4 : 4 + length]), np.frombuffer(message[4 + length :], np.float32)
+
+
+def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.kit.lessons.files.for_class", lambda url: "http://192.168.1.7:8501")
+    told, floats = handout(lesson="it", **{"from": "http://localhost:8501"})
+    lesson = course().lessons["it"]
+    assert [step["ask"] for step in told["steps"]] == [step.ask for step in lesson.steps]
+    first, own = told["steps"][0], lesson.steps[0]
+    found = verdict(own, Query(own.query.encode()))
+    assert first["answer"]["letter"] == found.picked == own.right
+    assert first["answer"]["numbers"] == [[label, text] for label, _, text in found.numbers]
+    assert first["address"] == "http://192.168.1.7:8501/?at=3.1.10&learn=it.1"
+    assert first["code"] == addresses.qr_code(first["address"])
+    run = model.run("The animal didn't cross the street because it was too tired")
+    n = len(run.tokens)
+    assert np.array_equal(floats[: n * n].reshape(n, n), run.weights[3, 1].numpy())
+    assert len(floats) == sum(len(each["tokens"]) ** 2 for step in told["steps"] for each in step["maps"])
+
+
+def test_no_such_lesson() -> None:
+    with pytest.raises(HeadlightError, match="there is no lesson “nothing” in this course"):
+        handout(lesson="nothing")
+
+
+def test_a_server_for_this_machine_alone_gives_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.kit.lessons.files.for_class", lambda url: "")
+    told, _ = handout(lesson="it", **{"from": "javascript:alert(1)"})
+    assert {(step["address"], step["code"]) for step in told["steps"]} == {("", "")}
