@@ -39,6 +39,7 @@ function makeCard() {
     title,
     h("p", { class: "aim" }),
     h("p", { class: "done" }, marks, h("span")),
+    h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print")),
   );
 }
 
@@ -46,7 +47,7 @@ function makeCard() {
 function updateCard(place, card, number, steps) {
   const own = (done()[card.id] ?? []).filter((at) => at <= card.steps);
   const at = firstOpen(card, own);
-  const [where, title, aim, progress] = place.children;
+  const [where, title, aim, progress, paper] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(
@@ -54,6 +55,8 @@ function updateCard(place, card, number, steps) {
     `Lesson ${number} · ${card.minutes} minutes · ${card.steps} steps${part} · ${card.audiences.join(", ")}`,
   );
   setText(link, card.title);
+  const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
+  setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
   setText(aim, card.aim);
   setAttribute(link, "href", new URL(`./${card.begin}`, new URL("./", location.href)).href);
   link.onclick = (event) => {

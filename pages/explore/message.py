@@ -66,7 +66,7 @@ class Shown:
             "key": at.key,
             "forbidden": self._forbidden(picture),
             "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
-            "values": value_lengths.lengths(picture, at) if "values" in self.wanted else None,
+            "values": self._value_lengths() if "values" in self.wanted else None,
             "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
             "origin": picture.model.origin,
@@ -85,6 +85,11 @@ class Shown:
             "pinTail": pins.pin_tail(settings),
             "pin": self._pin(),
         }
+
+    def _value_lengths(self) -> list[float]:
+        """Those of every key in the head in focus, (j,)."""
+        lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
+        return lengths
 
     def _pictures(self) -> list[Picture]:
         """The picture, and the one before its changes where that is asked for."""

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mha_core.show import html
 from pages.kit.draw.web import FOLDER
+from pages.kit.lessons.files import handout
+from pages.kit.picture import pictures
+from pages.kit.picture.settings import Settings
 
 from .conftest import ROUTE_OF, answers, app_at, components, control, told_to, unpacked
 
@@ -86,8 +90,15 @@ def test_a_message_has_the_fields_that_are_named(
     check(sent(app, component), interface)
 
 
+def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
+    run = pictures.picture(Settings("how are you")).run
+    _, parts = unpacked(html.message(run, html.described(run), [(0, 0)]))
+    check(unpacked(parts)[0], "StandaloneRun")
+    check(unpacked(handout(b"lesson=it"))[0], "Handout")
+
+
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = {name for name, *_ in MESSAGES} | {"Turns", "Wanted", "Control"}
+    reached = {name for name, *_ in MESSAGES} | {"StandaloneRun", "Handout"} | {"Turns", "Wanted", "Control"}
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

@@ -1,17 +1,19 @@
-"""How long the values of a head are, as weights tell who is looked at and not how much is handed over."""
+"""How long the values of a layer are: weights tell who is looked at, and not how much is handed over."""
 
 from __future__ import annotations
 
-from . import traces
-from .pictures import Picture
-from .place import At
+import torch
+from torch import Tensor
+
+from . import pictures, traces
+from .settings import Settings
 
 
-def lengths(picture: Picture, at: At) -> list[float]:
-    """‖v‖ of every key in the head in focus, (j,): float32, computed in a recorded pass of its layer.
+def lengths(settings: Settings, layer: int) -> Tensor:
+    """‖v‖ of every key in every head, (h, j): float32, computed in a recorded pass of the layer.
 
-    Raises what `Model.run` raises.
+    Heads that share their values have the same. Raises what `Model.run` raises.
     """
-    steps = {step.name: step.value for step in traces.traced(picture.settings, at.layer, "fused").steps}
-    found: list[float] = steps["v"][0, at.head].float().norm(dim=-1).tolist()
-    return found
+    v = next(step.value for step in traces.traced(settings, layer, "fused").steps if step.name == "v")[0]
+    found = torch.linalg.vector_norm(v.float(), dim=-1).cpu()
+    return found.repeat_interleave(pictures.model_of(settings).sizes.n_heads // len(found), dim=0)

@@ -10,9 +10,10 @@ import torch
 from mha_core.measure import compare
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
-from pages.kit.picture import pictures, traces
+from pages.kit.picture import pictures
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
+from pages.kit.picture.value_lengths import lengths
 
 MOST_TOKENS = 40  # that are closed one after another: a pass each
 
@@ -22,17 +23,14 @@ def value_lengths(query: Query, settings: Settings, layer: float) -> Value:
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
-    layer_shown = traces.traced(settings, int(layer), "fused")
-    v = next(step.value for step in layer_shown.steps if step.name == "v")[0]
-    lengths = torch.linalg.vector_norm(v, dim=-1)
-    return Value.of(lengths.repeat_interleave(query.sizes[1] // len(lengths), dim=0), "h j", layer_shown.tokens)
+    return Value.of(lengths(settings, int(layer)), "h j", pictures.tokens(settings))
 
 
 def handed_over(query: Query, settings: Settings, layer: float) -> Value:
     """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
-    lengths = value_lengths(query, settings, layer).tensor
+    own = value_lengths(query, settings, layer).tensor
     run = pictures.picture(settings).run
-    parts = run.weights[int(layer)].cpu() * lengths[:, None]
+    parts = run.weights[int(layer)].cpu() * own[:, None]
     return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
 
 
@@ -44,14 +42,9 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     whole = pictures.picture(settings.untouched).run
     if len(whole.ids) > MOST_TOKENS:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
-    closed = (pictures.picture(replace(settings.untouched, mask=_closed(at))) for at in range(len(whole.ids)))
+    closed = (pictures.picture(replace(settings.untouched, mask=f"unseen:{at}")) for at in range(len(whole.ids)))
     cosines = [compare.cosine(picture.run.sentence, whole.sentence) for picture in closed]
     return Value.of(torch.tensor(cosines), "j", whole.tokens)
-
-
-def _closed(place: int) -> str:
-    """The rule of a mask under which nobody but itself may look at a token."""
-    return f"sinks:{place} | !sinks:{place + 1} | window:1" if place else "!sinks:1 | window:1"
 
 
 CALLED: dict[str, Callable[..., Value]] = {
