@@ -129,6 +129,8 @@ def test(command: str, *args: str) -> int:
         if found.returncode:
             return found.returncode
         os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # then each of many Pythons would compile torch for seconds
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "compiled"))
     together = () if command == "test-gpu" else AT_ONCE  # there is one device
     return python_m("pytest", *together, *TESTS[command], *args)
 

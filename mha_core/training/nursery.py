@@ -23,8 +23,11 @@ IDLE_SECONDS = 600.0
 
 def main() -> None:
     """Forks until nobody is there any more."""
+    import torch
+
     from . import worker  # with torch and all else that takes the time, before anybody asks
 
+    torch.optim.AdamW([torch.zeros(1)])  # torch reads in most of itself, for a second or more, with its first optimizer
     asked = socket.socket(fileno=0)
     asked.settimeout(IDLE_SECONDS)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever has ended is forgotten

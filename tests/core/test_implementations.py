@@ -6,12 +6,15 @@ Which cases an implementation takes part in is read from its `can`, so that furt
 from __future__ import annotations
 
 import copy
+from functools import cache
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention
+from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Weights
 from mha_core.attention import AttentionLayer
 from mha_core.attention.base import EVERYTHING
 from mha_core.measure.compare import relative_difference
@@ -61,14 +64,22 @@ def test_every_pair_of_conditions_is_tried() -> None:
         assert tried == set(product(choices[one], choices[other])), (one, other)
 
 
+@cache
+def dense_one(case: Case, dtype: torch.dtype) -> tuple[Weights, list[Tensor], dict[str, Any], list[list[Tensor]]]:
+    """What a case gives to each implementation, and the dense pass: with the gradient of the maps too, and without."""
+    torch.manual_seed(len(str(case)))
+    weights = random_weights(C, *case.biases, dtype)
+    inputs, options = case.inputs(dtype)
+    passes = [dense_pass(weights, inputs, options, need_weights=need) for need in (True, False)]
+    return weights, inputs, options, [[tensor.detach() for tensor in one] for one in passes]
+
+
 @able(PAIRWISE)
 def test_equal_to_the_dense_one(name: str, case: Case) -> None:
     """In float64: with maps, without, and traced."""
-    torch.manual_seed(len(str(case)))
-    weights = random_weights(C, *case.biases, torch.float64)
-    inputs, options = case.inputs(torch.float64)
+    weights, inputs, options, (with_maps, without) = dense_one(case, torch.float64)
     out, maps, gradient = pass_of(name, weights, inputs, options)
-    expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options)
+    expected_out, expected_maps, expected_gradient = with_maps
     assert maps is not None
     assert relative_difference(maps, expected_maps) <= 1e-14
     assert relative_difference(out, expected_out) <= 1e-14
@@ -76,7 +87,7 @@ def test_equal_to_the_dense_one(name: str, case: Case) -> None:
     assert gradient.isfinite().all()
 
     out, no_maps, gradient = pass_of(name, weights, inputs, options, need_weights=False)
-    _, _, expected_gradient = dense_pass(weights, inputs, options, need_weights=False)
+    _, _, expected_gradient = without
     assert no_maps is None
     assert relative_difference(out, expected_out) <= 1e-14
     assert relative_difference(gradient, expected_gradient) <= 1e-13
@@ -94,11 +105,8 @@ def test_equal_to_the_dense_one(name: str, case: Case) -> None:
 
 @able(ON_ITSELF)
 def test_equal_to_the_dense_one_in_float32(name: str, case: Case) -> None:
-    torch.manual_seed(len(str(case)))
-    weights = random_weights(C, True, True, torch.float32)
-    inputs, options = case.inputs(torch.float32)
+    weights, inputs, options, ((expected_out, expected_maps, expected_gradient), _) = dense_one(case, torch.float32)
     out, maps, gradient = pass_of(name, weights, inputs, options)
-    expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options)
     limit = LIMITS[torch.float32][0] if case.feature in ("plain", "heads") else LOOSE[torch.float32]
     assert maps is not None
     assert relative_difference(maps, expected_maps) <= limit

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -63,6 +65,14 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     yield trained_folder
     models.shipped.cache_clear()
     sharing.forget()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_are_searched_once() -> Iterator[None]:
+    """Every new AppTest reads what all installed packages say of themselves, which takes longer than most pages do."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)

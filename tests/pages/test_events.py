@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from streamlit.testing.v1.element_tree import ElementTree
 
 from pages.by_hand import workbook
 from pages.kit.draw import events, sheet
+from pages.kit.draw.view import Event, View
 from pages.kit.picture import mask_codec
 from pages.kit.picture.fields import DEFAULTS
 
@@ -126,29 +128,68 @@ def unchanged(app: AppTest, before: dict[str, Any], after: str) -> None:
     assert not app.error, after
 
 
+def in_five(some: list[Any]) -> list[list[Any]]:
+    """In five parts: the size of a message is bounded."""
+    return [some[start::5] for start in range(5)]
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+    """Has a view take each of the events that one message brings, and the page drawn once after them: those taken."""
+    show, events_taken = View.show, list[Event]()
+
+    def patiently(self: View, state: dict[str, Any], takes: Callable[[Event], None]) -> None:
+        def take_each(message: Event) -> None:
+            for event in message.get("each", [message]):
+                takes(event)
+                events_taken.append(event)
+
+        show(self, state, take_each)
+
+    monkeypatch.setattr(View, "show", patiently)
+    return events_taken
+
+
 @pytest.mark.parametrize(("page", "link", "view"), [place for place in PLACES if place[-1] not in SHEETS])
-def test_no_event_breaks_a_page(shipped: object, page: str, link: dict[str, str], view: str) -> None:
+def test_no_event_breaks_a_page(
+    shipped: object, taken: list[Event], page: str, link: dict[str, str], view: str
+) -> None:
     app = opened(page, **link)
     before = said(app)
-    for name, event in EVENTS.items():
-        act(app, view, event)
-        unchanged(app, before, name)
+    names = [name for name, event in EVENTS.items() if isinstance(event, dict)]
+    for some in in_five(names):
+        act(app, view, {"each": [EVENTS[name] for name in some]})
+        unchanged(app, before, str(some))
+    assert len(taken) == len(names)
     assert not app.run().exception
 
 
 @pytest.mark.parametrize(("page", "link", "view"), [place for place in PLACES if place[-1] in SHEETS])
 def test_no_wish_breaks_a_page(shipped: object, page: str, link: dict[str, str], view: str) -> None:
-    """A sheet tells what it wishes in a list: each of them, some with a turn that is none, and lists that are none."""
+    """A sheet tells what it wishes in a list: each of them, some with a turn that is none."""
     app = opened(page, **link)
     before = said(app)
     wishes: list[Any] = [{"turn": turn, "event": event} for turn, event in enumerate(EVENTS.values(), 1)]
     no_turns: list[Any] = [[], True, 10**400]
     wishes += [None, 3, *({"turn": turn, "event": {"edit": "x"}} for turn in no_turns)]
-    lists = [wishes[start::5] for start in range(5)]  # the size of a message is bounded
-    for value in (*lists, *VALUES.values(), [VALUES], [[]], [None] * 10_000):
+    for value in in_five(wishes):
         act(app, view, {"wishes": value})
         unchanged(app, before, str(value)[:80])
     assert not app.run().exception
+
+
+def test_what_all_views_and_all_sheets_hear_alike() -> None:
+    """Each event in a message of its own, as it comes from a browser; and lists of wishes that are none."""
+    app = opened("masks", s="how are you")
+    before = said(app)
+    for name, event in EVENTS.items():
+        act(app, "painter", event)
+        unchanged(app, before, name)
+    app = opened("by-hand")
+    before = said(app)
+    for value in (*VALUES.values(), [VALUES], [[]], [None] * 10_000):
+        act(app, "hand", {"wishes": value})
+        unchanged(app, before, str(value)[:80])
 
 
 def test_an_event_speaks_of_the_model_that_was_shown(shipped: object) -> None:

@@ -101,7 +101,8 @@ def test_every_kind_of_change_is_told_and_tried() -> None:
 def test_the_changes_work(project: Path) -> None:
     """All in one process, which says where it is: what it imports takes longer than what it does."""
     program = OPENING + "".join(f"print({name!r})\n{code}" for name, code in TRIED.items())
-    done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=110)
+    command = [sys.executable, "-B", "-c", program]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=110)
     assert not done.returncode, done.stdout + done.stderr[-3000:]
 
 

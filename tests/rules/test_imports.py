@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -70,10 +71,11 @@ def resolved(name: str) -> str:
     return name
 
 
-def ours(file: Path) -> set[str]:
+@cache
+def ours(file: Path) -> frozenset[str]:
     """The project's modules that a file imports, inside functions too."""
     names = {*imports(file, inside=False), *imports(file, inside=True)}
-    return {resolved(name) for name in names if name.split(".")[0] in ("mha_core", "pages")}
+    return frozenset(resolved(name) for name in names if name.split(".")[0] in ("mha_core", "pages"))
 
 
 def module_of(file: Path) -> str:
@@ -126,7 +128,7 @@ def test_the_kit_holds_what_several_pages_share() -> None:
     graph = {module_of(file): ours(file) for file in FILES}
 
     def reached(module: str, seen: set[str]) -> set[str]:
-        for other in graph.get(module, set()) - seen:
+        for other in graph.get(module, frozenset()) - seen:
             seen.add(other)
             reached(other, seen)
         return seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -83,6 +84,21 @@ def test_torch_pin_is_inside_the_range() -> None:
     (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
     assert pin.name == "torch"
     assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
+
+
+def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "python_m", lambda *_: 0)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "elsewhere")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert make.test("test-quick") == 0
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+    assert os.environ["PYTHONPYCACHEPREFIX"] == "elsewhere", "where somebody wants it"
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
+    make.test("test-quick")
+    assert "PYTHONPYCACHEPREFIX" not in os.environ, "beside its source, as ever"
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    make.test("test-quick")
+    assert make.VENV in Path(os.environ["PYTHONPYCACHEPREFIX"]).parents
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:
