@@ -103,14 +103,15 @@ def desktop(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="session")
 def desktop_tabs(desktop: BrowserContext) -> Tabs:
-    return Tabs(desktop)
+    return Tabs(desktop, OPTIONS)
 
 
 @pytest.fixture(scope="session")
 def phone_tabs(browser: Browser) -> Iterator[Tabs]:
     """Those of a visitor with a phone, in the light theme."""
-    context = browser.new_context(**{**OPTIONS, **PHONE})
-    yield Tabs(context)
+    options = {**OPTIONS, **PHONE}
+    context = browser.new_context(**options)
+    yield Tabs(context, options)
     context.close()
 
 
@@ -156,15 +157,17 @@ def new_phone(phone_tabs: Tabs, server: Server, watched: Callable[[Page, str], P
 def tabs_of(tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewTab]:
     """Lends tabs to a test."""
     server.check()
-    lent: list[Page] = []
+    lent: list[Tab] = []
 
     def make(kind: type[T]) -> T:
-        lent.append(tabs.take())
-        return kind(watched(lent[-1], server.url), server.url)
+        tab = kind(watched(tabs.take(), server.url), server.url)
+        lent.append(tab)
+        return tab
 
     yield make
-    for page in lent:
-        tabs.leave(page, server.url + HEALTH)
+    for tab in lent:
+        tab.forget_scripts()
+        tabs.leave(tab.page, server.url + HEALTH)
 
 
 # ---- each page, not yet opened, in a new tab

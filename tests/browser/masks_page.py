@@ -43,6 +43,10 @@ class Masks(Tab):
     def open(self, **values: Any) -> Self:
         """Six tokens and layer 0, head 3, where the link says nothing else."""
         super().open(**{"s": WORDS, "at": "0.3", **values})
+        return self.still()
+
+    def still(self) -> Self:
+        """Waits until nothing moves any more."""
         self.view.evaluate(STILL)
         return self
 

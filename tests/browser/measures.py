@@ -88,12 +88,21 @@ UNNAMED = (
     || element.getAttribute("aria-labelledby") || element.closest("[aria-hidden=true]") || element.type === "file"))
   .map((element) => element.outerHTML.slice(0, 200))"""
 )
-# One step of the Tab key: remembers what has the focus; whether it has left the page.
-STEP = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  (window.reached ??= new Set()).add(at);
-  return at === document.body;
+# Remembers after each Tab key what has the focus, and whether the walk is over: the page is left, or begins anew.
+WALK = """() => {
+  window.reached = new Set();
+  window.walked = false;
+  let first = null;
+  const look = ({ key }) => {
+    if (key !== "Tab") return;
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    window.walked ||= at === document.body || at === first;
+    first ??= at;
+    window.reached.add(at);
+  };
+  addEventListener("keyup", look, { capture: true });
+  window.endWalk = () => removeEventListener("keyup", look, { capture: true });
 }"""
 # In a group, of radio buttons or of pills, the arrow keys go on: to reach one of it is to reach all.
 NOT_REACHED = (
@@ -145,11 +154,13 @@ def not_reached_by_tab(page: Page) -> list[str]:
     # what was pressed last is where Tab goes on from, so the page itself takes the focus first
     page.evaluate("() => { document.body.tabIndex = -1; document.body.focus(); document.body.blur(); scrollTo(0, 0); }")
     page.evaluate("() => document.body.removeAttribute('tabindex')")
-    for _ in range(LAST_TAB):
+    page.evaluate(WALK)
+    for number in range(LAST_TAB):
         page.keyboard.press("Tab")
-        if page.evaluate(STEP):
+        if number % 16 == 15 and page.evaluate("window.walked"):
             break
     else:
         return [f"the end of the page, in {LAST_TAB} steps"]
+    page.evaluate("window.endWalk()")
     found: list[str] = page.evaluate(NOT_REACHED)
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import CDPSession, Locator, Page, expect
 
 from pages.kit.draw.pages import PAGES
 
@@ -64,6 +64,7 @@ class Tab:
         self.page = page
         self.url = url
         self.view = page.locator(self.VIEW)
+        self.sessions: list[CDPSession] = []
 
     # ---- coming and going
 
@@ -88,6 +89,19 @@ class Tab:
         self.page.evaluate(TWO_FRAMES)
         self.page.wait_for_function(AT_REST, arg=[self.view.first.element_handle(), wanted])
         return self
+
+    def run_first(self, script: str) -> None:
+        """Runs a script at the start of every document, until the tab goes on to another test."""
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Page.enable")
+        session.send("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        self.sessions.append(session)
+
+    def forget_scripts(self) -> None:
+        """Ends what `run_first` began."""
+        for session in self.sessions:
+            session.detach()
+        self.sessions.clear()
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Waits, frame by frame, until something holds that only this process can see."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 
-from .conftest import NewPage
+from .conftest import NewTab
 from .explore_page import Explore
 from .measures import unreadable
 from .tab import Tab
@@ -20,8 +19,20 @@ FRAME = """main => {
 }"""
 
 
-def test_arrows_walk_an_opened_menu(explore: Explore) -> None:
+def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(explore: Explore) -> None:
     explore.open()
+    explore.page.keyboard.press("Tab")
+    assert explore.focused() == "Skip to main content"
+    explore.page.keyboard.press("Enter")
+    main = explore.page.locator("#stMain")
+    expect(main).to_be_focused()
+    assert main.evaluate(FRAME) == 0, "no frame round the whole page"
+
+    for page in PAGES.values():
+        expect(explore.link(page.title)).to_be_visible()
+    groups = explore.house.locator(".group > :is(button, a)").all_inner_texts()
+    assert groups == list(dict.fromkeys(page.group for page in PAGES.values()))
+    explore.page.keyboard.press("Escape")
     opener = explore.house.get_by_role("button", name="Change", exact=True)
     opener.focus()
     walked = []
@@ -35,18 +46,9 @@ def test_arrows_walk_an_opened_menu(explore: Explore) -> None:
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
-def test_tab_begins_at_the_way_past_the_bar(new_page: NewPage) -> None:
-    explore = new_page(Explore).open()
-    explore.page.keyboard.press("Tab")
-    assert explore.focused() == "Skip to main content"
-    explore.page.keyboard.press("Enter")
-    main = explore.page.locator("#stMain")
-    expect(main).to_be_focused()
-    assert main.evaluate(FRAME) == 0, "no frame round the whole page"
-
-
-def test_escape_leaves_the_projector_but_first_what_is_open(new_page: NewPage) -> None:
-    explore = new_page(Explore, viewport={"width": 1280, "height": 720}).open(mask="causal")
+def test_escape_leaves_the_projector_but_first_what_is_open(explore: Explore) -> None:
+    explore.page.set_viewport_size({"width": 1280, "height": 720})
+    explore.open(mask="causal")
     press, root = explore.page.keyboard.press, explore.page.locator("html")
     press("p")
     explore.wait_for_query(big=["true"])
@@ -67,16 +69,19 @@ def test_escape_leaves_the_projector_but_first_what_is_open(new_page: NewPage) -
     expect(root).not_to_have_class("projector")
 
 
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_share_can_be_read(new_page: NewPage, scheme: str) -> None:
-    explore = new_page(Explore, color_scheme=scheme).open()
-    explore.page.get_by_role("button", name="Share", exact=True).click()
+def test_share_can_be_read(explore: Explore) -> None:
+    explore.open().page.get_by_role("button", name="Share", exact=True).click()
+    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
+    assert unreadable(explore.page) == []
+    explore.page.emulate_media(color_scheme="light")
+    explore.until(lambda: explore.theme == "light", "the theme follows the system")
+    explore.settled()
     expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
     assert unreadable(explore.page) == []
 
 
-def test_a_deep_link_asks_for_nothing_that_is_not_there(new_page: NewPage) -> None:
-    tab = new_page(Tab)
+def test_a_deep_link_asks_for_nothing_that_is_not_there(new_tab: NewTab) -> None:
+    tab = new_tab(Tab)
     missing: list[str] = []
     tab.page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
     tab.page.goto(f"{tab.url}/glossary")

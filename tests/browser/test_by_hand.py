@@ -21,8 +21,8 @@ def softmax_row(*scores: float) -> list[str]:
     return [f"{weight:.4f}" for weight in row.tolist()]
 
 
-def test_a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
-    by_hand.open()
+def test_a_cell_edited_by_keyboard_changes_the_row_and_invalid_text_says_so(by_hand: ByHand) -> None:
+    first = by_hand.open().matrix("scores")[0]
     assert by_hand.matrix("out") == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
     by_hand.cell("scores", "how", "how").focus()
     press = by_hand.page.keyboard.press
@@ -41,8 +41,32 @@ def test_a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
     by_hand.wait_for("weights", 0, softmax_row(0.5, 0.9, 8))
     assert by_hand.focused() == "scores, row are, column you"
 
+    by_hand.button("Reset the numbers").click()
+    by_hand.wait_for("scores", 0, first)
+    by_hand.settled()
+    before = by_hand.matrix("out")
+    cell, reason = by_hand.cell("scores", "are", "are"), by_hand.view.locator(".reasons p")
+    for typed in ("abc", "inf", "1e999", "9999999", "", "0,5", "<b>1</b>"):
+        cell.fill(typed)
+        by_hand.page.keyboard.press("Enter")
+        by_hand.settled()
+        expect(cell).to_have_attribute("aria-invalid", "true")
+        expect(cell).to_have_value(typed)
+        expect(reason).to_contain_text("0.8 is still used")
+        assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
+        assert by_hand.matrix("out") == before
+        assert "m" not in by_hand.query
+    by_hand.cell("scores", "are", "you").fill("0.8")
+    by_hand.page.keyboard.press("Enter")
+    by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
+    expect(cell).to_have_value(typed)
+    cell.fill("1")
+    by_hand.page.keyboard.press("Enter")
+    by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
+    expect(reason).to_have_count(0)
 
-def test_cells_edited_by_mouse_and_quickly(by_hand: ByHand) -> None:
+
+def test_cells_edited_by_mouse_and_quickly_and_a_mask(by_hand: ByHand) -> None:
     by_hand.open()
     by_hand.cell("x", "you", "1").click()
     by_hand.page.keyboard.type("10")
@@ -74,33 +98,8 @@ def test_cells_edited_by_mouse_and_quickly(by_hand: ByHand) -> None:
     by_hand.page.keyboard.press("Escape")
     expect(by_hand.cell("scores", "how", "are")).to_have_value("0.1")
 
-
-def test_invalid_text_says_so_and_the_rest_stays(by_hand: ByHand) -> None:
-    by_hand.open()
-    before = by_hand.matrix("out")
-    cell, reason = by_hand.cell("scores", "are", "are"), by_hand.view.locator(".reasons p")
-    for typed in ("abc", "inf", "1e999", "9999999", "", "0,5", "<b>1</b>"):
-        cell.fill(typed)
-        by_hand.page.keyboard.press("Enter")
-        by_hand.settled()
-        expect(cell).to_have_attribute("aria-invalid", "true")
-        expect(cell).to_have_value(typed)
-        expect(reason).to_contain_text("0.8 is still used")
-        assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
-        assert by_hand.matrix("out") == before
-        assert "m" not in by_hand.query
-    by_hand.cell("scores", "are", "you").fill("0.8")
-    by_hand.page.keyboard.press("Enter")
-    by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
-    expect(cell).to_have_value(typed)
-    cell.fill("1")
-    by_hand.page.keyboard.press("Enter")
-    by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
-    expect(reason).to_have_count(0)
-
-
-def test_a_mask_by_mouse_by_keyboard_and_by_its_buttons(by_hand: ByHand) -> None:
-    by_hand.open()
+    by_hand.button("Reset the numbers").click()
+    by_hand.settled()
     by_hand.cell("allow", "how", "how").click()
     by_hand.wait_for("weights", 0, ["0.0000", *softmax_row(0.1, 0.4)])
     assert "Row 0 “how” may not look at itself" in by_hand.texts()

@@ -7,11 +7,11 @@ from playwright.sync_api import expect
 from pages.claims.catalog import CLAIMS
 
 from .claims_page import Claims
-from .conftest import NewPage
+from .conftest import NewTab
 
 
-def test_a_claim_is_answered_by_keyboard(new_page: NewPage) -> None:
-    claims = new_page(Claims).open(claim="order")
+def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
+    claims = new_tab(Claims).open(claim="order")
     own, following = CLAIMS["order"], CLAIMS["news"]
     verdict = claims.view.locator(".verdict")
     expect(verdict).to_have_role("status")

@@ -17,7 +17,7 @@ from .expected import TIRED, WIDE, core, run_of, written
 BAG = Settings(TIRED, position="none")
 
 
-def test_the_numbers_of_the_default_screen(compare: Compare) -> None:
+def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     compare.open().shows_default()
     figures = compare.figures()
     assert figures[0] == "0.9998 → 0.109"
@@ -31,6 +31,18 @@ def test_the_numbers_of_the_default_screen(compare: Compare) -> None:
     stories = compare.view.locator(".panel > .words").all_inner_texts()
     assert stories[0].endswith("Positions say where each one stands.")
     assert stories[1].endswith("Nothing in this model says where a token stands.")
+    for figure in compare.view.locator(".answers .figure").all():
+        expect(figure).to_be_in_viewport(ratio=1)
+    shuffle, heads = compare.shuffle.bounding_box(), compare.bars.bounding_box()
+    assert shuffle
+    assert heads
+    assert shuffle["y"] < heads["y"]
+    compare.page.set_viewport_size({"width": 1280, "height": 720})
+    for number in range(2):
+        map_ = compare.map(number).locator(".map")
+        expect(map_).to_have_attribute("data-number", "10")
+        expect(map_).to_be_in_viewport(ratio=1)
+    compare.page.set_viewport_size({"width": 1440, "height": 900})
     expect(compare.view.locator(".sentences")).to_be_hidden()
     compare.view.get_by_text("more numbers", exact=True).click()
     said = compare.view.locator(".sentences").inner_text()
@@ -40,15 +52,29 @@ def test_the_numbers_of_the_default_screen(compare: Compare) -> None:
     wanted = f"No positions, with a causal mask: the rows differ by up to {small(causal.difference)}, without positions"
     assert wanted in said
     assert "nan" not in compare.page.locator("body").inner_text().lower().split()
+    to_try = {
+        "tired / wide": (Settings(TIRED), Settings(WIDE)),
+        "causal alone": (BAG, Settings(TIRED, "causal", "none")),
+        "can you can that": (Settings("can you can that"), Settings("can you can that", position="none")),
+        "how are you / you how are": tuple(Settings(text, position="none") for text in ("how are you", "you how are")),
+        "with and without positions": (Settings(TIRED), BAG),
+    }
+    for name, (left, right) in to_try.items():
+        compare.button(name).click()
+        compare.shows(left, right)
+        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
+        if name.startswith("how"):
+            expect(compare.shuffle).to_contain_text("you how are")
+    assert compare.query == {}
 
 
-def test_hovering_one_map_reads_all_three_and_so_do_their_tables(compare: Compare) -> None:
+def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Compare, new_tab: NewTab) -> None:
     runs = compare.open(at="3.1").shows_default()
     tokens = runs[0].tokens
     it, animal = tokens.index("it"), tokens.index("animal")
     assert compare.readouts() == read(runs, 3, 1, it, animal), "the cell that is marked"
-    for number, row, key in [(0, 10, 8), (1, 0, 0), (2, 14, 0), (0, 14, 14), (2, 1, 5)]:
-        assert compare.hover(number, row, key) == read(runs, 3, 1, row, key)
+    for number, row, column in [(0, 10, 8), (1, 0, 0), (2, 14, 0), (0, 14, 14), (2, 1, 5)]:
+        assert compare.hover(number, row, column) == read(runs, 3, 1, row, column)
     compare.page.mouse.move(5, 5)
     assert compare.readouts() == read(runs, 3, 1, it, animal)
     compare.button("tables").click()
@@ -61,9 +87,6 @@ def test_hovering_one_map_reads_all_three_and_so_do_their_tables(compare: Compar
     compare.settled()
     expect(compare.map(0).locator(".map")).to_be_visible()
 
-
-def test_a_click_marks_a_cell_everywhere_and_in_the_link(compare: Compare, new_tab: NewTab) -> None:
-    runs = compare.open(at="3.1").shows_default()
     compare.page.mouse.click(*compare.cell(1, 5, 2))
     compare.page.wait_for_url("**at=3.1.5.2**")
     compare.settled()
@@ -76,12 +99,14 @@ def test_a_click_marks_a_cell_everywhere_and_in_the_link(compare: Compare, new_t
     there.settled()
     assert there.readouts() == read(runs, 3, 1, 5, 2)
 
-
-def test_the_keyboard_walks_each_map(compare: Compare) -> None:
-    runs = compare.open(at="3.1.4.4").shows_default()
     press = compare.page.keyboard.press
     steps = [("ArrowDown", 5, 4), ("ArrowRight", 5, 5), ("Home", 5, 0), ("ArrowUp", 4, 0), ("End", 4, 14)]
     for number in range(3):
+        compare.page.mouse.click(*compare.cell(number, 4, 4))  # each map has its own cell that the keys walk from
+        compare.wait_for_query(at="3.1.4.4")
+        compare.settled()
+        compare.page.mouse.move(5, 5)
+        assert compare.readouts() == read(runs, 3, 1, 4, 4)
         compare.map(number).locator(".cell").focus()
         for key, row, column in [*steps, *[("ArrowLeft", 4, 13 - left) for left in range(number)]]:
             press(key)
@@ -92,43 +117,17 @@ def test_the_keyboard_walks_each_map(compare: Compare) -> None:
         expect(compare.map(number).locator(".cell")).to_be_focused()
         assert compare.readouts() == read(runs, 3, 1, 4, 14 - number)
 
-
-def test_layer_and_head_by_buttons(compare: Compare) -> None:
-    runs = compare.open().shows_default()
-    for head in (5, 9, 1, 11):
-        compare.button(f"head {head}").click()
-    compare.settled()
-    expect(compare.view).to_have_attribute("data-numbers", "0.11")
-    compare.wait_for_query(at="0.11")
-    for name in ("layer 4", "head 7"):
+    for name in ("layer 4", "head 5", "head 9", "head 7"):
         compare.button(name).click()
-        compare.settled()
-        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
-    compare.wait_for_query(at="4.7")
+    compare.settled()
+    expect(compare.button("head 7")).to_have_attribute("aria-pressed", "true")
     expect(compare.view).to_have_attribute("data-numbers", "4.7")
+    assert compare.query["at"][0].startswith("4.7")
     assert compare.hover(0, 3, 6) == read(runs, 4, 7, 3, 6)
     compare.button("head 8").focus()
     compare.page.keyboard.press("Enter")
     compare.settled()
     assert compare.hover(2, 3, 6) == read(runs, 4, 8, 3, 6)
-
-
-def test_the_comparisons_to_try(compare: Compare) -> None:
-    compare.open()
-    wanted = {
-        "tired / wide": (Settings(TIRED), Settings(WIDE)),
-        "causal alone": (BAG, Settings(TIRED, "causal", "none")),
-        "can you can that": (Settings("can you can that"), Settings("can you can that", position="none")),
-        "how are you / you how are": tuple(Settings(text, position="none") for text in ("how are you", "you how are")),
-        "with and without positions": (Settings(TIRED), BAG),
-    }
-    for name, (left, right) in wanted.items():
-        compare.button(name).click()
-        compare.shows(left, right)
-        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
-        if name.startswith("how"):
-            expect(compare.shuffle).to_contain_text("you how are")
-    assert compare.query == {}
 
 
 def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewPage) -> None:
@@ -194,20 +193,7 @@ def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(com
     assert compare.readouts() == read(runs, 3, 8, 5, 2)
 
 
-def test_a_sentence_that_is_too_long_on_either_side(compare: Compare) -> None:
-    compare.open(s="how are you")
-    for box, side in ((compare.box, "left"), (compare.other_box, "right")):
-        box.fill("it " * 600)
-        expect(compare.view.locator(".notices")).to_contain_text(f"The {side} map still shows “how are you”.")
-        compare.settled()
-        assert len(compare.notices()) == 1, "it is said once"
-        assert compare.notices()[0].startswith("602 tokens")
-        compare.shows(Settings("how are you"), Settings("how are you", position="none"))
-        box.fill("how are you")
-        expect(compare.view.locator(".notices p")).to_have_count(0)
-
-
-def test_shuffle_again(compare: Compare, new_tab: NewTab) -> None:
+def test_the_order_is_shuffled_again_and_typed(compare: Compare, new_tab: NewTab) -> None:
     compare.open().shows_default()
     expect(compare.shuffle).to_contain_text(shuffled(TIRED, 1))
     compare.shuffle.get_by_role("button", name="shuffle again").click()
@@ -225,9 +211,8 @@ def test_shuffle_again(compare: Compare, new_tab: NewTab) -> None:
     there.page.goto(compare.page.url)
     expect(there.shuffle).to_contain_text(order)
 
-
-def test_a_typed_order(compare: Compare) -> None:
-    compare.open(s="how are you")
+    compare.box.fill("how are you")
+    compare.shows(Settings("how are you"), Settings("how are you", position="none"))
     box = compare.page.get_by_role("textbox", name="Shuffle test")
     box.fill("you are how")
     box.press("Enter")
@@ -236,12 +221,32 @@ def test_a_typed_order(compare: Compare) -> None:
     box.press("Enter")
     expect(compare.shuffle).to_contain_text("The new order must have the words of the sentence")
     compare.shuffle.get_by_role("button", name="shuffle again").click()
-    expect(compare.shuffle).to_contain_text(shuffled("how are you", 2))
+    expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
     expect(box).to_have_value("")
 
 
-def test_a_head_is_opened_from_its_bar(compare: Compare) -> None:
-    compare.open(s="how are you")
+def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_bar(compare: Compare) -> None:
+    compare.open(s2="how are you")
+    compare.shows(Settings(TIRED), Settings("how are you", position="none"))
+    expect(compare.map(2).locator(".map")).to_be_hidden()
+    expect(compare.map(2)).to_contain_text("The left sentence has 15 tokens, the right one 5")
+    expect(compare.map(1).locator(".map")).to_be_visible()
+    compare.other_box.fill("")
+    compare.shows_default()
+    expect(compare.map(2).locator(".map")).to_be_visible()
+    compare.box.fill("how are you")
+    compare.shows(Settings("how are you"), Settings("how are you", position="none"))
+
+    for box, side in ((compare.box, "left"), (compare.other_box, "right")):
+        box.fill("it " * 600)
+        expect(compare.view.locator(".notices")).to_contain_text(f"The {side} map still shows “how are you”.")
+        compare.settled()
+        assert len(compare.notices()) == 1, "it is said once"
+        assert compare.notices()[0].startswith("602 tokens")
+        compare.shows(Settings("how are you"), Settings("how are you", position="none"))
+        box.fill("how are you")
+        expect(compare.view.locator(".notices p")).to_have_count(0)
+
     expect(compare.bars.get_by_role("gridcell")).to_have_count(72)
     cosines = measured.without_each_head(core(), "how are you")
     worst = int(cosines.argmin())
@@ -261,17 +266,6 @@ def test_a_head_is_opened_from_its_bar(compare: Compare) -> None:
     compare.page.wait_for_url("**at=1.4")
     expect(compare.bar(1, 4)).to_have_attribute("aria-selected", "true")
     expect(compare.bar(1, 4)).to_be_focused()
-
-
-def test_sentences_of_two_lengths(compare: Compare) -> None:
-    compare.open(s2="how are you")
-    compare.shows(Settings(TIRED), Settings("how are you", position="none"))
-    expect(compare.map(2).locator(".map")).to_be_hidden()
-    expect(compare.map(2)).to_contain_text("The left sentence has 15 tokens, the right one 5")
-    expect(compare.map(1).locator(".map")).to_be_visible()
-    compare.other_box.fill("")
-    compare.shows_default()
-    expect(compare.map(2).locator(".map")).to_be_visible()
 
 
 def test_a_long_sentence_and_its_heads(compare: Compare) -> None:

@@ -46,21 +46,6 @@ def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
     compare.shows(right, right)
 
 
-def test_a_rule_that_is_half_typed_leaves_the_picture(compare: Compare) -> None:
-    compare.open(s="how are you")
-    compare.set("Mask, right", "combination")
-    other = Settings("how are you", "causal & window:4", "none")
-    compare.shows(Settings("how are you"), other)
-    field = compare.view.get_by_role("textbox", name="Rules joined by & (and), | (or), ! (not), right", exact=True)
-    field.fill("causal &")
-    expect(compare.view.locator(".notices")).to_contain_text("Still using “causal & window:4”")
-    expect(field).to_have_value("causal &")
-    field.fill("causal & sinks:1")
-    compare.shows(Settings("how are you"), replace(other, mask="causal & sinks:1"))
-    expect(compare.view.locator(".notices p")).to_have_count(0)
-    compare.wait_for_query(rule2="causal & sinks:1", mask2="combination")
-
-
 def test_one_map_is_large_in_the_projector(compare: Compare) -> None:
     compare.page.set_viewport_size({"width": 1280, "height": 720})
     compare.open(big="true").shows_default()
@@ -78,22 +63,6 @@ def test_one_map_is_large_in_the_projector(compare: Compare) -> None:
     compare.page.keyboard.press("p")
     expect(compare.map(2).locator(".map")).to_be_visible()
     assert compare.view.locator(".behind").count() == 0
-    compare.page.set_viewport_size({"width": 1440, "height": 900})
-
-
-def test_the_first_screen_has_the_numbers_and_both_figures(compare: Compare) -> None:
-    compare.open().shows_default()
-    for figure in compare.view.locator(".answers .figure").all():
-        expect(figure).to_be_in_viewport(ratio=1)
-    shuffle, heads = compare.shuffle.bounding_box(), compare.bars.bounding_box()
-    assert shuffle
-    assert heads
-    assert shuffle["y"] < heads["y"]
-    compare.page.set_viewport_size({"width": 1280, "height": 720})
-    for number in range(2):
-        map_ = compare.map(number).locator(".map")
-        expect(map_).to_have_attribute("data-number", "10")
-        expect(map_).to_be_in_viewport(ratio=1)
     compare.page.set_viewport_size({"width": 1440, "height": 900})
 
 
@@ -128,6 +97,20 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     compare.page.reload()
     again = compare.shows(left, right)
     assert again[1] is runs[1]
+
+    compare.box.fill("how are you")
+    compare.other_box.fill("")
+    compare.set("Mask, right", "combination")
+    right = replace(right, text="how are you", mask="causal & window:4")
+    compare.shows(Settings("how are you"), right)
+    field = compare.view.get_by_role("textbox", name="Rules joined by & (and), | (or), ! (not), right", exact=True)
+    field.fill("causal &")
+    expect(compare.view.locator(".notices")).to_contain_text("Still using “causal & window:4”")
+    expect(field).to_have_value("causal &")
+    field.fill("causal & sinks:1")
+    compare.shows(Settings("how are you"), replace(right, mask="causal & sinks:1"))
+    expect(compare.view.locator(".notices p")).to_have_count(0)
+    compare.wait_for_query(rule2="causal & sinks:1", mask2="combination")
 
 
 def test_a_finger_on_a_phone(new_phone: NewTab) -> None:

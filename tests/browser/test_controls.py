@@ -25,7 +25,7 @@ def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
     assert explore.badges() == largest(run, 3, 1, row)
 
 
-def test_the_maps_follow_the_typing(explore: Explore) -> None:
+def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
     explore.open()
     explore.box.click()
     explore.page.keyboard.press("End")
@@ -38,9 +38,6 @@ def test_the_maps_follow_the_typing(explore: Explore) -> None:
     shows_it(explore, TIRED)
     explore.wait_for_query(s=None)
 
-
-def test_mask(explore: Explore) -> None:
-    explore.open()
     width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
     explore.mask("causal")
     shows_it(explore, mask="causal")
@@ -60,9 +57,6 @@ def test_mask(explore: Explore) -> None:
     shows_it(explore)
     explore.wait_for_query(mask=None)
 
-
-def test_position_and_temperature(explore: Explore) -> None:
-    explore.open()
     for position in ("none", "sinusoidal"):
         explore.position(position)
         shows_it(explore, position=position)
@@ -83,7 +77,7 @@ def test_position_and_temperature(explore: Explore) -> None:
     shows_it(explore, temperature=0.1)
 
 
-def test_what_is_changed_is_named_told_and_taken_back(explore: Explore) -> None:
+def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
     explore.open()
     changed = explore.view.get_by_role("group", name="What is changed")
     expect(changed).to_be_hidden()
@@ -107,6 +101,35 @@ def test_what_is_changed_is_named_told_and_taken_back(explore: Explore) -> None:
     changed.get_by_role("button", name="reset all").click()
     explore.shows()
     explore.wait_for_query(mask=None, pos=None, off=None)
+
+    explore.layer(3).click()
+    explore.tile(3, 1).locator(".square").click()
+    explore.chip(10).click()
+    panel = explore.change("Switch heads off")
+    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
+    shows_it(explore, heads_off=((0, 2),))
+    explore.layer(0).click()
+    expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
+    explore.lamp(0, 7).click()
+    explore.shows(heads_off=((0, 2), (0, 7)))
+    explore.wait_for_query(off=["L0 H2", "L0 H7"])
+    explore.lamp(0, 2).click()
+    explore.shows(heads_off=((0, 7),))
+    panel = explore.change("Switch heads off")
+    expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
+    panel.get_by_role("button", name="all on").click()
+    explore.shows()
+    explore.wait_for_query(off=None)
+
+    explore.layer(3).click()
+    for head in (0, 1, 2, 3, 4, 5):
+        explore.lamp(3, head).click()
+    explore.lamp(3, 0).click()
+    explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
+    explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
+    explore.button("switch this head on").click()  # of the enlarged map
+    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
+    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
 
 
 def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: Explore) -> None:
@@ -135,21 +158,10 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     expect(undo).to_be_visible()
     expect(explore.view.get_by_role("group", name="What is changed")).to_be_hidden()
 
-
-def test_a_head_that_is_off_is_not_described_as_if_it_worked(explore: Explore) -> None:
-    explore.open()
-    title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
-    expect(title).to_have_text("“it” puts 64 % on “animal”")
-    expect(value).to_contain_text("64 % of what “it” takes in")
-    explore.button("switch this head off").click()
-    explore.shows(heads_off=((3, 1),))
-    expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
-    expect(value).to_have_text("nothing: this head is off, so nothing of it is handed on.")
-    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
-    explore.tile(3, 2).click()
-    explore.settled()
-    expect(title).not_to_contain_text("off")
-    expect(value).to_contain_text("takes in")
+    explore.opened("try another")  # an open menu is above what it covers
+    menu = explore.view.locator(".view-menu .opener")
+    covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
+    assert menu.evaluate(covered)
 
 
 def test_each_try_takes_back_what_the_one_before_changed(explore: Explore) -> None:
@@ -196,10 +208,10 @@ def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
     assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
     press.click()
     explore.shows(text, position="none")
-    explore.open(s="")
+    explore.retype("")
     expect(explore.view.locator(".empty")).to_contain_text("Type a sentence, or try one of these")
     explore.view.locator(".empty").get_by_role("button", name=TIRED).click()
-    explore.shows()
+    explore.shows(position="none")
     expect(explore.view.locator(".empty")).to_be_hidden()
 
 
@@ -214,16 +226,7 @@ def test_the_comparison_keeps_the_place_also_where_the_page_chose_it(explore: Ex
     expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
 
 
-def test_an_open_menu_is_above_what_it_covers(explore: Explore) -> None:
-    explore.page.set_viewport_size({"width": 1440, "height": 900})
-    explore.open()
-    explore.opened("try another")
-    menu = explore.view.locator(".view-menu .opener")
-    covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
-    assert menu.evaluate(covered)
-
-
-def test_a_head_off_by_its_lamp(explore: Explore) -> None:
+def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
     explore.open()
     untouched = explore.shows()
     explore.lamp(3, 5).click()
@@ -249,33 +252,16 @@ def test_a_head_off_by_its_lamp(explore: Explore) -> None:
     explore.shows()
     explore.wait_for_query(off=None)
 
-
-def test_heads_off_in_the_panel_and_by_the_lamps_agree(explore: Explore) -> None:
-    explore.open()
-    panel = explore.change("Switch heads off")
-    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
-    shows_it(explore, heads_off=((0, 2),))
-    explore.layer(0).click()
-    expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
-    explore.lamp(0, 7).click()
-    explore.shows(heads_off=((0, 2), (0, 7)))
-    explore.wait_for_query(off=["L0 H2", "L0 H7"])
-    explore.lamp(0, 2).click()
-    explore.shows(heads_off=((0, 7),))
-    panel = explore.change("Switch heads off")
-    expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
-    panel.get_by_role("button", name="all on").click()
-    explore.shows()
-    explore.wait_for_query(off=None)
-
-
-def test_fast_clicks_on_lamps_are_all_heard(explore: Explore) -> None:
-    explore.open()
-    for head in (0, 1, 2, 3, 4, 5):
-        explore.lamp(3, head).click()
-    explore.lamp(3, 0).click()
-    explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
-    explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
-    explore.button("switch this head on").click()  # of the enlarged map
-    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
-    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
+    explore.button("map").click()
+    title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
+    expect(title).to_have_text("“it” puts 64 % on “animal”")
+    expect(value).to_contain_text("64 % of what “it” takes in")
+    explore.button("switch this head off").click()
+    explore.shows(heads_off=((3, 1),))
+    expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
+    expect(value).to_have_text("nothing: this head is off, so nothing of it is handed on.")
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
+    explore.tile(3, 2).click()
+    explore.settled()
+    expect(title).not_to_contain_text("off")
+    expect(value).to_contain_text("takes in")

@@ -1,4 +1,4 @@
-"""Every page alike: read, named, walked through by keyboard, on a phone, in both themes, and opened from its link."""
+"""Every page alike: read, named, walked through by keyboard, by axe-core, on a phone, in both themes, from its link."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 from pages.kit.draw.pages import PAGES
 from pages.kit.picture import mask_codec
 
+from .axe import COLOURS, Findings
 from .by_hand_page import ByHand
 from .claims_page import Claims
 from .compare_page import Compare
 from .conftest import NewTab
-from .expected import WIDE
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .implementations_page import Implementations
@@ -114,13 +114,20 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     assert height(page) <= 2400 or name in LONGER
     assert tab.theme == "dark"
     assert unreadable(page) == []
+    findings = Findings(tab)
+    findings.look(name)
     assert not_reached_by_tab(page) == []
+    findings.open_parts(name, None)
 
-    tab.theme_button.click()
-    expect(tab.theme_button).to_have_accessible_name("dark theme")
+    said = texts(page)
+    page.emulate_media(color_scheme="light")
+    tab.until(lambda: tab.theme == "light", "the theme follows the system")
     tab.settled().until(lambda: texts(page) == said, "the theme changes no word")
     assert unreadable(page) == []
     assert tab.query == wanted
+    findings.look(name, only=["link-in-text-block"])  # the other rule of colours asks for less than `unreadable`
+    findings.open_parts(name, COLOURS)
+    assert not findings.lines, "\n".join(findings.lines)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -128,6 +135,12 @@ def test_on_a_phone(name: str, new_phone: NewTab) -> None:
     tab = new_phone(KINDS[name])
     for values in ({}, {**NARROW.get(name, {}), "big": "true"}):
         tab.open(**values)
+        if not values and isinstance(tab, Train):
+            tab.check_first_screen_of_a_phone()
+        if not values and name in ("explore", "train"):
+            findings = Findings(tab)
+            findings.look(f"{name} on a phone")
+            assert not findings.lines, "\n".join(findings.lines)
         assert tab.theme == "light"
         assert scrolls_sideways(tab.page) == 0, values
         assert small_targets(tab.page) == [], values
@@ -137,11 +150,3 @@ def test_on_a_phone(name: str, new_phone: NewTab) -> None:
     if PAGES[name].has_rail:
         tab.page.get_by_role("button", name="controls", exact=True).tap()
         expect(rail).to_be_in_viewport()
-
-
-def test_the_links_say_which_pages_there_are(explore: Explore) -> None:
-    explore.open(s=WIDE)
-    for page in PAGES.values():
-        expect(explore.link(page.title)).to_be_visible()
-    groups = explore.house.locator(".group > :is(button, a)").all_inner_texts()
-    assert groups == list(dict.fromkeys(page.group for page in PAGES.values()))

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 
 from pages.kit.draw.pages import PAGES
 
-from .conftest import NewPage
 from .explore_page import Explore
 from .masks_page import Masks
 
@@ -42,9 +41,8 @@ CONTROLS = """view => {
 }"""
 
 
-def test_nothing_internal_is_painted_and_nothing_jumps(new_page: NewPage) -> None:
-    explore = new_page(Explore)
-    explore.page.add_init_script(WATCH)
+def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None:
+    explore.run_first(WATCH)
     explore.open()
     for name in ("masks", "positions", "train", "explore"):
         explore.go(PAGES[name].title)
@@ -60,10 +58,9 @@ def test_nothing_internal_is_painted_and_nothing_jumps(new_page: NewPage) -> Non
         assert first.split()[-1] == said[0][1].split()[-1], "the question stands at one height on every page"
 
 
-def test_the_question_stands_where_it_will_stay(new_page: NewPage) -> None:
+def test_the_question_stands_where_it_will_stay(explore: Explore) -> None:
+    explore.run_first(WATCH)
     for name in ("explore", "train"):
-        explore = new_page(Explore)
-        explore.page.add_init_script(WATCH)
         explore.page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
         expect(explore.page.locator("#headlight-bar")).to_be_visible()
         explore.page.wait_for_selector("#headlight-early", state="detached")
@@ -73,29 +70,30 @@ def test_the_question_stands_where_it_will_stay(new_page: NewPage) -> None:
         assert max(spread) <= 1, places
 
 
-def test_at_rest_explore_has_few_controls(explore: Explore) -> None:
+def test_at_rest_explore_has_few_controls_the_link_is_copied_and_maps_line_up(explore: Explore) -> None:
     explore.open()
     controls = explore.view.evaluate(CONTROLS)
     assert len(controls) <= 12, controls
 
-
-def test_the_link_is_copied_and_the_button_says_so(new_page: NewPage) -> None:
-    explore = new_page(Explore, permissions=["clipboard-read", "clipboard-write"]).open(mask="causal", at="2.5")
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    explore.page.keyboard.press("Escape")
+    explore.wait_for_query(mask=["causal"])
+    explore.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     explore.page.get_by_role("button", name="Share", exact=True).click()
     copy = explore.page.locator(".share button").first
     copy.click()
     expect(copy).to_have_text("copied")
     assert explore.page.evaluate("navigator.clipboard.readText()") == explore.page.url
+    explore.page.context.clear_permissions()
     expect(copy).to_have_text("copy link")
     expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
 
-
-def test_rows_of_the_pinned_map_and_the_present_one_line_up(explore: Explore) -> None:
-    explore.open()
+    explore.page.keyboard.press("Escape")
     explore.button("pin").click()
     explore.settled()
-    explore.mask("causal")
-    explore.shows(mask="causal")
+    explore.mask("none")
+    explore.shows()
     present, pinned = (
         explore.view.locator(f".{kind} .map canvas").first.bounding_box() for kind in ("large", "pinned")
     )

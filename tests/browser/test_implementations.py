@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from mha_core import IMPLEMENTATIONS
 from pages.implementations.timing import YARDSTICK
 
-from .conftest import NewPage, NewTab
+from .conftest import NewTab
 from .expected import WIDE
 from .implementations_page import Implementations
 from .measures import height
@@ -61,8 +61,8 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
     assert "NaN" not in implementations.page.locator("body").inner_text()
 
 
-def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_page: NewPage) -> None:
-    other = new_page(Implementations)
+def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_tab: NewTab) -> None:
+    other = new_tab(Implementations)
     implementations.open(**LONG)
     other.open(**SHORT)
     implementations.button("Start").click()

@@ -10,7 +10,7 @@ from .expected import TIRED, largest, written
 from .explore_page import Explore
 
 
-def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
+def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     press = explore.page.keyboard.press
@@ -50,41 +50,35 @@ def test_arrows_walk_the_heads_and_letters_act(explore: Explore) -> None:
     explore.shows()
     assert explore.focused() == "layer 3 head 2"
 
-
-def test_one_tab_stop_for_the_tiles_and_one_for_the_map_whose_cells_the_arrows_walk(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    press = explore.page.keyboard.press
-
-    def reads(row: int, key: int) -> str:
-        return f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
-
-    expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
-    explore.view.locator('.tile[tabindex="0"]').focus()
-    for name in ("lines", "map", "table", "view"):
-        press("Tab")
-        assert explore.focused() == name
-    press("Tab")
-    assert explore.focused() == explore.readout() == reads(10, 0)
-    press("ArrowRight")
-    press("ArrowRight")
-    assert explore.focused() == explore.readout() == reads(10, 2)
-    press("ArrowUp")
-    press("End")
-    press("ArrowRight")
-    assert explore.focused() == explore.readout() == reads(9, 14)
-    press("Enter")
+    explore.lamp(3, 4).focus()
+    explore.page.keyboard.press("Enter")
+    explore.shows(heads_off=((3, 4),))
+    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
+    explore.chip(3).focus()
+    explore.page.keyboard.press("Enter")
     explore.settled()
-    assert explore.focused() == reads(9, 14)
-    explore.wait_for_query(at=["3.1.9.14"])
-    assert explore.badges() == largest(run, 3, 1, 9)
-    press("Home")
-    for _ in range(20):
-        press("ArrowDown")
-    assert explore.focused() == reads(14, 0)
+    assert explore.focused() == "didn"
+    explore.lamp(3, 4).focus()
+    explore.page.keyboard.press("Enter")
+    explore.shows()
+    explore.button(PRESETS[2]).focus()
+    press("Enter")
+    explore.shows(PRESETS[2])
+    explore.box.focus()
+    press("Control+a")
+    explore.page.keyboard.type(TIRED)
+    explore.shows()
+    tile = explore.view.locator(".change", has_text="Hide words")
+    tile.focus()
+    press("Enter")
+    expect(tile).to_have_attribute("aria-expanded", "true")
+    explore.change("Hide words").get_by_role("radio", name="none", exact=True).focus()
+    press("ArrowRight")
+    press("Enter")
+    explore.shows(mask="causal")
 
 
-def test_names_roles_and_what_is_read_aloud(explore: Explore) -> None:
+def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     explore.open()
     view = explore.view
     expect(view.get_by_role("grid", name="Heads of layer 3")).to_be_visible()
@@ -127,33 +121,33 @@ def test_names_roles_and_what_is_read_aloud(explore: Explore) -> None:
     words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
     expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
 
-
-def test_the_keyboard_alone_and_the_focus_stays_over_a_rerun(explore: Explore) -> None:
-    explore.open()
-    explore.lamp(3, 4).focus()
-    explore.page.keyboard.press("Enter")
-    explore.shows(heads_off=((3, 4),))
-    assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
-    explore.chip(3).focus()
-    explore.page.keyboard.press("Enter")
+    explore.tile(3, 1).locator(".square").click()
     explore.settled()
-    assert explore.focused() == "didn"
-    explore.lamp(3, 4).focus()
-    explore.page.keyboard.press("Enter")
-    explore.shows()
     press = explore.page.keyboard.press
-    explore.button(PRESETS[2]).focus()
-    press("Enter")
-    explore.shows(PRESETS[2])
-    explore.box.focus()
-    press("Control+a")
-    explore.page.keyboard.type(TIRED)
-    explore.shows()
-    tile = explore.view.locator(".change", has_text="Hide words")
-    tile.focus()
-    press("Enter")
-    expect(tile).to_have_attribute("aria-expanded", "true")
-    explore.change("Hide words").get_by_role("radio", name="none", exact=True).focus()
+
+    def reads(row: int, key: int) -> str:
+        return f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
+
+    expect(explore.view.locator('.tile[tabindex="0"]')).to_have_count(1)
+    explore.view.locator('.tile[tabindex="0"]').focus()
+    for name in ("lines", "map", "table", "view"):
+        press("Tab")
+        assert explore.focused() == name
+    press("Tab")
+    assert explore.focused() == explore.readout() == reads(10, 0)
     press("ArrowRight")
+    press("ArrowRight")
+    assert explore.focused() == explore.readout() == reads(10, 2)
+    press("ArrowUp")
+    press("End")
+    press("ArrowRight")
+    assert explore.focused() == explore.readout() == reads(9, 14)
     press("Enter")
-    explore.shows(mask="causal")
+    explore.settled()
+    assert explore.focused() == reads(9, 14)
+    explore.wait_for_query(at=["3.1.9.14"])
+    assert explore.badges() == largest(run, 3, 1, 9)
+    press("Home")
+    for _ in range(20):
+        press("ArrowDown")
+    assert explore.focused() == reads(14, 0)

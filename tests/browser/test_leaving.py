@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser
-
-from .server import Server
-from .tab import Tab
+from .explore_page import Explore
 
 VIEWS = {"Masks": ".painter", "Compare": ".pair", "Shapes": ".steps", "Train": ".film", "Explore": ".view:not(.sheet)"}
 # Remembers the view on the page, without keeping it there.
@@ -17,23 +14,23 @@ REMEMBER = """(selector) => {
 KEPT = "() => window.views.map((view) => view.deref()?.className).filter((name) => name !== undefined)"
 
 
-def test_no_view_stays_when_its_page_is_left(browser: Browser, server: Server) -> None:
-    page = browser.new_page()
-    memory = page.context.new_cdp_session(page)
-    page.goto(server.url)
+def test_no_view_stays_when_its_page_is_left(explore: Explore) -> None:
+    page = explore.page
+    page.goto(explore.url)  # not `open`, which holds the view that it waits for
     page.locator(".view[data-digest]").wait_for()
+    memory = page.context.new_cdp_session(page)
     page.evaluate(REMEMBER, ".view")
     for name, selector in VIEWS.items():
-        Tab(page, server.url).go(name)
+        explore.go(name)
         if name == "Train":
             page.get_by_role("tab", name="Film").click()
         page.locator(f"{selector}[data-turn]").first.wait_for()
         page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
         for _ in range(40):
             memory.send("HeapProfiler.collectGarbage")
-            page.wait_for_timeout(200)
             if not (kept := page.evaluate(KEPT)):
                 break
+            page.wait_for_timeout(200)
         assert kept == [], name
         page.evaluate(REMEMBER, selector)
-    page.close()
+    memory.detach()

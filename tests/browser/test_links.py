@@ -63,8 +63,7 @@ def check_everything(explore: Explore) -> None:
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) -> None:
-    explore = new_page(Explore)
+def test_a_link_with_every_key_opens_the_same_picture_cold(explore: Explore, new_page: NewPage) -> None:
     explore.open(**EVERYTHING)
     check_everything(explore)
     link = explore.page.url
@@ -124,7 +123,7 @@ def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) ->
     explore.shows(mask="window:3", heads_off=((1, 1),))
 
 
-def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
+def test_a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore: Explore) -> None:
     long = "ж" * 1990 + " it"  # six bytes a letter in a link
     explore.open()
     explore.retype(long)
@@ -136,6 +135,19 @@ def test_a_link_never_passes_6000_bytes(explore: Explore) -> None:
     explore.retype("short again")
     explore.shows("short again")
     explore.wait_for_query(s=["short again"])
+    assert not explore.notices()
+
+    long = "ж" * 600
+    explore.retype(long)
+    explore.shows(long)
+    explore.button("pin").click()
+    explore.settled()
+    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the pinned picture."]
+    expect(explore.view.locator(".pinned")).to_be_visible()
+    explore.wait_for_query(pin=None, s=[long])
+    explore.retype("it is short")
+    explore.shows("it is short")
+    explore.page.wait_for_url(lambda url: "pin=" in url)
     assert not explore.notices()
 
 
@@ -152,19 +164,4 @@ def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) ->
     explore.retype("it is short")
     explore.shows("it is short")
     explore.wait_for_query(s=["it is short"])
-    assert not explore.notices()
-
-
-def test_a_pinned_picture_is_left_out_first(explore: Explore) -> None:
-    long = "ж" * 600
-    explore.open(s=long)
-    explore.shows(long)
-    explore.button("pin").click()
-    explore.settled()
-    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the pinned picture."]
-    expect(explore.view.locator(".pinned")).to_be_visible()
-    explore.wait_for_query(pin=None, s=[long])
-    explore.retype("it is short")
-    explore.shows("it is short")
-    explore.page.wait_for_url(lambda url: "pin=" in url)
     assert not explore.notices()

@@ -16,7 +16,7 @@ def given(run: Run, layer: int, row: int, key: int) -> list[int]:
     return sorted(range(len(bytes_given)), key=lambda head: (-bytes_given[head], head))
 
 
-def test_layers_and_heads(explore: Explore) -> None:
+def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     row = run.tokens.index("it")
@@ -38,10 +38,6 @@ def test_layers_and_heads(explore: Explore) -> None:
     assert explore.badges() == largest(run, 3, 9, row)
     explore.wait_for_query(at="3.9")
 
-
-def test_all_72_at_once(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
     explore.button("all 72 heads").click()
     explore.settled()
     assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
@@ -55,61 +51,22 @@ def test_all_72_at_once(explore: Explore) -> None:
     explore.settled()
     assert explore.heads() == [f"2.{head}" for head in range(12)]
 
-
-def test_scale_and_legend(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    legend = explore.view.locator(".legend")
-    expect(legend).to_contain_text("√ of the weight")
-    explore.button("linear").click()
+    explore.layer(3).click()
+    explore.tile(3, 1).locator(".square").click()
+    for row in (0, 2, len(run.tokens) - 1):
+        explore.chip(row).click()
+        explore.settled()
+        expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
+        assert explore.view.locator(".who").inner_text() == run.tokens[row]
+        assert explore.badges() == largest(run, 3, 1, row)
+        explore.wait_for_query(at=f"3.1.{row}")
+    explore.click_cell(4, 6)
     explore.settled()
-    expect(legend).to_contain_text("colour: the weight")
-    explore.tile(3, 9).locator(".square").click()
-    explore.button("per map").click()
-    explore.settled()
-    most = int((run.weights[3, 9].max() * 255).round()) / 255
-    assert legend.locator(".high").inner_text() == f"{most:.2f}"
-    explore.wait_for_query(look=["own"])
-    explore.button("√ weight").click()
-    explore.settled()
-    explore.wait_for_query(look=None)
+    explore.wait_for_query(at="3.1.4.6")
+    assert explore.badges() == largest(run, 3, 1, 4)
 
 
-def test_without_special_tokens_the_rows_are_not_renormalised_and_the_page_says_so(explore: Explore) -> None:
-    head = 7
-    explore.open(at=f"3.{head}")
-    run = explore.shows()
-    row = run.tokens.index("it")
-    expect(explore.view.locator(".sum")).to_be_hidden()
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
-    weights = run.weights[3, head, row]
-    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
-    assert explore.view.locator(".sum").inner_text() == (
-        f"[CLS] and [SEP] are not shown; rows are not renormalised: "
-        f"what is shown of row “it” sums to {shown:.2f} of {whole:.2f}."
-    )
-    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
-    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
-    assert explore.hover(1, 1).startswith("the → the ")
-
-
-def test_a_sentence_of_special_tokens_only_can_hide_them(explore: Explore) -> None:
-    explore.open(look="nospecials", s="x")
-    explore.retype("")
-    run = explore.shows("")
-    assert explore.chips() == ["[CLS]", "[SEP]"]
-    # an empty map has no cell to walk to; the tab stop goes on to what comes after it
-    expect(explore.view.locator(".large .map .cell")).to_be_hidden()
-    explore.button("switch this head off").focus()
-    for key in ("Tab", "ArrowRight", "Enter"):
-        explore.page.keyboard.press(key)
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
-    assert explore.hover(1, 0) == f"[SEP] → [CLS] {written(float(run.weights[3, 1, 1, 0]))}"
-
-
-def test_sort_by_the_row_in_focus(explore: Explore) -> None:
+def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
@@ -129,24 +86,37 @@ def test_sort_by_the_row_in_focus(explore: Explore) -> None:
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
-
-def test_a_chip_or_a_cell_brings_its_token_into_focus(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    for row in (0, 2, len(run.tokens) - 1):
-        explore.chip(row).click()
-        explore.settled()
-        expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
-        assert explore.view.locator(".who").inner_text() == run.tokens[row]
-        assert explore.badges() == largest(run, 3, 1, row)
-        explore.wait_for_query(at=f"3.1.{row}")
-    explore.click_cell(4, 6)
+    head, row = 7, it
+    explore.tile(3, head).locator(".square").click()
+    explore.chip(row).click()
     explore.settled()
-    explore.wait_for_query(at="3.1.4.6")
-    assert explore.badges() == largest(run, 3, 1, 4)
+    expect(explore.view.locator(".sum")).to_be_hidden()
+    explore.button("show [CLS] [SEP]").click()
+    explore.settled()
+    weights = run.weights[3, head, row]
+    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
+    assert explore.view.locator(".sum").inner_text() == (
+        f"[CLS] and [SEP] are not shown; rows are not renormalised: "
+        f"what is shown of row “it” sums to {shown:.2f} of {whole:.2f}."
+    )
+    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
+    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
+    assert explore.hover(1, 1).startswith("the → the ")
+
+    explore.retype("")
+    run = explore.shows("")
+    assert explore.chips() == ["[CLS]", "[SEP]"]
+    # an empty map has no cell to walk to; the tab stop goes on to what comes after it
+    expect(explore.view.locator(".large .map .cell")).to_be_hidden()
+    explore.button("switch this head off").focus()
+    for key in ("Tab", "ArrowRight", "Enter"):
+        explore.page.keyboard.press(key)
+    explore.button("show [CLS] [SEP]").click()
+    explore.settled()
+    assert explore.hover(1, 0) == f"[SEP] → [CLS] {written(float(run.weights[3, head, 1, 0]))}"
 
 
-def test_hide_solo_and_show_all_are_only_for_looking(explore: Explore) -> None:
+def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
@@ -167,8 +137,24 @@ def test_hide_solo_and_show_all_are_only_for_looking(explore: Explore) -> None:
     explore.wait_for_query(look=None)
     assert explore.shows() is before
 
+    run = explore.shows()
+    legend = explore.view.locator(".legend")
+    expect(legend).to_contain_text("√ of the weight")
+    explore.button("linear").click()
+    explore.settled()
+    expect(legend).to_contain_text("colour: the weight")
+    explore.tile(3, 9).locator(".square").click()
+    explore.button("per map").click()
+    explore.settled()
+    most = int((run.weights[3, 9].max() * 255).round()) / 255
+    assert legend.locator(".high").inner_text() == f"{most:.2f}"
+    explore.wait_for_query(look=["own"])
+    explore.button("√ weight").click()
+    explore.settled()
+    explore.wait_for_query(look=None)
 
-def test_pin_keeps_a_picture_beside_the_next(explore: Explore) -> None:
+
+def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: Explore) -> None:
     explore.open()
     expect(explore.view.locator(".pinned")).to_be_hidden()
     explore.button("pin").click()
@@ -187,10 +173,8 @@ def test_pin_keeps_a_picture_beside_the_next(explore: Explore) -> None:
     explore.wait_for_query(pin=None, s=[WIDE])
     explore.button(TIRED).click()
     explore.shows()
+    explore.wait_for_query(s=None)
 
-
-def test_clicks_in_the_same_moment_are_all_heard(explore: Explore) -> None:
-    explore.open()
     explore.view.evaluate(
         """view => {
           const click = (text) => [...view.querySelectorAll("button")].find((one) => one.textContent === text).click();

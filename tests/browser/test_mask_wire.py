@@ -8,6 +8,7 @@ from pages.kit.picture.settings import Settings
 
 from .conftest import NewPage
 from .masks_page import WORDS, Masks
+from .tab import TWO_FRAMES
 from .test_masks import check_weights, painting
 from .test_wire import ASKED
 
@@ -22,7 +23,7 @@ SLOW = """(late) => {
 }"""
 
 
-def test_each_stroke_and_each_click_is_asked_once(masks: Masks) -> None:
+def test_each_stroke_and_each_click_is_asked_once_and_joins_may_be_fast(masks: Masks) -> None:
     masks.open(mask="causal")
     masks.shows("causal")
     asked = masks.page.evaluate(ASKED)
@@ -46,10 +47,20 @@ def test_each_stroke_and_each_click_is_asked_once(masks: Masks) -> None:
     masks.settled()
     assert masks.page.evaluate(ASKED) == asked + 2, "another cell in focus needs nothing"
 
+    masks.card("causal").click()
+    masks.shows("causal")
+    masks.button("and").click()
+    masks.card("window 3").click()
+    expect(masks.rule).to_have_value("causal & window:3")
+    masks.button("or").click()
+    masks.card("sinks 1").click()
+    check_weights(masks, masks.shows("causal & window:3 | sinks:1"))
+    masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
 
-def test_a_stroke_that_goes_on_is_not_lost_when_an_answer_comes(masks: Masks) -> None:
+
+def test_strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: Masks) -> None:
     masks.open()
-    masks.page.evaluate(SLOW, 500)
+    masks.page.evaluate(SLOW, 300)
     masks.click(0, 0)
     masks.page.mouse.move(*masks.place(2, 0))
     masks.page.mouse.down()
@@ -57,7 +68,7 @@ def test_a_stroke_that_goes_on_is_not_lost_when_an_answer_comes(masks: Masks) ->
     expect(masks.view).not_to_have_attribute(
         "data-pending", ""
     )  # the first one is answered, and the script has heard it
-    masks.page.wait_for_timeout(600)
+    masks.page.evaluate(TWO_FRAMES)
     expect(masks.counted).to_have_text("4 of 36 blocked")
     masks.page.mouse.move(*masks.place(2, 3))
     masks.page.mouse.up()
@@ -66,10 +77,8 @@ def test_a_stroke_that_goes_on_is_not_lost_when_an_answer_comes(masks: Masks) ->
     check_weights(masks, settings)
     masks.wait_for_query(p=settings.painted)
 
-
-def test_strokes_faster_than_their_answers(masks: Masks) -> None:
-    masks.open()
-    masks.page.evaluate(SLOW, 300)
+    masks.button("clear").click()
+    masks.shows("none", "")
     cells = [(row, key) for row in range(3) for key in range(3)]
     for number, (row, key) in enumerate(cells, 1):
         masks.click(row, key)
@@ -78,19 +87,6 @@ def test_strokes_faster_than_their_answers(masks: Masks) -> None:
     for _ in cells[4:]:
         masks.button("undo").click()
     check_weights(masks, masks.shows("none", painting(cells[:4])))
-
-
-def test_joins_faster_than_the_script(masks: Masks) -> None:
-    masks.open(mask="causal")
-    masks.shows("causal")
-    masks.button("combine").click()
-    masks.button("and").click()
-    masks.card("window 3").click()
-    expect(masks.rule).to_have_value("causal & window:3")
-    masks.button("or").click()
-    masks.card("sinks 1").click()
-    check_weights(masks, masks.shows("causal & window:3 | sinks:1"))
-    masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
 
 
 def test_a_rule_that_would_be_too_long_is_said_and_the_mask_stays(masks: Masks) -> None:

@@ -44,15 +44,15 @@ def check_weights(masks: Masks, settings: Settings, layer: int = 0, head: int = 
         assert sum(numbers) == pytest.approx(1 if allow[row].any() else 0, abs=4e-4)
 
 
-def test_paint_by_mouse(masks: Masks, new_tab: NewTab) -> None:
-    masks.open()
-    check_weights(masks, masks.shows())
+def test_paint_by_mouse_and_keyboard(masks: Masks, new_tab: NewTab) -> None:
+    masks.open(at="0.3.1.1")
+    masks.shows()
     masks.click(1, 2)
     expect(masks.counted).to_have_text("1 of 36 blocked")
-    check_weights(masks, masks.shows("none", painting([(1, 2)])))
+    masks.shows("none", painting([(1, 2)]))
     masks.drag((3, 0), (3, 4))
     stroke = [(1, 2), *((3, key) for key in range(5))]
-    check_weights(masks, masks.shows("none", painting(stroke)))
+    masks.shows("none", painting(stroke))
     masks.drag((5, 5), (2, 2), (2, 5))
     stroke += [(5, 5), (4, 4), (3, 3), (2, 2), (2, 3), (2, 4), (2, 5)]
     settings = masks.shows("none", painting(stroke))
@@ -67,12 +67,12 @@ def test_paint_by_mouse(masks: Masks, new_tab: NewTab) -> None:
     left = [cell for cell in stroke if cell[1] != 2]
     check_weights(masks, masks.shows("none", painting(left)))
 
-
-def test_paint_by_keyboard(masks: Masks) -> None:
-    masks.open(at="0.3.1.1")
-    masks.shows()
+    masks.button("clear").click()
+    masks.shows("none", "")
     press = masks.page.keyboard.press
     masks.cell.focus()
+    for key in ("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight"):
+        press(key)
     expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
     press("ArrowRight")
     press("Space")
@@ -82,12 +82,13 @@ def test_paint_by_keyboard(masks: Masks) -> None:
     masks.cell.focus()
     press("Enter")
     masks.shows("none", "")
+    masks.button("block").click()
+    masks.cell.focus()
     press("Shift+ArrowDown")
     press("Shift+ArrowDown")
     press("Shift+ArrowLeft")
-    settings = masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (3, 1)]))
+    masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (3, 1)]))
     expect(masks.cell).to_have_accessible_name("row can, key can: blocked")
-    check_weights(masks, settings)
     masks.cell.focus()
     press("Control+z")
     masks.shows("none", painting([(1, 2), (2, 2), (3, 2)]))
@@ -99,16 +100,22 @@ def test_paint_by_keyboard(masks: Masks) -> None:
 
 
 def test_rows_columns_undo_and_clear(masks: Masks) -> None:
-    masks.open(mask="causal")
+    masks.open(mask="causal", at="0.3.4.1")
     masks.shows("causal")
     expect(masks.button("undo")).to_be_disabled()
+    expect(masks.sheets.first).not_to_contain_text("may look at nobody")
+    row = [(4, key) for key in range(5)]
+    masks.button("empty a row").click()
+    masks.shows("causal", painting(row))
+    expect(masks.sums.locator("li")).to_have_text(["1.00", "1.00", "1.00", "1.00", "empty", "1.00"])
+    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
+    masks.button("undo").click()
+    masks.shows("causal")
     masks.button("row").click()
     masks.click(4, 0)
-    row = [(4, key) for key in range(5)]
     settings = masks.shows("causal", painting(row))
     check_weights(masks, settings)
     expect(masks.sums.locator(".empty")).to_have_count(1)
-    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
     expect(masks.sheets.first).to_contain_text("6 of 6 weights are NaN")
     masks.click(-1, 0)  # the label of a column, whatever the tool
     column = [(key, 0) for key in range(6) if key != 4]
@@ -152,14 +159,14 @@ def test_paint_one_head(masks: Masks, new_tab: NewTab) -> None:
     assert sum(cell == "—" for row in rows for cell in row) == 2
 
 
-def test_the_gallery(masks: Masks) -> None:
+def test_the_gallery_its_numbers_and_joins(masks: Masks) -> None:
     masks.open()
     for name, rule in (
         ("causal", "causal"), ("window 3", "window:3"), ("prefix 2", "prefix:2"), ("sinks 1", "sinks:1"),
         ("dilated 3 2", "dilated:3:2"), ("documents", "documents:3"), ("full", "none"),
     ):  # fmt: skip
         masks.card(name).click()
-        check_weights(masks, masks.shows(rule))
+        masks.shows(rule)
         expect(masks.card(name)).to_have_attribute("aria-pressed", "true")
     masks.card("per head").click()
     settings = masks.shows("none", mask_codec.write_flips(per_head_windows(6, HEADS)))
@@ -169,9 +176,26 @@ def test_the_gallery(masks: Masks) -> None:
     masks.card("painted").click()
     masks.shows("none", settings.painted)
 
+    masks.card("dilated 3 2").click()
+    gap = masks.view.get_by_role("spinbutton", name="Distance between them")
+    gap.fill("3")
+    masks.page.keyboard.press("Enter")
+    check_weights(masks, masks.shows("dilated:3:3"))
+    masks.wait_for_query(mask="dilated", gap="3")
+    gap.fill("0")
+    masks.page.keyboard.press("Tab")
+    expect(gap).to_have_value("3")
+    gap.fill("2")
+    masks.page.keyboard.press("Enter")
+    masks.shows("dilated:3:2")
+    masks.wait_for_query(mask="dilated", gap=None)
+    masks.card("causal").click()
+    masks.shows("causal")
+    expect(gap).to_have_count(0)
+    expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
+    masks.card("sinks 1").hover()
+    expect(masks.view.locator(".meaning")).to_contain_text("Only the first token may be looked at")
 
-def test_rules_are_joined(masks: Masks) -> None:
-    masks.open(mask="causal")
     expect(masks.button("and")).to_have_count(0)
     masks.button("combine").click()
     for join, name, rule in (
@@ -182,80 +206,21 @@ def test_rules_are_joined(masks: Masks) -> None:
         masks.button(join).click()
         expect(masks.card("per head")).to_be_disabled()
         masks.card(name).click()
-        check_weights(masks, masks.shows(rule))
+        masks.shows(rule)
         expect(masks.rule).to_have_value(rule)
+    check_weights(masks, masks.shows(rule))
     masks.wait_for_query(mask="combination", rule=rule)
     masks.rule.fill("!causal")
     masks.page.keyboard.press("Enter")
     masks.shows("!causal")
-    masks.page.wait_for_timeout(800)  # the picture is there before the script has heard of the rule
+    masks.wait_for_query(rule="!causal")  # the picture is there before the script has heard of the rule
     masks.rule.fill("!causal & (")
     masks.page.keyboard.press("Enter")
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
 
 
-def test_a_bare_address_begins_with_something_to_see(masks: Masks, new_tab: NewTab) -> None:
-    masks.visit(f"{masks.url}/masks")
-    masks.shows("causal")
-    masks.wait_for_query(mask="causal", s=WORDS)
-    check_weights(masks, Settings(WORDS, "causal"), 3, 1)
-    masks.card("full").click()
-    masks.shows("none")
-    masks.wait_for_query(mask="none")
-    elsewhere = new_tab(Masks)
-    elsewhere.visit(masks.page.url)
-    elsewhere.shows("none")
-    masks.page.reload()
-    masks.shows("none")
-
-
-def test_the_bar_leads_to_something_to_see(new_tab: NewTab) -> None:
-    explore = new_tab(Explore).open(s=WORDS)
-    explore.go("Masks")
-    masks = explore.on(Masks)
-    masks.shows("causal")
-    masks.wait_for_query(mask="causal")
-
-
-def test_the_numbers_of_a_mask_stand_under_the_gallery(masks: Masks) -> None:
-    masks.open(mask="dilated", gap="3")
-    masks.shows("dilated:3:3")
-    gap = masks.view.get_by_role("spinbutton", name="Distance between them")
-    expect(gap).to_have_value("3")
-    gap.fill("2")
-    masks.page.keyboard.press("Enter")
-    check_weights(masks, masks.shows("dilated:3:2"))
-    masks.wait_for_query(mask="dilated", gap=None)
-    gap.fill("0")
-    masks.page.keyboard.press("Tab")
-    expect(gap).to_have_value("2")
-    masks.shows("dilated:3:2")
-    masks.card("causal").click()
-    masks.shows("causal")
-    expect(gap).to_have_count(0)
-    expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
-    masks.card("sinks 1").hover()
-    expect(masks.view.locator(".meaning")).to_contain_text("Only the first token may be looked at")
-
-
-def test_a_row_is_emptied_with_one_press(masks: Masks) -> None:
-    masks.open(mask="causal", at="0.3.4.1")
-    masks.shows("causal")
-    expect(masks.sheets.first).not_to_contain_text("may look at nobody")
-    masks.button("empty a row").click()
-    masks.shows("causal", painting([(4, key) for key in range(5)]))
-    expect(masks.sums.locator("li")).to_have_text(["1.00", "1.00", "1.00", "1.00", "empty", "1.00"])
-    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
-    masks.button("undo").click()
-    masks.shows("causal")
-
-
-@pytest.mark.parametrize("width", [1280, 1440])
-def test_three_maps_in_a_row_have_their_rows_in_line(masks: Masks, width: int) -> None:
-    masks.page.set_viewport_size({"width": width, "height": 900})
-    masks.open(s=TIRED, mask="causal")
-    masks.shows("causal", text=TIRED)
+def check_rows_in_line(masks: Masks) -> None:
     boxes = [
         masks.box_of(masks.view.locator(f"section.{name} .cell"), row, 0)
         for row in (0, 14)
@@ -268,16 +233,52 @@ def test_three_maps_in_a_row_have_their_rows_in_line(masks: Masks, width: int) -
     assert boxes[3][1] + boxes[3][3] <= 900, "the last row is on the first screen"
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
-def test_three_maps_of_a_usual_sentence_have_numbers(masks: Masks, width: int, height: int) -> None:
-    masks.page.set_viewport_size({"width": width, "height": height})
-    masks.open(s=TIRED, mask="causal")
-    masks.shows("causal", text=TIRED)
+def check_numbers(masks: Masks) -> None:
     for name in ("before", "after"):
         panel = masks.view.locator(f"section.{name}")
         size = float(panel.locator(".map").get_attribute("data-number") or 0)
         assert size >= 9
         assert masks.box_of(panel.locator(".cell"), 0, 0)[2] > 3 * 0.6 * size, "three characters of a fixed width"
+
+
+def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
+    n = len(core().tokenize(text)[0])
+    for name in ("who", "before", "after"):
+        panel = masks.view.locator(f"section.{name}")
+        expect(panel).to_be_visible(visible=name in shown)
+        if name in shown:
+            _, top, width, height = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
+            assert top + height <= 720
+            assert width >= 30, "three characters of 16 pixels"
+
+
+def test_three_maps_stand_in_line_and_have_numbers_also_projected(masks: Masks) -> None:
+    masks.page.set_viewport_size({"width": 1440, "height": 900})
+    masks.open(s=TIRED, mask="causal")
+    masks.shows("causal", text=TIRED)
+    check_rows_in_line(masks)
+    check_numbers(masks)
+    masks.page.set_viewport_size({"width": 1280, "height": 900})
+    masks.still()
+    check_rows_in_line(masks)
+    masks.page.set_viewport_size({"width": 1280, "height": 720})
+    masks.still()
+    check_numbers(masks)
+
+    masks.page.keyboard.press("p")
+    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
+    masks.still()
+    check_last_row(masks, TIRED, ["after"])
+    masks.page.keyboard.press("Escape")  # the box is there again
+    masks.box.fill(WORDS)
+    masks.shows("causal", text=WORDS)
+    masks.page.get_by_role("button", name="Projector", exact=True).click()
+    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
+    masks.still()
+    check_last_row(masks, WORDS, ["who", "after"])
+    masks.button("before").click()
+    expect(masks.view.locator("section.before")).to_be_visible()
+    expect(masks.view.locator("section.after")).to_be_hidden()
 
 
 def test_what_the_page_begins_with_is_not_taken_along(explore: Explore) -> None:
@@ -298,39 +299,7 @@ def test_what_the_page_begins_with_is_not_taken_along(explore: Explore) -> None:
     explore.shows(mask="window:3")
 
 
-@pytest.mark.parametrize(("text", "shown"), [(TIRED, ["after"]), (WORDS, ["who", "after"])])
-def test_the_projector_shows_numbers_that_can_be_read_from_the_last_row(
-    masks: Masks, text: str, shown: list[str]
-) -> None:
-    masks.page.set_viewport_size({"width": 1280, "height": 720})
-    masks.open(s=text, mask="causal", big="true")
-    masks.shows("causal", text=text)
-    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
-    n = len(core().tokenize(text)[0])
-    for name in ("who", "before", "after"):
-        panel = masks.view.locator(f"section.{name}")
-        expect(panel).to_be_visible(visible=name in shown)
-        if name in shown:
-            _, top, width, height = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
-            assert top + height <= 720
-            assert width >= 30, "three characters of 16 pixels"
-    masks.button("before").click()
-    expect(masks.view.locator("section.before")).to_be_visible()
-    expect(masks.view.locator("section.after")).to_be_hidden()
-
-
-def test_a_phone_has_the_gallery_over_the_grid(new_phone: NewTab) -> None:
-    masks = new_phone(Masks).open(s=TIRED)
-    masks.card("causal").tap()
-    masks.shows("causal", text=TIRED)
-    places = [masks.view.locator(name).bounding_box() for name in (".sentence", ".gallery", "section.who .map")]
-    tops = [place["y"] for place in places if place]
-    assert tops == sorted(tops)
-    assert places[2] is not None
-    assert places[2]["y"] + places[2]["height"] <= 812, "the grid is seen without scrolling"
-
-
-def test_painting_on_a_rule_changes_the_number_controls_back_and_forth(masks: Masks) -> None:
+def test_what_is_painted_on_a_rule_waits_for_its_sentence_and_goes_along(masks: Masks) -> None:
     masks.open(mask="window", w="2")
     masks.shows("window:2")
     masks.click(0, 5)  # blocked by the rule already
@@ -340,31 +309,27 @@ def test_painting_on_a_rule_changes_the_number_controls_back_and_forth(masks: Ma
     check_weights(masks, masks.shows("window:2", painting([(0, 5)])))
     masks.card("window 2").click()
     masks.shows("window:2")
-    masks.wait_for_query(mask="window", w="2", on="window:2", p=painting([(0, 5)]))
+    p = painting([(0, 5)])
+    masks.wait_for_query(mask="window", w="2", on="window:2", p=p)
+    masks.card("painted").click()
+    settings = masks.shows("window:2", p)
 
-
-def test_another_sentence_length(masks: Masks) -> None:
-    masks.open()
-    masks.click(1, 2)
-    p = masks.shows("none", painting([(1, 2)])).painted
     masks.box.fill(TIRED)
-    masks.shows(text=TIRED)
+    masks.shows("window:2", text=TIRED)
     expect(masks.view.locator(".notices")).to_contain_text("painted for 6 tokens; the sentence has 15")
     masks.wait_for_query(p=p)
     masks.box.fill(WORDS)
-    masks.shows("none", p)
+    masks.shows("window:2", p)
     expect(masks.view.locator(".notices p")).to_have_count(0)
 
-
-def test_a_long_sentence_is_not_painted(masks: Masks) -> None:
-    text = "the " * 70
-    masks.open(s=text, mask="causal")
-    masks.shows("causal", text=text)
-    expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
-    masks.click(5, 2)
-    masks.shows("causal", text=text)
-    masks.card("window 3").click()
-    masks.shows("window:3", text=text)
+    masks.go("Explore")
+    expect(masks.view).to_have_count(0)
+    masks.on(Explore).settled(settings.digest)
+    masks.go("Masks")
+    masks.shows("window:2", p)
+    masks.page.get_by_role("textbox", name="Another sentence").fill("you how are")
+    masks.page.keyboard.press("Enter")
+    expect(masks.sheets.last).to_contain_text("“you how are”: 5 tokens and 1 of padding")
 
 
 def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
@@ -388,6 +353,16 @@ def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
     masks.button("undo").click()
     masks.settled(settings.digest)
 
+    text = "the " * 70  # longer than can be painted
+    masks.card("causal").click()
+    masks.box.fill(text)
+    masks.shows("causal", text=text)
+    expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
+    masks.click(5, 2)
+    masks.shows("causal", text=text)
+    masks.card("window 3").click()
+    masks.shows("window:3", text=text)
+
 
 def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     masks = new_phone(Masks).open()
@@ -405,17 +380,12 @@ def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 375
 
-
-def test_the_mask_goes_along_to_other_pages(masks: Masks) -> None:
-    masks.open(mask="causal")
-    masks.click(2, 0)
-    settings = masks.shows("causal", painting([(2, 0)]))
-    masks.go("Explore")
-    expect(masks.view).to_have_count(0)
-    explore = masks.on(Explore)
-    explore.settled(settings.digest)
-    masks.go("Masks")
-    masks.shows("causal", settings.painted)
-    masks.page.get_by_role("textbox", name="Another sentence").fill("you how are")
-    masks.page.keyboard.press("Enter")
-    expect(masks.sheets.last).to_contain_text("“you how are”: 5 tokens and 1 of padding")
+    masks.box.fill(TIRED)
+    masks.card("causal").tap()
+    masks.shows("causal", text=TIRED)
+    masks.page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    places = [masks.view.locator(name).bounding_box() for name in (".sentence", ".gallery", "section.who .map")]
+    tops = [place["y"] for place in places if place]
+    assert tops == sorted(tops), "the gallery stands over the grid"
+    assert places[2] is not None
+    assert places[2]["y"] + places[2]["height"] <= 812, "the grid is seen without scrolling"

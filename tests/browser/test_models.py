@@ -11,7 +11,6 @@ from pages.kit.picture import models
 from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare
-from .conftest import NewPage
 from .expected import TIRED, largest
 from .explore_page import Explore
 from .masks_page import Masks
@@ -50,8 +49,8 @@ def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> Non
     assert not explore.notices()
 
 
-def test_a_link_opens_a_model(new_page: NewPage) -> None:
-    explore = new_page(Explore).open(model=WORDS, at="1.2")
+def test_a_link_opens_a_model(explore: Explore) -> None:
+    explore.open(model=WORDS, at="1.2")
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
     assert explore.badges() == largest(run, 1, 2, 1)
     assert "causal mask: built in" in explore.place.inner_text()

@@ -115,7 +115,7 @@ def test_a_sentence_too_long_for_a_link_survives(explore: Explore) -> None:
     expect(explore.box).to_have_value(long)
 
 
-def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
+def test_the_keyboard_reaches_the_links_and_quick_switches_end_on_the_last_page(explore: Explore) -> None:
     explore.open(mask="causal", at="1.2")
     explore.shows(mask="causal")
     press = explore.page.keyboard.press
@@ -140,9 +140,7 @@ def test_the_keyboard_reaches_the_links(explore: Explore) -> None:
     shapes.shows(mask="causal")
     expect(shapes.head(2)).to_have_attribute("aria-pressed", "true")
 
-
-def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
-    explore.open(mask="causal")
+    explore.go("Explore")
     explore.shows(mask="causal")
     before = explore.page.evaluate(STATE)["length"]
     for title in ("Shapes", "Explore", "Shapes"):
@@ -154,7 +152,7 @@ def test_quick_switches_end_on_the_last_page(explore: Explore) -> None:
     explore.shows(mask="causal")
 
 
-def test_controls_add_no_entry(explore: Explore) -> None:
+def test_controls_add_no_entry_and_a_head_and_the_theme_go_along(explore: Explore) -> None:
     explore.open()
     before = explore.page.evaluate(STATE)
     explore.mask("causal")
@@ -169,10 +167,15 @@ def test_controls_add_no_entry(explore: Explore) -> None:
     shapes.settled("k.view")
     assert explore.page.evaluate(STATE) == {"length": before["length"] + 1, "path": "/shapes"}
 
+    shapes.head(9).click()
+    shapes.settled()
+    shapes.layer(0).click()
+    shapes.page.wait_for_url("**at=0.9**")
+    shapes.settled()
+    shapes.go("Explore")
+    run = explore.shows(mask="causal")
+    assert explore.badges() == largest(run, 0, 9, run.tokens.index("it"))
 
-def test_the_theme_is_every_page_s(explore: Explore) -> None:
-    explore.open()
-    shapes = explore.on(Shapes)
     explore.go("Shapes")
     shapes.settled()
     explore.theme_button.click()
@@ -193,19 +196,3 @@ def test_what_cannot_be_used_leaves_the_address(explore: Explore) -> None:
         expect(notice).to_have_count(1)
         expect(notice).to_contain_text(f"The link says {key}={value}")
         explore.wait_for_query(**{key: None, "big": "true"})
-
-
-def test_a_head_chosen_on_one_page_is_in_focus_on_the_other(explore: Explore) -> None:
-    explore.open(at="2.5.3")
-    explore.shows()
-    shapes = explore.on(Shapes)
-    explore.go("Shapes")
-    shapes.settled()
-    shapes.head(9).click()
-    shapes.settled()
-    shapes.layer(0).click()
-    shapes.page.wait_for_url("**at=0.9.3**")
-    shapes.settled()
-    shapes.go("Explore")
-    run = explore.shows()
-    assert explore.badges() == largest(run, 0, 9, 3)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from .conftest import NewPage, NewTab
+from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
 
 
-def test_a_phone_shows_sentence_and_map_first(new_phone: NewTab) -> None:
+def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) -> None:
     explore = new_phone(Explore)
     explore.open()
-    explore.shows()
+    run = explore.shows()
     for part in (explore.box, explore.view.locator(".large .map")):
         box = part.bounding_box()
         assert box
@@ -24,24 +24,6 @@ def test_a_phone_shows_sentence_and_map_first(new_phone: NewTab) -> None:
     assert explore.page.evaluate("document.documentElement.scrollWidth") <= 375
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
-
-def test_on_a_phone_a_changed_mask_is_seen_without_scrolling(new_phone: NewTab) -> None:
-    explore = new_phone(Explore)
-    explore.open()
-    explore.mask("causal")
-    explore.shows(mask="causal")
-    panel, maps = explore.change("Hide words"), explore.view.locator(".large .map")
-    expect(panel).to_be_in_viewport()
-    box, own = maps.bounding_box(), panel.bounding_box()
-    assert box
-    assert own
-    assert max(box["y"], 48) + 100 < own["y"], "the map is in sight above the sheet"
-
-
-def test_a_tap_gives_the_number_of_a_cell(new_phone: NewTab) -> None:
-    explore = new_phone(Explore)
-    explore.open()
-    run = explore.shows()
     explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
     explore.settled()
     expect(explore.view.locator(".readout")).to_have_text(f"it → street {written(float(run.weights[3, 1, 10, 8]))}")
@@ -51,9 +33,33 @@ def test_a_tap_gives_the_number_of_a_cell(new_phone: NewTab) -> None:
     explore.lamp(3, 2).tap()
     explore.shows(heads_off=((3, 2),))
 
+    explore.mask("causal")  # what it changes is seen without scrolling
+    explore.shows(mask="causal", heads_off=((3, 2),))
+    panel, maps = explore.change("Hide words"), explore.view.locator(".large .map")
+    expect(panel).to_be_in_viewport()
+    box, own = maps.bounding_box(), panel.bounding_box()
+    assert box
+    assert own
+    assert max(box["y"], 48) + 100 < own["y"], "the map is in sight above the sheet"
 
-def test_the_projector_shows_the_whole_map_with_large_numbers(new_page: NewPage) -> None:
-    explore = new_page(Explore, viewport={"width": 1280, "height": 720}).open()
+
+def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
+    explore.open()
+    moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(
+      (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
+    assert explore.view.evaluate(moving) == 0
+
+    for width, height in ((320, 640), (800, 600), (1920, 1080)):
+        explore.page.set_viewport_size({"width": width, "height": height})
+        explore.settled()
+        box = explore.view.locator(".large .map").bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert scrolls_sideways(explore.page) == 0
+        assert explore.hover(10, 2) == "it → animal 0.64"
+
+    explore.page.set_viewport_size({"width": 1280, "height": 720})
     explore.page.keyboard.press("p")
     explore.wait_for_query(big=["true"])
     explore.settled()
@@ -74,24 +80,3 @@ def test_the_projector_shows_the_whole_map_with_large_numbers(new_page: NewPage)
     explore.page.keyboard.press("p")
     explore.wait_for_query(big=None)
     expect(explore.view.locator(".all-heads")).to_be_visible()
-
-
-def test_no_motion_when_it_is_not_wanted(new_page: NewPage) -> None:
-    explore = new_page(Explore, reduced_motion="reduce")
-    explore.open()
-    moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(
-      (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
-    assert explore.view.evaluate(moving) == 0
-
-
-def test_resizing_keeps_the_map_inside(new_page: NewPage) -> None:
-    explore = new_page(Explore).open()
-    for width, height in ((320, 640), (800, 600), (1920, 1080)):
-        explore.page.set_viewport_size({"width": width, "height": height})
-        explore.settled()
-        box = explore.view.locator(".large .map").bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert scrolls_sideways(explore.page) == 0
-        assert explore.hover(10, 2) == "it → animal 0.64"

@@ -57,7 +57,7 @@ def test_the_controls_are_one_sheet_under_the_picture(new_phone: NewTab) -> None
     expect(sheet).to_be_hidden()
 
 
-def test_the_model_alone_is_a_sheet_as_high_as_it(new_phone: NewTab) -> None:
+def test_the_model_alone_is_a_low_sheet_and_a_tap_beside_the_choices_only_closes_them(new_phone: NewTab) -> None:
     explore = new_phone(Explore).open()
     sheet = opened(explore.page)
     assert sheet.evaluate(OPAQUE)
@@ -65,9 +65,6 @@ def test_the_model_alone_is_a_sheet_as_high_as_it(new_phone: NewTab) -> None:
     sheet.get_by_role("button", name="close the controls").tap()
     expect(explore.page.get_by_role("combobox", name="Model")).to_be_hidden()
 
-
-def test_a_tap_beside_the_choices_only_closes_them(new_phone: NewTab) -> None:
-    explore = new_phone(Explore).open()
     panel = explore.change("Hide words")
     panel.get_by_role("radio", name="causal", exact=True).tap()
     explore.shows(mask="causal")

@@ -6,13 +6,12 @@ import re
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from mha_core import Run
 from pages.kit.picture.presets import PRESETS
 
-from .expected import WIDE, core, largest, written
+from .expected import WIDE, largest, written
 from .explore_page import Explore
 
 # A point of a cell where neither its number nor a line is drawn.
@@ -45,7 +44,7 @@ def brightness(colour: list[int]) -> float:
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
 
 
-def test_the_default_picture(explore: Explore) -> None:
+def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     row = run.tokens.index("it")
@@ -69,10 +68,6 @@ def test_the_default_picture(explore: Explore) -> None:
     assert "“animal” fits this query best" in story
     assert re.search(r"64 % of what “it” takes in is the value of “animal”", story)
 
-
-def test_hover_reads_out_float32_and_two_digits_over_another_head(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
     n = len(run.tokens)
     for row, key in [(0, 0), (10, 2), (n - 1, n - 1), (4, 9), (9, 4)]:
         weight = written(float(run.weights[3, 1, row, key]))
@@ -92,7 +87,7 @@ def test_hover_reads_out_float32_and_two_digits_over_another_head(explore: Explo
     assert explore.badges() == largest(run, 3, 1, 1)
 
 
-def test_pixels_are_the_palette_at_the_weights(explore: Explore) -> None:
+def test_pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
     rows = bytes_of(run, 3, 1)
@@ -105,6 +100,20 @@ def test_pixels_are_the_palette_at_the_weights(explore: Explore) -> None:
         explore.layer(layer).click()
         explore.settled()
         check_tiles(explore, run, layer)
+
+    explore.layer(3).click()
+    explore.button("table").click()
+    explore.settled()
+    run = explore.shows()
+    wanted = [
+        [token, *(f"{weight:.4f}" for weight in row)]
+        for token, row in zip(run.tokens, run.weights[3, 1].tolist(), strict=True)
+    ]
+    assert explore.table() == wanted
+    expect(explore.view.locator(".large .map")).to_be_hidden()
+    explore.button("map").click()
+    explore.settled()
+    expect(explore.view.locator(".large .map")).to_be_visible()
 
 
 def check_map(explore: Explore, rows: list[list[int]], scale: str, most: int) -> None:
@@ -134,22 +143,6 @@ def check_tiles(explore: Explore, run: Run, layer: int) -> None:
     assert explore.view.locator(".heads-holder canvas").evaluate(PIXELS, points) == wanted
 
 
-def test_the_table_is_the_map_to_four_digits(explore: Explore) -> None:
-    explore.open()
-    explore.button("table").click()
-    explore.settled()
-    run = explore.shows()
-    wanted = [
-        [token, *(f"{weight:.4f}" for weight in row)]
-        for token, row in zip(run.tokens, run.weights[3, 1].tolist(), strict=True)
-    ]
-    assert explore.table() == wanted
-    expect(explore.view.locator(".large .map")).to_be_hidden()
-    explore.button("map").click()
-    explore.settled()
-    expect(explore.view.locator(".large .map")).to_be_visible()
-
-
 def test_every_preset_is_one_click_away(explore: Explore) -> None:
     explore.open(s="something else")
     for text in PRESETS:
@@ -161,14 +154,3 @@ def test_every_preset_is_one_click_away(explore: Explore) -> None:
         if text == WIDE:
             shown = dict(badge.rsplit(" ", 1) for badge in explore.badges())
             assert (shown["animal"], shown["street"]) == ("0.27", "0.13")
-
-
-def test_compare_now_shows_the_difference_to_transformers(explore: Explore) -> None:
-    from mha_core.measure.compare import difference_to_transformers
-
-    explore.open()
-    explore.button("compare now").click()
-    value = explore.view.locator(".figure strong").nth(3)
-    expect(value).to_be_visible()
-    assert float(value.inner_text()) <= 1e-5
-    assert float(value.inner_text()) == pytest.approx(difference_to_transformers(core(), PRESETS[0]), abs=1e-6)

@@ -7,6 +7,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from playwright.sync_api import expect
 
 from pages.kit.draw import web
 from pages.kit.jobs.training import MOST_BYTES
@@ -16,6 +17,7 @@ from .conftest import NewPage, NewTab
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 from .server import HEALTH, Server
+from .tab import WAIT_MS
 from .train_page import Train
 
 
@@ -106,7 +108,10 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewP
     assert explore.badges() == largest(mine, 3, 2, mine.tokens.index("it"))
     assert other.badges() == largest(theirs, 3, 1, theirs.tokens.index("it"))
     explore.button("compare now").click()
+    value = explore.view.locator(".figure strong").nth(3)
+    expect(value).not_to_be_empty(timeout=2 * WAIT_MS)  # transformers is loaded for it
     explore.settled()
+    assert 0 <= float(value.inner_text()) <= 1e-5, "transformers says the same"
     assert other.figures()[3] == ""
 
 

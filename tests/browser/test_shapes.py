@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from pages.kit.picture.settings import Settings
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import NewPage, NewTab
+from .conftest import NewTab
 from .expected import TIRED, WIDE
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 
@@ -26,7 +26,7 @@ BEATS = """() => {
 }"""
 
 
-def test_steps_by_mouse(shapes: Shapes) -> None:
+def test_steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: Shapes) -> None:
     first, second, *_, last = steps_of("efficient")
     shapes.open(step="x")
     back, on = shapes.button("◀ back"), shapes.button("next ▶")
@@ -41,6 +41,48 @@ def test_steps_by_mouse(shapes: Shapes) -> None:
     shapes.option(last.name).click()
     shapes.settled(last.name)
     expect(on).to_be_disabled()
+
+    shapes.lines.get_by_role("option").filter(has_text="mixed.contiguous").click()
+    shapes.settled("mixed.contiguous")
+    check_side(shapes.says(), "efficient", step_of("efficient", "mixed.contiguous"))
+    assert shapes.says()["said"].startswith("No value changed")
+    expect(shapes.view.locator(".aloud")).to_contain_text("Written in reading order, shape 1, 15, 12, 32.")
+
+    shapes.option("q.transpose").click()
+    shapes.settled("q.transpose")
+    shapes.choose("Beside it", "sequence_first")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient sequence_first")
+    shapes.settled("q.transpose")
+    check_side(shapes.says(0), "efficient", step_of("efficient", "q.transpose"))
+    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "q"))
+    assert (shapes.says(0)["facts"]["shape"], shapes.says(1)["facts"]["shape"]) == (
+        "(1, 12, 15, 32)",
+        "(15, 1, 12, 32)",
+    )
+    check_readout(shapes.readout(0), "q.transpose", (0, 1, 10, 0))
+    check_readout(shapes.readout(1), "q", (10, 0, 1, 0), implementation="sequence_first")
+    assert read(shapes.readout(0))["token"] == read(shapes.readout(1))["token"] == "it"
+    assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
+    shapes.choose("Implementation", "einsum")
+    expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
+    shapes.option("scores").click()
+    shapes.settled("scores")
+    check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
+    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
+    shapes.choose("Beside it", "none")
+    expect(shapes.side(1)).to_be_hidden()
+
+    shapes.choose("Implementation", "naive")
+    expect(shapes.view).to_have_attribute("data-shown", "naive")
+    shapes.option("scores.head1").click()
+    shapes.settled("scores.head1")
+    check_side(shapes.says(), "naive", step_of("naive", "scores.head1"))
+    shapes.head(5).click()
+    shapes.settled("scores.head5")
+    check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
+    assert shapes.lines.locator("b").all_text_contents() == listed(steps_of("naive"), 5)
+    shapes.button("next ▶").click()
+    shapes.settled("weights.head5")
 
 
 def test_all_steps_by_keyboard(shapes: Shapes) -> None:
@@ -70,29 +112,8 @@ def test_all_steps_by_keyboard(shapes: Shapes) -> None:
     shapes.page.wait_for_url("**step=out.project**")
 
 
-def test_a_step_by_a_click_on_its_line(shapes: Shapes) -> None:
-    shapes.open()
-    shapes.lines.get_by_role("option").filter(has_text="mixed.contiguous").click()
-    shapes.settled("mixed.contiguous")
-    check_side(shapes.says(), "efficient", step_of("efficient", "mixed.contiguous"))
-    assert shapes.says()["said"].startswith("No value changed")
-    expect(shapes.view.locator(".aloud")).to_contain_text("Written in reading order, shape 1, 15, 12, 32.")
-
-
-def test_the_steps_of_one_head_of_naive(shapes: Shapes) -> None:
-    shapes.open(impl="naive", step="scores.head1")
-    check_side(shapes.says(), "naive", step_of("naive", "scores.head1"))
-    shapes.head(5).click()
-    shapes.settled("scores.head5")
-    check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
-    assert shapes.lines.locator("b").all_text_contents() == listed(steps_of("naive"), 5)
-    shapes.button("next ▶").click()
-    shapes.settled("weights.head5")
-
-
-def test_play_advances_and_pause_stops(new_page: NewPage) -> None:
-    shapes = new_page(Shapes)
-    shapes.page.add_init_script(f"({BEATS})()")
+def test_play_advances_and_pause_stops(shapes: Shapes) -> None:
+    shapes.run_first(f"({BEATS})()")
     shapes.open(step="joined")
     beat = "() => window.beat()"
     shapes.button("play").click()
@@ -113,32 +134,7 @@ def test_play_advances_and_pause_stops(new_page: NewPage) -> None:
     shapes.settled("out")
 
 
-def test_two_implementations_side_by_side(shapes: Shapes) -> None:
-    shapes.open()
-    shapes.choose("Beside it", "sequence_first")
-    expect(shapes.view).to_have_attribute("data-shown", "efficient sequence_first")
-    shapes.settled("q.transpose")
-    check_side(shapes.says(0), "efficient", step_of("efficient", "q.transpose"))
-    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "q"))
-    assert (shapes.says(0)["facts"]["shape"], shapes.says(1)["facts"]["shape"]) == (
-        "(1, 12, 15, 32)",
-        "(15, 1, 12, 32)",
-    )
-    check_readout(shapes.readout(0), "q.transpose", (0, 1, 10, 0))
-    check_readout(shapes.readout(1), "q", (10, 0, 1, 0), implementation="sequence_first")
-    assert read(shapes.readout(0))["token"] == read(shapes.readout(1))["token"] == "it"
-    assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
-    shapes.choose("Implementation", "einsum")
-    expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
-    shapes.option("scores").click()
-    shapes.settled("scores")
-    check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
-    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
-    shapes.choose("Beside it", "none")
-    expect(shapes.side(1)).to_be_hidden()
-
-
-def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
+def test_a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> None:
     shapes.open(step="q.transpose")
     shapes.head(7).click()
     shapes.settled()
@@ -153,9 +149,9 @@ def test_a_head_by_its_button_and_by_its_tile(shapes: Shapes) -> None:
         shapes.settled(step)
         assert f"at=3.{head}" in shapes.page.url
 
-
-def test_a_cell_by_mouse(shapes: Shapes) -> None:
-    shapes.open(step="q.transpose")
+    shapes.option("q.transpose").click()
+    shapes.head(1).click()
+    shapes.settled("q.transpose")
     check_readout(shapes.hover(2, 17), "q.transpose", (0, 1, 2, 17))
     shapes.page.mouse.move(5, 5)
     check_readout(shapes.readout(), "q.transpose", (0, 1, 10, 0))
@@ -234,22 +230,6 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> N
     expect(other.head(3)).to_have_attribute("aria-pressed", "true")
     assert other.page.url == link
     assert other.notices() == []
-
-
-def test_a_long_text(shapes: Shapes) -> None:
-    """Above the limit the numbers of a step come when it is chosen."""
-    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
-    wanted = Settings(text)
-    shapes.open(s=text, step="q.transpose", at="3.4.200")
-    for step, cell in (("q.transpose", (0, 4, 200, 0)), ("mixed", (0, 4, 200, 0)), ("out", (0, 200, 128))):
-        shapes.option(step).click()
-        shapes.settled(step)
-        expect(shapes.side().locator(".plane .readout")).to_be_visible()
-        tensor = step_of("efficient", step, 3, wanted).value
-        told = read(shapes.readout())
-        assert told["index"] == cell
-        assert told["value"] == float(f"{float(tensor[cell]):.3e}")
-        check_side(shapes.says(), "efficient", step_of("efficient", step, 3, wanted))
 
 
 def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:

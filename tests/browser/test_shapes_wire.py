@@ -29,8 +29,7 @@ def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
     assert asked == []
 
 
-def test_the_steps_of_another_layer_replace_those_that_keep_their_name(new_page: NewPage) -> None:
-    shapes = new_page(Shapes)
+def test_the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: Shapes) -> None:
     shapes.open(step="weights")
     held: list[Route] = []
     shapes.page.route("**/wire/steps?*", lambda route: held.append(route))
@@ -80,9 +79,9 @@ def test_keys_layers_and_steps_are_drawn_without_the_script(new_page: NewPage) -
     assert "s" not in shapes.query
 
 
-def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(new_page: NewPage) -> None:
+def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Shapes) -> None:
+    """Above the limit the numbers of a step come when it is chosen."""
     text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
-    shapes = new_page(Shapes)
     shapes.open(s=text, step="x", at="3.4.200")
     asked: list[str] = []
     shapes.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
@@ -96,6 +95,15 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(new_page: 
     told = read(shapes.readout())
     assert told["value"] == float(f"{float(step.value[told['index']]):.3e}")
     assert 1 <= len(asked) < 11
+    for name, cell in (("q.transpose", (0, 4, 200, 0)), ("out", (0, 200, 128))):
+        shapes.option(name).click()
+        shapes.settled(name)
+        expect(shapes.side().locator(".plane .readout")).to_be_visible()
+        step = step_of("efficient", name, 3, Settings(text))
+        told = read(shapes.readout())
+        assert told["index"] == cell
+        assert told["value"] == float(f"{float(step.value[cell]):.3e}")
+        check_side(shapes.says(), "efficient", step)
 
 
 def test_a_step_chosen_on_the_first_picture_is_kept(new_page: NewPage) -> None:

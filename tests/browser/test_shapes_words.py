@@ -57,16 +57,20 @@ def test_a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, width: int
     assert at_end["width"] == at_rest["width"]
 
 
-@pytest.mark.parametrize("step", ["q.transpose", "weights"])
-def test_the_projector_shows_the_memory_whole(shapes: Shapes, step: str) -> None:
+def test_the_projector_shows_the_memory_whole(shapes: Shapes) -> None:
     shapes.page.set_viewport_size({"width": 1280, "height": 720})
-    shapes.open(step=step, big="true")
-    for memory in shapes.side().locator(".made .memory canvas").all():
-        box = shapes.box_on_screen(memory)
-        assert box["y"] + box["height"] <= 720
+    shapes.open(step="q.transpose", big="true")
+    for step in ("q.transpose", "weights"):
+        shapes.option(step).click()
+        shapes.settled(step)
+        canvases = shapes.side().locator(".made .memory canvas")
+        assert canvases.count()
+        for memory in canvases.all():
+            box = shapes.box_on_screen(memory)
+            assert box["y"] + box["height"] <= 720
 
 
-def test_a_stride_is_lit_by_mouse_and_by_keyboard(shapes: Shapes) -> None:
+def test_a_stride_is_lit_and_lines_that_only_record_are_a_dot_that_says_what_it_folds(shapes: Shapes) -> None:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
     strides, said = shapes.side().locator(".strides button"), shapes.side().locator(".jumped")
     batch, head, query, feature = step_of("efficient", "q.transpose").value.stride()
@@ -94,9 +98,6 @@ def test_a_stride_is_lit_by_mouse_and_by_keyboard(shapes: Shapes) -> None:
     expect(said).to_have_text(words)
     assert memory.evaluate(pixels) == at_rest
 
-
-def test_lines_that_only_record_are_a_dot_that_says_what_it_folds(shapes: Shapes) -> None:
-    shapes.open(step="q.transpose")
     code = shapes.side().locator(".code")
     assert "trace(" not in code.inner_text()
     expect(code.get_by_text("turned = viewed.transpose(1, 2)")).to_be_visible()

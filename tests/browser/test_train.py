@@ -1,4 +1,4 @@
-"""The Train page as a visitor meets it: a run is started, watched, stopped and scrubbed; workers die."""
+"""The Train page as a visitor meets it: a run is started, watched, left, stopped and scrubbed; tables come and go."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .conftest import NewPage, NewTab
-from .expected import WIDE
+from .conftest import NewPage
 from .explore_page import Explore
 from .server import Server
+from .tab import WAIT_MS
 from .train_page import LONG, SHORT, Train
 
 
@@ -27,8 +27,19 @@ def workers(server: Server) -> list[int]:
     return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
 
 
-def test_a_point_of_a_curve_is_a_step_of_the_film(train: Train) -> None:
-    train.open(task="who did what")
+def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
+    train.open(pe=["none", "alibi"], only="wrong answers")
+    said = "chip => getComputedStyle(chip, '::after').content"
+    chips = train.page.locator(".st-key-pe button")
+
+    def marked() -> list[str]:
+        return [chip.inner_text() for chip in chips.all() if "not trained yet" in chip.evaluate(said)]
+
+    train.until(lambda: marked() == ["alibi"], "the chip that is not in the picture says so")
+    chips.filter(has_text="shaw").click()
+    train.until(lambda: marked() == ["alibi", "shaw"], "both say so")
+
+    train.settled()
     expect(train.page.get_by_text("Press a point of a curve: the film shows that step.")).to_be_visible()
     chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
     point = chart.locator(".scatterlayer .trace .points path").nth(2)
@@ -43,18 +54,29 @@ def test_a_point_of_a_curve_is_a_step_of_the_film(train: Train) -> None:
     train.tab("Film")
     expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
 
+    box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
+    box_of_words.fill("the zebra <b>chased</b> the dog")
+    box_of_words.press("Enter")
+    expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
+    expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
+    train.page.wait_for_url("**ask=*")
 
-def test_chips_that_are_not_in_the_picture_say_so(train: Train) -> None:
-    train.open(pe=["none", "alibi"])
-    said = "chip => getComputedStyle(chip, '::after').content"
-    chips = train.page.locator(".st-key-pe button")
-
-    def marked() -> list[str]:
-        return [chip.inner_text() for chip in chips.all() if "not trained yet" in chip.evaluate(said)]
-
-    train.until(lambda: marked() == ["alibi"], "the chip that is not in the picture says so")
-    chips.filter(has_text="shaw").click()
-    train.until(lambda: marked() == ["alibi", "shaw"], "both say so")
+    cell = train.tab("Report").page.locator(".matrix td button").first
+    count = cell.inner_text()
+    cell.click()
+    expect(cell).to_have_attribute("aria-pressed", "true")
+    expect(train.page.get_by_text(f"{count} test rows of")).to_be_visible()
+    heading = train.page.get_by_role("columnheader", name="P(dog)")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    train.page.wait_for_url("**sort=P*desc=true*")
+    shares = train.page.locator("table", has=heading).locator("tbody tr td:nth-child(3)").all_inner_texts()
+    assert len(shares) > 1
+    assert [float(share.strip("<>")) for share in shares] == sorted(
+        (float(share.strip("<>")) for share in shares), reverse=True
+    )
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
 
 
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:
@@ -91,71 +113,10 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     expect(train.page.get_by_text("trained here").first).to_be_visible()
 
 
-def test_a_run_is_stopped_while_another_explores_and_the_next_one_is_killed(
-    train: Train, explore: Explore, server: Server
+def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_sees_it(
+    train: Train, new_page: NewPage, server: Server
 ) -> None:
-    train.open(**LONG).start()
-    expect(train.page.get_by_text("steps/s").first).to_be_visible()
-    explore.open()
-    explore.retype(WIDE)
-    explore.shows(WIDE)
-    train.button("Stop").click()
-    train.over()
-    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
-    assert train.known()[0][0] == "none"
-    assert not workers(server)
-
-    train.start()  # the place is free again
-    expect(train.page.get_by_text("steps/s").first).to_be_visible()
-    for worker in workers(server):
-        os.kill(worker, signal.SIGKILL)
-    train.over()
-    expect(train.page.get_by_text("The training ended early: the training process ended unexpectedly")).to_be_visible()
-    train.page.get_by_text("learned", exact=True).click()
-    expect(train.page.get_by_text("Not trained yet: learned.")).to_be_visible()
-    expect(train.button("Train")).to_be_enabled()
-
-
-def test_a_run_survives_a_reload_and_nobody_else_sees_it(train: Train, new_page: NewPage) -> None:
-    train.open(**LONG).start()
-    expect(train.page.get_by_text("steps/s").first).to_be_visible()
-    assert "before" in train.page.locator(".legendtext").all_text_contents()  # the earlier curves, in grey
-    assert "headlight" not in train.page.url.split("?")[1]
-    train.page.reload()
-    expect(train.page.get_by_text("steps/s").first).to_be_visible()
-    expect(train.button("Stop")).to_be_enabled()
-    stranger = new_page(Train).open(**LONG)
-    expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
-    expect(stranger.button("Stop")).to_be_disabled()
-    expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
-    train.button("Stop").click()
-    train.over()
-    stopped = train.page.get_by_role("progressbar").get_attribute("aria-valuenow")
-    assert stopped is not None
-    assert int(stopped) < 100
-    assert train.known()[0][-1] == "not reached"
-    known = train.known()
-    train.page.reload()
-    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
-    train.settled().until(lambda: train.known() == known, "what was learnt is there again")
-
-
-def test_a_name_that_means_nothing_is_told_once_and_forgotten(new_page: NewPage) -> None:
-    train = new_page(Train).open()
-    unknown = {"name": "x" * 22, "at": train.page.evaluate("Date.now()")}
-    train.page.evaluate("name => localStorage.setItem('headlight-visit', JSON.stringify(name))", unknown)
-    train.page.reload()
-    expect(train.page.get_by_text("What was trained here before is gone")).to_be_visible()
-    assert train.page.evaluate("localStorage.getItem('headlight-visit')") is None
-    train.page.evaluate("localStorage.setItem('headlight-visit', '<img>')")
-    train.page.reload()
-    stored = "localStorage.getItem('headlight-visit')"
-    train.settled().until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
-    assert train.notices() == []
-
-
-def test_the_curves_are_drawn_anew_only_when_there_is_news(train: Train, server: Server) -> None:
-    """A worker that is frozen says nothing: the bar goes on, the curves rest. They go on with it, and at once."""
+    """Its worker is frozen meanwhile: the bar goes on, the curves rest, and go on with it at once."""
     drawn: list[str] = []
 
     def arrived(frame: str | bytes) -> None:
@@ -164,78 +125,62 @@ def test_the_curves_are_drawn_anew_only_when_there_is_news(train: Train, server:
 
     train.page.on("websocket", lambda socket: socket.on("framereceived", arrived))
     train.open(**LONG).start()
-    expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible()
+    expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=2 * WAIT_MS)
+    expect(train.page.get_by_text("steps/s").first).to_be_visible()
+    assert "before" in train.page.locator(".legendtext").all_text_contents()  # the earlier curves, in grey
+    assert "headlight" not in train.page.url.split("?")[1]
     (worker,) = workers(server)
     os.kill(worker, signal.SIGSTOP)
     try:
-        while drawn[-5:] != ["train_start"] * 5:  # what it had said before has been drawn by then
-            train.page.wait_for_timeout(100)
+        train.until(lambda: drawn[-5:] == ["train_start"] * 5, "what it had said before is drawn")
         drawn.clear()
-        while len(drawn) < 5:
-            train.page.wait_for_timeout(100)
+        train.until(lambda: len(drawn) >= 5, "the bar goes on")
         assert set(drawn) == {"train_start"}
+        train.page.reload()
+        expect(train.page.get_by_text("steps/s").first).to_be_visible()
+        expect(train.button("Stop")).to_be_enabled()
+        stranger = new_page(Train).open(**LONG)
+        expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
+        expect(stranger.button("Stop")).to_be_disabled()
+        expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
+        drawn.clear()
     finally:
         os.kill(worker, signal.SIGCONT)
-    while "curves_told" not in drawn or "knows" not in drawn:
-        train.page.wait_for_timeout(100)
+    train.until(lambda: {"curves_told", "knows"} <= set(drawn), "the curves go on")
     train.button("Stop").click()
     train.over()
+    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
+    assert not workers(server)
+    stopped = train.page.get_by_role("progressbar").get_attribute("aria-valuenow")
+    assert stopped is not None
+    assert int(stopped) < 100
+    known = train.known()
+    assert (known[0][0], known[0][-1]) == ("none", "not reached")
+    train.page.reload()
+    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
+    train.settled().until(lambda: train.known() == known, "what was learnt is there again")
 
 
-def test_a_sentence_is_asked_and_a_cell_of_the_confusion_matrix_lists_its_sentences(train: Train) -> None:
-    train.open(cand="rotary", tab="Ask")
-    box = train.page.get_by_role("textbox", name="A sentence")
-    box.fill("the zebra <b>chased</b> the dog")
-    box.press("Enter")
-    expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
-    expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
-    train.page.wait_for_url("**ask=*")
-    cell = train.tab("Report").page.locator(".matrix td button").first
-    count = cell.inner_text()
-    cell.click()
-    expect(cell).to_have_attribute("aria-pressed", "true")
-    expect(train.page.get_by_text(f"{count} test rows of")).to_be_visible()
-
-
-def test_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
+def test_a_name_that_means_nothing_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
     bad.write_text("a,b\n1,2\n", "utf-8")
     lines = [f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh"]
     good.write_text("\n".join(["text,label", *lines]), "utf-8")
-    train.open(task="your own CSV", **{**SHORT, "pe": "none"})
+    train.open(task="your own CSV")
+    stored = "localStorage.getItem('headlight-visit')"
+    unknown = {"name": "x" * 22, "at": train.page.evaluate("Date.now()")}
+    train.page.evaluate("name => localStorage.setItem('headlight-visit', JSON.stringify(name))", unknown)
+    train.page.reload()
+    expect(train.page.get_by_text("What was trained here before is gone")).to_be_visible()
+    assert train.page.evaluate(stored) is None
+    train.page.evaluate("localStorage.setItem('headlight-visit', '<img>')")
+    train.page.reload()
+    train.settled().until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
+    assert train.notices() == []
+
     expect(train.button("Train")).to_be_disabled()
-    picker = train.page.locator("input[type=file]").first
-    picker.set_input_files(bad)
+    train.page.locator("input[type=file]").first.set_input_files(bad)
     expect(train.page.get_by_text("This data cannot be used: ")).to_be_visible()
     expect(train.button("Train")).to_be_disabled()
     train.page.locator("input[type=file]").first.set_input_files(good)
     expect(train.button("Train")).to_be_enabled()
-    train.settled().start().over()
-    assert [row[0] for row in train.known()] == ["none"]
-
-
-def test_on_a_phone_the_first_screen_shows_task_positions_and_a_curve(new_phone: NewTab) -> None:
-    phone = new_phone(Train).open()
-    phone.page.wait_for_function("() => document.querySelector('link[href*=\"house.css\"]')?.sheet")
-    for name in ("Train", "Stop"):
-        box = phone.button(name).bounding_box()
-        assert box
-        assert box["y"] < 500  # under what is trained
-    chart = phone.page.locator("[class*='st-key-axes_']").first.bounding_box()
-    assert chart
-    assert chart["y"] < 812
-
-
-def test_predictions_are_sorted_by_the_head_of_a_column(train: Train) -> None:
-    train.open(task="who did what", tab="Report", only="wrong answers")
-    heading = train.page.get_by_role("columnheader", name="P(dog)")
-    heading.get_by_role("button").click()
-    expect(heading).to_have_attribute("aria-sort", "descending")
-    train.page.wait_for_url("**sort=P*desc=true*")
-    shares = train.page.locator("table", has=heading).locator("tbody tr td:nth-child(3)").all_inner_texts()
-    assert len(shares) > 1
-    assert [float(share.strip("<>")) for share in shares] == sorted(
-        (float(share.strip("<>")) for share in shares), reverse=True
-    )
-    heading.get_by_role("button").click()
-    expect(heading).to_have_attribute("aria-sort", "ascending")

@@ -10,10 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .conftest import OPTIONS, NewPage
+from .conftest import OPTIONS, NewPage, NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
-from .measures import PHONE
 from .positions_page import Positions
 from .server import Server
 
@@ -50,6 +49,7 @@ const found = (node) => {
 const look = () => {
   const view = document.body && found(document.body);
   const map = view?.querySelector(".map");
+  window.theme ??= map && view.dataset.theme;
   if (map) {
     const parts = [view, map].map((part) => part.getBoundingClientRect());
     const early = document.getElementById("headlight-early") !== null;
@@ -61,9 +61,8 @@ requestAnimationFrame(look);
 """
 
 
-def test_sixty_keys_over_a_bad_network(new_page: NewPage) -> None:
-    explore = new_page(Explore)
-    explore.page.add_init_script(BAD_NETWORK)
+def test_sixty_keys_over_a_bad_network(explore: Explore) -> None:
+    explore.run_first(BAD_NETWORK)
     explore.open(s="it")
     text = " was not the street but the animal that was much too tired x"
     assert len(text) == 60
@@ -77,22 +76,43 @@ def test_sixty_keys_over_a_bad_network(new_page: NewPage) -> None:
     assert explore.box.input_value() == f"it{text}"
 
 
-def test_an_answer_to_an_older_question_is_never_shown_over_a_newer_one(new_page: NewPage) -> None:
-    explore = new_page(Explore).open()
+def test_the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore: Explore) -> None:
+    explore.open()
     explore.page.evaluate("""() => {
       const real = window.fetch;
       let wires = 0;
       window.fetch = async (input, options) => {
+        const late = String(input).includes("/wire/") && wires++ === 0;
         const answer = await real(input, { ...options, signal: undefined });
-        if (String(input).includes("/wire/") && wires++ === 0) await new Promise((done) => setTimeout(done, 900));
+        if (late) {
+          await new Promise((done) => (window.release = done));
+          setTimeout(() => (window.released = true), 100); // it has been looked at by then
+        }
         return answer;
       };
     }""")
     explore.retype("how are you")
+    explore.page.wait_for_function("() => window.release")
     explore.retype("you how are")
     explore.shows("you how are")
-    explore.page.wait_for_timeout(1000)
+    explore.page.evaluate("window.release()")
+    explore.page.wait_for_function("() => window.released")
     explore.shows("you how are")
+
+    explore.retype("we " * 600)
+    expect(explore.view.locator(".notices")).to_contain_text("at most 512")
+    explore.shows("you how are")
+    explore.retype("how are you")
+    explore.shows("how are you")
+    assert explore.notices() == []
+
+    explore.retype("can you can that")
+    explore.go("Positions")  # at once: what was typed goes along
+    positions = explore.on(Positions).settled()
+    positions.wait_for_query(s=["can you can that"])
+    explore.page.go_back()
+    explore.shows("can you can that")
+    assert explore.box.input_value() == "can you can that"
 
 
 def test_the_box_is_a_plain_text_field(explore: Explore) -> None:
@@ -118,9 +138,9 @@ def test_the_box_is_a_plain_text_field(explore: Explore) -> None:
     assert box.evaluate("box => box.selectionStart") == 3
     assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
 
-
-def test_what_an_input_method_has_not_finished_is_not_asked(explore: Explore) -> None:
-    explore.open(s="")
+    explore.retype("")  # what an input method has not finished is not asked
+    explore.shows("")
+    explore.wait_for_query(s=[""])
     explore.box.click()
     asked = explore.page.evaluate(ASKED)
     session = explore.page.context.new_cdp_session(explore.page)
@@ -132,17 +152,6 @@ def test_what_an_input_method_has_not_finished_is_not_asked(explore: Explore) ->
     session.send("Input.insertText", {"text": "日本"})
     explore.shows("日本")
     explore.wait_for_query(s=["日本"])
-
-
-def test_back_and_forward_bring_the_sentence_back(explore: Explore) -> None:
-    explore.open()
-    explore.retype("how are you")
-    explore.go("Positions")  # at once: what was typed goes along
-    positions = explore.on(Positions).settled()
-    positions.wait_for_query(s=["how are you"])
-    explore.page.go_back()
-    explore.shows("how are you")
-    assert explore.box.input_value() == "how are you"
 
 
 def test_a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
@@ -159,16 +168,6 @@ def test_a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
     explore.chip(3).click()
     explore.settled()
     assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
-
-
-def test_what_cannot_be_shown_is_said_and_the_picture_stays(explore: Explore) -> None:
-    explore.open(s="how are you")
-    explore.retype("we " * 600)
-    expect(explore.view.locator(".notices")).to_contain_text("at most 512")
-    explore.shows("how are you")
-    explore.retype("you how are")
-    explore.shows("you how are")
-    assert explore.notices() == []
 
 
 @pytest.fixture
@@ -196,37 +195,39 @@ COMPUTED_SECONDS = 30.0  # until a picture is kept, and can come with the page
 LONG = "?s=" + "+".join(["word"] * 60)
 
 
-@pytest.mark.parametrize(
-    ("size", "theme", "query"),
-    [
-        ((1440, 900), "dark", ""),
-        ((1440, 900), "light", LONG),
-        ((1280, 720), "dark", "?big=true"),
-        ((1280, 720), "light", ""),
-        ((375, 812), "dark", LONG),
-        ((375, 812), "light", ""),
-    ],
-)
-def test_the_first_picture_stands_where_the_view_will_stand(
-    new_page: NewPage, size: tuple[int, int], theme: str, query: str
-) -> None:
-    room = {"viewport": {"width": size[0], "height": size[1]}, "color_scheme": theme}
-    explore = new_page(Explore, **({**PHONE, **room} if size[0] < 400 else room))
-    explore.page.add_init_script(FRAMES)
+def check_first_picture(explore: Explore, theme: str, query: str) -> None:
+    """The picture that comes with the page stands in every frame where the view stands in the end."""
+    explore.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     address = f"{explore.url}/{query}"
     until = time.monotonic() + COMPUTED_SECONDS
     while 'id="headlight-first"' not in explore.page.request.get(address).text():  # busy cores, and it comes later
         assert time.monotonic() < until
     explore.page.goto(address, wait_until="commit")
-    explore.page.wait_for_selector("#headlight-early", state="attached")
-    assert explore.view.get_attribute("data-theme") == theme
-    explore.page.wait_for_selector("#headlight-early", state="detached")
+    explore.page.wait_for_function("() => window.places?.some(([early]) => !early)")
     explore.settled()
+    assert explore.page.evaluate("window.theme") == theme, "in the first frame already"
     places = explore.page.evaluate("window.places")
     assert places[0][0], "drawn before Streamlit is there"
     assert not places[-1][0]
     last = places[-1][1]
     assert max(abs(one - other) for _, place in places for one, other in zip(place, last, strict=True)) <= 1
+
+
+def test_the_first_picture_stands_where_the_view_will_stand(explore: Explore) -> None:
+    explore.run_first(FRAMES)
+    for size, theme, query in (
+        ((1440, 900), "dark", ""), ((1440, 900), "light", LONG), ((1280, 720), "dark", "?big=true"),
+        ((1280, 720), "light", ""),
+    ):  # fmt: skip
+        explore.page.set_viewport_size({"width": size[0], "height": size[1]})
+        check_first_picture(explore, theme, query)
+
+
+def test_the_first_picture_stands_on_a_phone_too(new_phone: NewTab) -> None:
+    phone = new_phone(Explore)
+    phone.run_first(FRAMES)
+    for theme, query in (("dark", LONG), ("light", "")):
+        check_first_picture(phone, theme, query)
 
 
 def test_what_is_typed_into_the_first_picture_is_kept(new_page: NewPage) -> None:

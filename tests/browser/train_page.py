@@ -64,3 +64,14 @@ class Train(Tab):
     @property
     def slider(self) -> Locator:
         return self.film.get_by_role("slider")
+
+    def check_first_screen_of_a_phone(self) -> None:
+        """Task, positions and the two buttons stand over a curve that is seen without scrolling."""
+        self.page.wait_for_function("() => document.querySelector('link[href*=\"house.css\"]')?.sheet")
+        for name in ("Train", "Stop"):
+            box = self.button(name).bounding_box()
+            assert box
+            assert box["y"] < 500  # under what is trained
+        chart = self.page.locator("[class*='st-key-axes_']").first.bounding_box()
+        assert chart
+        assert chart["y"] < 812
