@@ -53,7 +53,8 @@ class SdpaAttention(AttentionLayer):
         if weights is None or switches.handed is None:
             how = "F.scaled_dot_product_attention(q, k, v, …)"
             summed = without_maps(q, k, v, tempered, switches, self.dropout if self.training else 0.0)
-        else:  # the kernel has no door between its softmax and its sum
+        else:
+            # the kernel has no door between its softmax and its sum
             how = "weights · v"
             kept = dropped(weights, self.dropout, self.training, beside.trace)
             summed = handed_on(kept, switches.handed, beside.trace) @ v
