@@ -28,10 +28,10 @@ export class ColumnSwitches {
     this.element = group;
   }
 
-  /** The key whose column is meant: the chosen one, otherwise what the row in focus looks at most. */
+  /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
   get key() {
-    const { at, focus } = this.view;
-    return at.key ?? focus.best ?? sortKey(this.view);
+    const { at, focus, picture } = this.view;
+    return at.key ?? (picture.columns ? (focus.best ?? sortKey(this.view)) : null);
   }
 
   /** Changes something of a column, which stays the one in focus whatever the row then looks at.

@@ -1,6 +1,8 @@
 // @ts-check
 // The course as the server tells it, which step of it an address asks for, and what this browser has done of it.
 
+import { wayKept } from "./lesson_visit.js";
+
 /** @typedef {{letter: string, text: string}} Option */
 /** @typedef {{path: string, query: string, say: string, ask: string, options: Option[], curtain: import("./curtain.js").Hidden[], teacher: string}} Step
  * the page's path and query, what to do, the question, what is hidden until the answer
@@ -43,7 +45,16 @@ export function find(name) {
   const lessons = course?.lessons ?? [];
   const index = lessons.findIndex((lesson) => lesson.id === id);
   const step = lessons[index]?.steps[Number(digits) - 1];
-  return step ? { lesson: lessons[index], number: index + 1, of: lessons.length, step, at: Number(digits) } : null;
+  if (!step) return null;
+  const walked = wayOf(name) ?? lessons.map((lesson) => `${lesson.id}.1`);
+  const order = [...new Set(walked.map((one) => one.split(".")[0]))];
+  return { lesson: lessons[index], number: order.indexOf(id) + 1, of: order.length, step, at: Number(digits) };
+}
+
+/** The steps of the chosen way, where this one is among them. @param {string} name */
+function wayOf(name) {
+  const steps = wayKept()?.steps;
+  return steps?.includes(name) ? steps : null;
 }
 
 /** Why there is no such step, in one sentence. @param {string} name */
@@ -68,9 +79,13 @@ export function addressOf(place) {
 }
 
 /** The step before or behind, also of the next lesson; null at the end. @param {Place} place @param {1 | -1} way */
-export function neighbour({ lesson, at, number }, way) {
+export function neighbour({ lesson, at }, way) {
+  const name = `${lesson.id}.${at}`;
+  const walked = wayOf(name);
+  if (walked) return find(walked[walked.indexOf(name) + way] ?? "");
   if (at + way >= 1 && at + way <= lesson.steps.length) return find(`${lesson.id}.${at + way}`);
-  const other = course?.lessons[number - 1 + way];
+  const lessons = course?.lessons ?? [];
+  const other = lessons[lessons.findIndex(({ id }) => id === lesson.id) + way];
   return other ? find(`${other.id}.${way > 0 ? 1 : other.steps.length}`) : null;
 }
 

@@ -62,15 +62,22 @@ export function draw(parts, lamp = false) {
   if (before !== JSON.stringify([hidden, lit])) dispatchEvent(new Event("headlight-curtain"));
 }
 
+/** Whether one of these words, or places, names a row; the space before a word is no part of its name.
+ * @param {string[]} tokens @param {number} row @param {string[]} words
+ */
+export function names(tokens, row, words) {
+  const said = tokens.map((token) => token.toLowerCase().replace(/^␣(?=.)/u, ""));
+  const nth = said.slice(0, row + 1).filter((other) => other === said[row]).length;
+  const own = [String(row), String(row - tokens.length), said[row], `${said[row]}#${nth}`];
+  return words.some((word) => own.includes(word.toLowerCase()));
+}
+
 /** Whether the cells of a row of a map are hidden. @param {string[]} tokens @param {number} row
  * @param {boolean} second it is the second picture's
  */
 export function hidesRow(tokens, row, second) {
-  const token = tokens[row].toLowerCase();
-  const nth = tokens.slice(0, row + 1).filter((other) => other.toLowerCase() === token).length;
-  const own = [String(row), String(row - tokens.length), token, `${token}#${nth}`];
   return hidden.some(({ part, words }) => {
-    const named = words.some((word) => own.includes(word.toLowerCase()));
+    const named = names(tokens, row, words);
     if (part === "row" || part === "rows") return named === (part === "row");
     return part === "map" || part === "all" || (part === "second" && second);
   });
@@ -79,9 +86,9 @@ export function hidesRow(tokens, row, second) {
 /** The parts of a view of this kind that tell what is hidden. @param {string} kind */
 function telling(kind) {
   const parts = TELLING[kind] ?? {};
-  const names = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
-  const known = names.filter((name) => parts[name]);
-  return known.length < names.length
+  const drawn = hidden.map(({ part }) => (MAPS.includes(part) ? "map" : part));
+  const known = drawn.filter((name) => parts[name]);
+  return known.length < drawn.length
     ? ":scope > :not(.aloud, .notices, .top)"
     : known.map((name) => parts[name]).join(", ");
 }

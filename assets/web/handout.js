@@ -2,6 +2,7 @@
 // A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
 
 import { inks } from "./colour.js";
+import { names } from "./curtain.js";
 import { button, drawing, h } from "./dom.js";
 import { BigMap, wholeMap } from "./map.js";
 import { unpackFloats } from "./packets.js";
@@ -19,8 +20,7 @@ const NOTHING = { pick: () => {}, hover: () => {} };
 /** The rows that a curtain covers. @param {Told} map @param {{part: string, words: string[]}[]} curtain @param {boolean} second */
 function coveredRows({ tokens }, curtain, second) {
   const all = tokens.map((_, row) => row);
-  const named = (/** @type {string[]} */ words) =>
-    all.filter((row) => words.includes(tokens[row]) || words.includes(String(row)));
+  const named = (/** @type {string[]} */ words) => all.filter((row) => names(tokens, row, words));
   return curtain.flatMap(({ part, words }) => {
     if (part === "map" || part === "all" || (part === "second" && second)) return all;
     if (part === "row") return named(words);

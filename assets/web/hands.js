@@ -9,15 +9,18 @@ export class Hands {
   constructor() {
     this.round = 0;
     this.rounds = /** @type {string[][]} */ ([[], []]); // the letters, in the order in which they were counted
+    this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // the rounds of each question of this visit
     this.talk = button("", () => this.turn(), { class: "quiet" });
     this.text = h("p", { class: "counts", "aria-live": "polite" });
     this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.text, this.talk);
     this.letters = /** @type {string[]} */ ([]);
   }
 
-  /** A new question. @param {string[]} letters of its options */
-  begin(letters) {
-    Object.assign(this, { letters, round: 0, rounds: [[], []] });
+  /** Another question, with the hands that were counted of it before. @param {string} name @param {string[]} letters of its options */
+  begin(name, letters) {
+    const rounds = this.counted.get(name) ?? [[], []];
+    this.counted.set(name, rounds);
+    Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
     this.draw();
   }
 
@@ -42,7 +45,8 @@ export class Hands {
   /** How many hands each option has in a round: "A 4 · B 15". @param {number} round */
   said(round) {
     const count = (/** @type {string} */ letter) => this.rounds[round].filter((hand) => hand === letter).length;
-    return `${ROUNDS[round]}: ${this.letters.map((letter) => `${letter} ${count(letter)}`).join(" · ")}`;
+    const name = this.round || this.rounds[1].length ? ROUNDS[round] : "hands";
+    return `${name}: ${this.letters.map((letter) => `${letter} ${count(letter)}`).join(" · ")}`;
   }
 
   draw() {

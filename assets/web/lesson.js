@@ -4,6 +4,7 @@
 
 import { pageNow } from "./bar.js";
 import { addressOf, askedFor, find, load, markDone, neighbour, whyNot } from "./course.js";
+import { isTaught, keepTaught } from "./lesson_visit.js";
 import { draw as drawCurtain } from "./curtain.js";
 import { h, setAttribute } from "./dom.js";
 import { Hands } from "./hands.js";
@@ -31,7 +32,7 @@ const state = {
   sentence: "",
   notes: false,
   keys: false,
-  taught: false,
+  taught: isTaught(),
 };
 let pause = 0;
 
@@ -67,7 +68,10 @@ const acts = {
   again: () => state.place && go(addressOf(state.place)),
   lessons: () => toCourse(),
   notes: () => told({ notes: !state.notes }),
-  class: () => told({ taught: !state.taught }),
+  class: () => {
+    told({ taught: !state.taught });
+    keepTaught(state.taught);
+  },
   keys: () => told({ keys: !state.keys }),
 };
 
@@ -106,12 +110,15 @@ const isAway = () => state.place !== null && pageNow().path !== state.place.step
 
 /** Makes this the step; "" for none. @param {string} name */
 function take(name) {
-  if (name === state.name && (state.place || !name)) return show();
+  if (name === state.name && (state.place || !name)) {
+    state.place &&= find(name); // on another way through the course, perhaps
+    return show();
+  }
   wire.stop();
   const place = name ? find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
   Object.assign(state, { name, place, answer, open, verdict: null, sentence: "" });
-  hands.begin(place?.step.options.map(({ letter }) => letter) ?? []);
+  hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) load().then(() => name === state.name && missed(), missed);
   follow();
@@ -156,7 +163,7 @@ function show() {
   panel.element.hidden = !here || (!place && !state.sentence);
   if (panel.element.hidden) return;
   const following = place && neighbour(place, 1);
-  const isLast = place?.at === place?.lesson.steps.length;
+  const isLast = following?.lesson.id !== place?.lesson.id;
   const next = !following ? "all lessons" : isLast ? "next lesson →" : "next →";
   panel.draw({ ...state, away, next, back: place && place.at > 1 ? "← back" : "" });
 }

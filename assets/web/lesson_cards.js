@@ -4,6 +4,7 @@
 import { done } from "./course.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { openStep } from "./lesson.js";
+import { keepWay, wayKept } from "./lesson_visit.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: number, audiences: string[], begin: string}} Card */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
@@ -43,10 +44,13 @@ function makeCard() {
   );
 }
 
-/** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all */
-function updateCard(place, card, number, steps) {
+/** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
+ * @param {import("./lesson_visit.js").Way | null} walk the way
+ */
+function updateCard(place, card, number, steps, walk) {
   const own = (done()[card.id] ?? []).filter((at) => at <= card.steps);
-  const at = firstOpen(card, own);
+  const open = firstOpen(card, own);
+  const at = !steps.length || steps.includes(open) ? open : steps[0];
   const [where, title, aim, progress, paper] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
@@ -62,6 +66,7 @@ function updateCard(place, card, number, steps) {
   link.onclick = (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    keepWay(walk);
     openStep(`${card.id}.${at}`);
   };
   fill(
@@ -74,11 +79,14 @@ function updateCard(place, card, number, steps) {
   setText(progress.children[1], own.length ? said : "not begun");
 }
 
-/** @param {Element & {chosen?: {minutes: number | string, audience: string}}} element @param {{cards: Card[], ways: Way[]}} block */
+/** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
+let last = null;
+
+/** @param {Element} element @param {{cards: Card[], ways: Way[]}} block */
 function update(element, block) {
   const { cards, ways } = block;
-  element.chosen ??= { minutes: EVERY, audience: ways[0]?.audience ?? "" };
-  const { chosen } = element;
+  last ??= wayKept() ?? { minutes: EVERY, audience: ways[0]?.audience ?? "" };
+  const chosen = last;
   const [times, audiences, list] = element.children;
   const choose = (/** @type {object} */ change) => {
     Object.assign(chosen, change);
@@ -92,7 +100,11 @@ function update(element, block) {
   const way = ways.find((one) => one.minutes === chosen.minutes && one.audience === chosen.audience);
   const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
   const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
-  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
+  const named = shown.flatMap(({ card, steps }) =>
+    (steps.length ? steps : [...Array(card.steps).keys()].map((at) => at + 1)).map((at) => `${card.id}.${at}`),
+  );
+  const walk = way ? { minutes: way.minutes, audience: way.audience, steps: named } : null;
+  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps, walk));
 }
 
 export const lessons = {

@@ -74,6 +74,11 @@ export class LessonPanel {
     ]))
       one.append(h("kbd", { "aria-hidden": "true" }, key));
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
+    // a button that was clicked keeps no focus: the space bar then means the lesson again
+    this.element.addEventListener("click", ({ detail, target }) => {
+      const pressed = target instanceof Element && target.closest("button:not(.option)");
+      if (detail && pressed instanceof HTMLElement) pressed.blur();
+    });
     this.arrange();
   }
 
@@ -110,7 +115,7 @@ export class LessonPanel {
     if (place) this.drawStep({ ...shown, place });
     else {
       setText(p.where, "Lesson");
-      setText(p.title, "There is no such lesson");
+      setText(p.title, "There is no such step");
       p.verdict.replaceChildren(
         h("p", {}, sentence),
         button("all lessons", () => this.act("lessons")),

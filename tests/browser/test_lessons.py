@@ -132,7 +132,7 @@ def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> Non
     for key in ("A", "B", "B", "C", "D"):
         press(f"Shift+{key}")
     press("Backspace")
-    expect(panel.locator(".counts")).to_have_text("alone: A 1 · B 2 · C 1 · D 0")
+    expect(panel.locator(".counts")).to_have_text("hands: A 1 · B 2 · C 1 · D 0")
     press("r")
     press("Shift+B")
     expect(panel.locator(".counts .now")).to_have_text("after talking: A 0 · B 1 · C 0 · D 0")
@@ -150,7 +150,7 @@ def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> Non
     press("PageDown")
     tab.at(IT, 2)
     tab.wait_for_query(big="true")
-    expect(panel.locator(".counts")).to_have_text("alone: A 0 · B 0 · C 0")
+    expect(panel.locator(".counts")).to_have_text("hands: A 0 · B 0 · C 0")
     expect(panel.get_by_role("button", name="class")).to_have_attribute("aria-pressed", "true")
 
 
@@ -185,6 +185,19 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     expect(beside.lesson).to_be_hidden()
     card.locator("a.begin").click()
     beside.at(IT, 2)
+    beside.go("Lessons")
+    tab.button("15 minutes").click()
+    tab.button("adults").click()
+    card.locator("a.begin").click()
+    beside.at(IT, 2)
+    way = COURSE.path(15, "adults")
+    expect(beside.lesson.locator(".where")).to_contain_text(f"Lesson 1 of {len(way)} ")
+    beside.page.keyboard.press("PageDown")
+    beside.at(IT, 3).page.keyboard.press("PageDown")
+    beside.at(IT, 4).page.keyboard.press("PageDown")
+    following = COURSE.lessons[list(way)[1]]
+    beside.at(following, 1)
+    expect(beside.lesson.locator(".where")).to_contain_text(f"Lesson 2 of {len(way)} ")
 
 
 def test_a_step_that_is_not_there(new_tab: NewTab) -> None:

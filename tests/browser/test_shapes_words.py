@@ -59,10 +59,8 @@ def test_a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, width: int
 
 def test_the_projector_shows_the_memory_whole(shapes: Shapes) -> None:
     shapes.page.set_viewport_size({"width": 1280, "height": 720})
-    shapes.open(step="q.transpose", big="true")
     for step in ("q.transpose", "weights"):
-        shapes.option(step).click()
-        shapes.settled(step)
+        shapes.open(step=step, big="true")
         canvases = shapes.side().locator(".made .memory canvas")
         assert canvases.count()
         for memory in canvases.all():

@@ -63,6 +63,7 @@ def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
     expect(opened.locator(".view.standalone")).to_have_attribute("data-head", "5")
     assert point(opened, 4, 9) == f"{tokens[4]} → {tokens[9]} {written(float(run.weights[3, 5, 4, 9]))}"
     opened.get_by_role("button", name="table", exact=True).click()
+    expect(opened.locator(".table tbody td")).to_have_count(len(tokens) ** 2)
     cells = opened.locator(".table tbody td").all_inner_texts()
     assert cells == [f"{weight:.4f}" for weight in run.weights[3, 5].flatten().tolist()]
     opened.get_by_role("button", name="lines", exact=True).click()

@@ -57,6 +57,20 @@ def test_every_lesson_is_there_and_whole() -> None:
             assert step.shows
 
 
+def test_each_row_behind_a_curtain_is_a_row_of_its_step() -> None:
+    """A word that is not there would hide nothing; the browser leaves out the space before it (curtain.js)."""
+    for learn, step in STEPS.items():
+        words = [word for hidden in step.curtain if hidden.part in ("row", "rows") for word in hidden.words]
+        tokens = (
+            [token.removeprefix("␣").lower() for token in pictures.tokens(as_it_opens(step).settings())]
+            if words
+            else []
+        )
+        for word in words:
+            known = word.partition("#")[0].lower() in tokens or (word.isdecimal() and int(word) < len(tokens))
+            assert known or word.removeprefix("-").isdecimal(), (learn, word)
+
+
 @pytest.mark.parametrize("learn", STEPS)
 def test_the_rule_picks_the_answer_that_is_meant(learn: str) -> None:
     step = STEPS[learn]
