@@ -27,7 +27,8 @@ const TELLING = {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
-    all: ".all-heads, .large, .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
+    // what is typed stands in the large map's heading on a projector
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more",
