@@ -24,7 +24,6 @@ parent = lambda pid: int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2
 own = process.start()
 print(own.pid, parent(own.pid), parent(parent(own.pid)), flush=True)
 """
-forked = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each is started anew")
 
 
 def said(own: process.Process) -> bytes:
@@ -74,32 +73,31 @@ def test_several_do_not_hear_each_other() -> None:
     closed(third)
 
 
-@forked
-def test_one_that_is_killed_from_outside_is_told() -> None:
-    own = process.start()
-    os.kill(own.pid, signal.SIGTERM)
-    assert process.ending(own.wait(PATIENCE)) == "SIGTERM"
-    closed(own)
+if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked
 
+    def test_one_that_is_killed_from_outside_is_told() -> None:
+        own = process.start()
+        os.kill(own.pid, signal.SIGTERM)
+        assert process.ending(own.wait(PATIENCE)) == "SIGTERM"
+        closed(own)
 
-@forked
-def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(nursery: object) -> process.Process:
-        raise OSError("the nursery forks nobody")
+    def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+        def gone(nursery: object) -> process.Process:
+            raise OSError("the nursery forks nobody")
 
-    monkeypatch.setattr(process, "Forked", gone)
-    own = process.start()
-    assert isinstance(own, subprocess.Popen)
-    assert said(own) == NO_ORDER
-    assert own.wait(PATIENCE) == 0
+        monkeypatch.setattr(process, "Forked", gone)
+        own = process.start()
+        assert isinstance(own, subprocess.Popen)
+        assert said(own) == NO_ORDER
+        assert own.wait(PATIENCE) == 0
 
-
-@forked
-def test_nothing_is_left_when_the_server_ends() -> None:
-    done = subprocess.run([sys.executable, "-c", SERVER], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    pids = [int(pid) for pid in done.stdout.split()]
-    assert len(pids) == 3, done.stderr
-    until = time.monotonic() + PATIENCE
-    while any(map(is_there, pids)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(is_there, pids))
+    def test_nothing_is_left_when_the_server_ends() -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", SERVER], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+        )
+        pids = [int(pid) for pid in done.stdout.split()]
+        assert len(pids) == 3, done.stderr
+        until = time.monotonic() + PATIENCE
+        while any(map(is_there, pids)) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not any(map(is_there, pids))

@@ -42,7 +42,7 @@ def better_without_positions(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verd
         right: task -> bool (rows,), (rows,): answered rightly without positions, and with sinusoids.
         answers: in all tasks; in some; in none.
     """
-    shares = {task: tuple(float(rows.double().mean()) for rows in pair) for task, pair in right.items()}
+    shares = {task: (float(a.double().mean()), float(b.double().mean())) for task, (a, b) in right.items()}
     worse = [without > with_waves for without, with_waves in shares.values()]
     rows = sum(len(pair[0]) for pair in right.values())
     told = "; ".join(
@@ -53,11 +53,7 @@ def better_without_positions(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verd
         f"Asked {count(rows, 'row')} that no model has seen, right answers: {told}. "
         f"Without positions is better in {sum(worse)} of {count(len(worse), 'task')}.",
         0 if all(worse) else 1 if any(worse) else 2,
-        tuple(
-            (f"{task}, {how}", value)
-            for task, pair in shares.items()
-            for how, value in zip(("without", "with"), pair, strict=True)
-        ),
+        in_pairs(shares),
         "share of unseen rows that are answered rightly",
         full=1,
     )
@@ -84,11 +80,7 @@ def positions_cost_accuracy(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verdi
         f"{share(max(errors.values()), 3)}; accuracy falls by more in {sum(worse.values())} of "
         f"{count(len(worse), 'way')}.",
         0 if all(worse.values()) else 1 if any(worse.values()) else 2,
-        tuple(
-            (f"{way}, {how}", value)
-            for way, pair in shares.items()
-            for how, value in zip(("without", "with"), pair, strict=True)
-        ),
+        in_pairs(shares),
         "share of test rows that are answered rightly, mean over the seeds",
         full=1,
     )
@@ -112,4 +104,13 @@ def padding_does_no_harm(alone: Tensor, masked: Tensor, unmasked: Tensor, added:
         (("padding masked", with_mask), ("not masked", without)),
         "cosine to the vector of the sentence alone",
         full=1,
+    )
+
+
+def in_pairs(shares: Mapping[str, tuple[float, float]]) -> tuple[tuple[str, float], ...]:
+    """The bars of shares without positions and with: name -> (without, with)."""
+    return tuple(
+        (f"{name}, {how}", value)
+        for name, pair in shares.items()
+        for how, value in zip(("without", "with"), pair, strict=True)
     )
