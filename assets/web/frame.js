@@ -10,11 +10,12 @@ import { isPressedAgain, sayLarge } from "./projector.js";
 
 // Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
 // page belong to the first. What a control says adds no entry of its own. Just before a switch it may take what only
-// the page that is left knows out of the address; Back must find it there again.
+// the page that is left knows out of the address, or write into it what only the next one says; Back must find the
+// address as the visitor left it.
 const push = history.pushState.bind(history);
 const replace = history.replaceState.bind(history);
 const tell = () => dispatchEvent(new Event("headlight-address")); // views follow what the controls beside them say
-let left = ""; // the address before keys were taken out of it, since the visitor's last act
+let left = ""; // the address before the server took keys out of it, or wrote the next page's, since the visitor's last act
 let leaving = false; // that act was on a page link: a second one, while the switch lasts, belongs to it
 let byBar = false; // on one of the bar, which takes along all that the address says
 const newAct = ({ target, isTrusted }) => {
@@ -34,7 +35,7 @@ history.pushState = (state, title, url) => {
   const next = new URL(url ?? "", location.href);
   if (next.pathname === location.pathname) {
     const lost = [...new URL(location.href).searchParams.keys()].some((key) => !next.searchParams.has(key));
-    if (lost) left ||= location.href;
+    if (lost || leaving) left ||= location.href;
     history.replaceState(state, title, url);
     return;
   }

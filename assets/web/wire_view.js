@@ -45,6 +45,7 @@ export class WireView extends View {
     this.here = new AbortController(); // as long as the view is on the page
     const { signal } = this.here;
     addEventListener("headlight-address", () => this.follow(), { signal });
+    addEventListener("popstate", () => clearTimeout(this.completing), { signal }); // what was said before it is older
     // before anything else happens, the script must know what was done here; another page reads it from the address,
     // and an event that comes after the switch would lead back here
     const flush = (/** @type {Event} */ event) => {
