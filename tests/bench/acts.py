@@ -28,7 +28,8 @@ ASK = "async (route) => (await fetch(route + location.search)).text()"
 
 ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}  # names on the left card of Compare
 
-_numbers = itertools.count()  # no sentence and no cell comes twice
+_numbers = itertools.count()  # no sentence comes twice
+_cells = itertools.count()  # nor does a cell of a sentence of one length, which stays painted
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,12 @@ class Site:
         """Another sentence, and everything at rest."""
         self.box.fill(sentence(tokens, next(_numbers)))
         rest(self.view)
+
+    def untouched(self) -> None:
+        """Nothing changed: a sentence in a changed model takes a second pass, of the model as it was trained."""
+        if self.name == "Explore" and (reset := Explore(self.page, "").button("reset all")).is_visible():
+            reset.click()
+            rest(self.view)
 
     def pass_ms(self) -> float | None:
         """Milliseconds of the pass of the picture in sight, None of a page that shows more than one pass."""
@@ -100,6 +107,7 @@ class Act:
 
 def key(site: Site, tokens: int) -> Callable[[], object]:
     """The last key of a sentence."""
+    site.untouched()
     site.box.fill(f"{sentence(tokens - 1, next(_numbers))} th")
     rest(site.view)
     site.box.press("End")
@@ -108,6 +116,7 @@ def key(site: Site, tokens: int) -> Callable[[], object]:
 
 def enter(site: Site, tokens: int) -> Callable[[], object]:
     """A whole sentence at once, as from the clipboard, and Enter."""
+    site.untouched()
     text = sentence(tokens, next(_numbers))
     site.box.evaluate("(box) => { box.focus(); box.select(); }")
 
@@ -128,7 +137,9 @@ def lamp(site: Site, tokens: int) -> Callable[[], object]:
 def chosen(site: Site, key: str, name: str) -> Locator:
     """The control of a key: the views of Explore and Compare hold their own, in a panel."""
     if site.name == "Explore":
-        return Explore(site.page, "").change(name)
+        panel = Explore(site.page, "").change(name)
+        panel.wait_for()  # closed, it says what held when it was open
+        return panel
     if site.name == "Compare":
         return Compare(site.page, "").controls(ON_CARD[key])
     fold = site.page.locator(".st-key-folded_also summary")
@@ -143,7 +154,8 @@ def mask(site: Site, tokens: int) -> Callable[[], object]:
     """The mask that is not in use."""
     site.retype(tokens)
     if site.name == "Masks":  # its gallery
-        return site.view.locator(".gallery button").nth(1 + next(_numbers) % 4).click
+        cards = site.view.locator('.gallery button[aria-pressed="false"]')
+        return cards.nth(1 + next(_numbers) % 4).click
     control = chosen(site, "mask", "Hide words")
     now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
     other = "none" if "causal" in now else "causal"
@@ -174,9 +186,10 @@ def temperature(site: Site, tokens: int) -> Callable[[], object]:
 
 
 def cell(site: Site, tokens: int) -> Callable[[], object]:
-    """A cell that no usual rule forbids is painted over, which ends when the button is released."""
+    """A cell that may be looked at is painted over, which ends when the button is released."""
+    site.view.locator(".gallery button").first.click()  # nothing is forbidden
     site.retype(tokens)
-    number = next(_numbers)
+    number = next(_cells)
     tab = Masks(site.page, "")
     site.page.mouse.move(*tab.place(3 + number % (tokens - 4), number // (tokens - 4) % 3))
     site.page.mouse.down()
