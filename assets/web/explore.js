@@ -59,7 +59,7 @@ export class Explore extends WireView {
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flush(),
+      () => this.flushAfter(0),
     );
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);

@@ -25,14 +25,20 @@ export function differing(session, known, had) {
   );
 }
 
-/** Those of some keys of which the address says something, and not what `session` does. @param {string} session @param {string[]} keys */
-export function stale(session, keys) {
-  const [said, now] = [new URLSearchParams(session), new URLSearchParams(location.search)];
-  return keys.filter((key) => now.has(key) && String(said.getAll(key)) !== String(now.getAll(key)));
-}
-
-/** The keys that `session` says something of and the address does not. @param {string} session @param {string[]} known */
-export function lacking(session, known) {
-  const now = new URLSearchParams(location.search);
-  return [...new Set(new URLSearchParams(session).keys())].filter((key) => !known.includes(key) && !now.has(key));
+/** The address with what `session` says and it does not, or says otherwise; null where nothing is missing.
+ * @param {string} session a query @param {string[]} known keys that do not count @param {Set<string>} had keys that it had:
+ *   what was there and is not is taken back @param {string[]} own keys of which it may say what is older: of two quick
+ *   changes, there and back, Streamlit may write the first alone
+ */
+export function completed(session, known, had, own) {
+  const [said, url] = [new URLSearchParams(session), new URL(location.href)];
+  const now = url.searchParams;
+  const lacks = (/** @type {string} */ key) => !now.has(key) && !had.has(key);
+  const isOlder = (/** @type {string} */ key) => now.has(key) && String(said.getAll(key)) !== String(now.getAll(key));
+  const missing = [...new Set([...[...said.keys()].filter(lacks), ...own.filter(isOlder)])].filter(
+    (key) => !known.includes(key),
+  );
+  if (!missing.length) return null;
+  for (const key of missing) put(now, key, said.getAll(key));
+  return url;
 }

@@ -29,7 +29,7 @@ export class Painter extends MaskView {
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flush(),
+      () => this.flushAfter(0),
     );
     this.parts = {
       notices: notices(),

@@ -44,7 +44,7 @@ class StepView extends WireView {
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flush(),
+      () => this.flushAfter(0),
     );
     const choices = {
       pick: (row, column) => this.pick(row, column),

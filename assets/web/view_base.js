@@ -37,6 +37,7 @@ export class View {
     this.narrow = false;
     this.projector = false; // one picture is to be as large as the window allows
     this.frame = 0;
+    this.soon = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
     this.said = "";
     this.saying = 0;
@@ -178,6 +179,12 @@ export class View {
     });
   }
 
+  /** Draws after a while, unless it is drawn before. @param {number} wait ms */
+  redrawSoon(wait) {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.redraw(), wait);
+  }
+
   /** Draws at once, in the time that is left until the next frame. */
   drawNow() {
     cancelAnimationFrame(this.frame);
@@ -186,6 +193,7 @@ export class View {
   }
 
   paint() {
+    clearTimeout(this.soon);
     this.element.hidden = false;
     const width = this.element.clientWidth;
     if (!width) return;

@@ -5,7 +5,7 @@
 
 import { setAttribute } from "./dom.js";
 import { isLeaving } from "./leaving.js";
-import { differing, lacking, put, stale } from "./link.js";
+import { completed, differing, put } from "./link.js";
 import { parts } from "./packets.js";
 import { View } from "./view_base.js";
 import { Wire } from "./wire.js";
@@ -16,6 +16,9 @@ import { Wire } from "./wire.js";
 
 const TYPING_PAUSE = 400; // ms; who types a key every third of a second does not pause
 const PAUSE = 150;
+const LOOK = 40; // ms until it is looked again whether the picture has come
+const LONGEST_UNTOLD = 2000; // ms that the script waits for it
+const SOON = 60; // ms; who presses a thing does not see that its mark comes so much later
 const LONGEST_TEXT = 6000; // characters of any value that the wire takes; of a longer one the script says what it keeps
 const COMES = 300; // ms after the script's answer, until all that it writes into the address is there
 const AGAIN = 500; // ms until it is looked whether the page was left
@@ -36,6 +39,7 @@ export class WireView extends View {
     this.completing = 0;
     this.had = /** @type {Set<string>} */ (new Set()); // keys of controls beside the view that the address had: what it lacks of them was taken back
     this.untold = /** @type {object | null} */ (null); // what the script will be told
+    this.untoldSince = 0;
     this.told = /** @type {object | null} */ (null); // what it was told, until it has heard it
     this.wire = new Wire({
       take: (bytes, question) => this.answered(bytes, question),
@@ -212,18 +216,8 @@ export class WireView extends View {
    */
   completeAddress() {
     const { session = "", kept = [] } = /** @type {Partial<Control>} */ (/** @type {unknown} */ (this.state));
-    const missing = lacking(session, [...kept, ...this.had]); // what was there and is not is taken back
-    // of two quick changes, there and back, Streamlit may write the first alone
-    missing.push(
-      ...stale(
-        session,
-        Object.keys(this.own()).filter((key) => !kept.includes(key)),
-      ),
-    );
-    if (!missing.length || !this.isHere || this.heard < this.turn) return;
-    const [said, url] = [new URLSearchParams(session), new URL(location.href)];
-    for (const key of missing) put(url.searchParams, key, said.getAll(key));
-    history.replaceState(history.state, "", url);
+    const url = completed(session, kept, this.had, Object.keys(this.own()));
+    if (url && this.isHere && this.heard >= this.turn) history.replaceState(history.state, "", url);
   }
 
   /** The query of what is to be shown: what the script says, what controls beside the view say since, what was chosen here. */
@@ -251,11 +245,25 @@ export class WireView extends View {
     this.turn += 1; // no earlier answer may undo it
     this.element.dataset.turn = String(this.turn);
     this.refusal = "";
-    this.redraw();
     this.ask();
+    // a drawing of what is here already would take the processor from the picture that is on its way
+    if (this.waiting) this.redrawSoon(SOON);
+    else this.redraw();
     this.untold = event;
+    this.untoldSince = performance.now();
+    this.flushAfter(typing ? TYPING_PAUSE : PAUSE);
+  }
+
+  /** Tells the script after a pause, once no picture is on its way: its run would take the processor from that.
+   * @param {number} pause ms
+   */
+  flushAfter(pause) {
     clearTimeout(this.pause);
-    this.pause = setTimeout(() => this.flush(), typing ? TYPING_PAUSE : PAUSE);
+    this.pause = setTimeout(() => {
+      const isComing = this.waiting === "asked" || this.waiting === "slow";
+      if (isComing && performance.now() - this.untoldSince < LONGEST_UNTOLD) this.flushAfter(LOOK);
+      else this.flush();
+    }, pause);
   }
 
   /** Tells the script what it has not been told; of a page that is being left only the address. */

@@ -73,12 +73,7 @@ def score(weights: Tensor, chosen: Tensor) -> Tensor:
         raise SizeError(
             f"weights {tuple(weights.shape)} and cells {tuple(chosen.shape)}: need (layers, h, i, j), (i, j)"
         )
-    rows = int(chosen.any(dim=1).sum())
-    if rows == 0:
-        return torch.full(weights.shape[:2], torch.nan)
-    picked = chosen.to(weights.device, torch.float32).flatten()
-    # layer by layer, each as one product: nothing of the size of all maps is written
-    return torch.stack([layer.detach().flatten(1).float() @ picked / rows for layer in weights]).cpu()
+    return _scores(weights, chosen[None])[0]
 
 
 def head_scores(weights: Tensor, ids: Sequence[int]) -> dict[str, Tensor]:
@@ -91,7 +86,19 @@ def head_scores(weights: Tensor, ids: Sequence[int]) -> dict[str, Tensor]:
     Raises:
         SizeError: the maps are of another number of tokens.
     """
-    return {kind: score(weights, cells(kind, ids)) for kind in KINDS}
+    chosen = torch.stack([cells(kind, ids) for kind in KINDS])
+    if weights.dim() != 4 or weights.shape[2:] != chosen.shape[1:]:
+        raise SizeError(f"weights {tuple(weights.shape)} and {len(ids)} tokens: need (layers, h, i, j), i = j = tokens")
+    return dict(zip(KINDS, _scores(weights, chosen), strict=True))
+
+
+def _scores(weights: Tensor, chosen: Tensor) -> Tensor:
+    """Maps (layers, h, i, j), bool cells (kinds, i, j) of each kind -> (kinds, layers, h); nan where no row has one."""
+    rows = chosen.any(dim=2).sum(dim=1)
+    picked = chosen.to(weights.device, torch.float32).flatten(1).T
+    # layer by layer, each read once for all kinds: nothing of the size of all maps is written
+    sums = torch.stack([layer.detach().flatten(1).float() @ picked for layer in weights])
+    return (sums.cpu() / rows).permute(2, 0, 1)
 
 
 def repeated_ids(vocabulary: int, period: int, seed: int = 0, times: int = 2) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from cachetools import LRUCache
+from torch import Tensor
 
 from pages.kit.draw import numbers
 from pages.kit.picture import pictures
@@ -28,15 +29,22 @@ def effect(picture: Picture) -> dict[str, Any] | None:
         return None
     before, tokens = pictures.picture(settings.untouched).run.weights, picture.run.tokens
     words = torch.tensor([not is_special(token) for token in tokens], device=before.device)
-    counted = words[:, None] & words if words.sum() > 1 else torch.ones_like(words[:, None] & words)
-    changes = [(own - other).abs() * counted for own, other in zip(picture.run.weights, before, strict=True)]
-    largest = [float(change.max()) for change in changes]
+    pairs = words[:, None] & words
+    counted = (pairs if words.sum() > 1 else torch.ones_like(pairs)).to(before.dtype)
+    after = picture.run.weights
+    largest = [float(_change(after[layer], before[layer], counted).max()) for layer in range(len(after))]
     layer = max(range(len(largest)), key=largest.__getitem__)
     if largest[layer] == 0:
         return {"layers": largest, "at": None, "said": "No weight changed at all."}
-    head, rest = divmod(int(changes[layer].argmax()), changes[layer][0].numel())
+    # of this layer once more: to keep the changes of all takes as long as to compute them
+    head, rest = divmod(int(_change(after[layer], before[layer], counted).argmax()), counted.numel())
     row, key = divmod(rest, len(tokens))
-    was, now = (numbers.weight(float(maps[layer, head, row, key])) for maps in (before, picture.run.weights))
+    was, now = (numbers.weight(float(maps[layer, head, row, key])) for maps in (before, after))
     cell = f"“{tokens[row]}” → “{tokens[key]}” {was} → {now}"
     said = f"Layer {layer} changed most, in head {head}: {cell}."
     return {"layers": largest, "at": [layer, head, row, key], "said": said}
+
+
+def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:
+    """How much each weight (h, i, j) of a layer changed; 0 where `counted` (i, j) is 0."""
+    return (after - before).abs_().mul_(counted)

@@ -43,7 +43,7 @@ def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
     """
     n = len(tokens)
     first, last = (_name(tokens[at], word) for at, word in ((0, "first word"), (-1, "last word")))
-    pair = ("word → word", weights.masked_fill(~_apart(tokens, weights), 0).amax((-1, -2)), STRONG)
+    pair = ("word → word", _largest_among(weights, _apart(tokens, weights)), STRONG)
     ends = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = _after_the_same(tokens, weights)
     shares = [
@@ -100,6 +100,13 @@ def _after_the_same(tokens: Sequence[str], weights: Tensor) -> Tensor | None:
         return None
     scores = head_kinds.score(weights, head_kinds.cells("induction", [tokens.index(token) for token in tokens]))
     return None if scores.isnan().any() else scores.to(weights.device)
+
+
+def _largest_among(weights: Tensor, chosen: Tensor) -> Tensor:
+    """The largest weight among the chosen cells (i, j), 0 where there is none: (layers, h)."""
+    counted = chosen.to(weights.dtype)
+    # layer by layer: nothing of the size of all maps is written
+    return torch.stack([(layer * counted).amax((-1, -2)) for layer in weights])
 
 
 def _apart(tokens: Sequence[str], weights: Tensor) -> Tensor:

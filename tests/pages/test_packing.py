@@ -53,21 +53,21 @@ def test_same_maps_same_bytes_and_other_maps_other_bytes() -> None:
     assert first != pack_maps(weights, names(9), "e", 0)
 
 
-def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest() -> None:
-    layer, tokens = 1, 2 * THUMBNAIL + 4
-    assert tokens > ALL_LAYERS_UP_TO
+@pytest.mark.parametrize("tokens", [ALL_LAYERS_UP_TO + 1, 2 * THUMBNAIL, 2 * THUMBNAIL + 4, 511])
+def test_above_the_limit_one_layer_goes_whole_and_thumbnails_are_the_largest(tokens: int) -> None:
+    layer, step = 1, -(-tokens // THUMBNAIL)
     weights = maps(tokens, layers=2, heads=3)
     header, body = unpacked(pack_maps(weights, names(tokens), "d", layer))
-    assert (header["whole"], header["thumbnail"]) == ([layer], THUMBNAIL)
+    side = -(-tokens // step)
+    assert (header["whole"], header["thumbnail"]) == ([layer], side)
+    assert side <= THUMBNAIL
     values = np.frombuffer(body, np.uint8)
     size = 3 * tokens * tokens
     wanted = (weights * 255).round().to(torch.uint8).numpy()
     assert np.array_equal(values[:size].reshape(3, tokens, tokens), wanted[layer])
-    small = values[size:].reshape(2, 3, THUMBNAIL, THUMBNAIL)
-    for i, j in [(0, 0), (5, 100), (127, 127), (64, 3)]:
-        rows = slice(i * tokens // THUMBNAIL, -(-(i + 1) * tokens // THUMBNAIL))
-        columns = slice(j * tokens // THUMBNAIL, -(-(j + 1) * tokens // THUMBNAIL))
-        assert np.array_equal(small[:, :, i, j], wanted[:, :, rows, columns].max(axis=(2, 3)))
+    largest = torch.nn.functional.max_pool2d(weights, step, ceil_mode=True)
+    small = (largest * 255).round().to(torch.uint8).numpy()
+    assert np.array_equal(values[size:].reshape(2, 3, side, side), small)
 
 
 def test_at_the_limit_everything_goes_whole() -> None:

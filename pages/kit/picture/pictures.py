@@ -23,8 +23,8 @@ from .presets import PRESETS
 from .settings import Settings
 from .sharing import known, shared, threads_for, turn
 
-# room for one picture of 511 tokens (77 MiB) or many short ones
-CACHE_BYTES = 80 * 2**20
+# room for two pictures of 511 tokens (77 MiB each), a changed one and the one before its changes, or many short ones
+CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
