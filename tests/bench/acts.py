@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Browser, Locator, Page
 
@@ -24,7 +25,8 @@ __all__ = ["ACTS", "Act", "Site", "open_bare", "open_page"]
 
 KINDS: dict[str, type[Tab]] = {"Explore": Explore, "Compare": Compare, "Masks": Masks, "Shapes": Shapes}
 PASS = re.compile(r"computed in ([\d.]+) ms")
-ASK = "async (route) => (await fetch(route + location.search)).text()"
+ASK = "async (question) => (await fetch(question)).text()"
+OF_MASK = ("mask", "w", "first", "gap", "rule", "on", "p")  # keys of the link
 
 ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}  # names on the left card of Compare
 
@@ -66,19 +68,27 @@ class Site:
             reset.click()
             rest(self.view)
 
-    def pass_ms(self) -> float | None:
-        """Milliseconds of the pass of the picture in sight, None of a page that shows more than one pass."""
+    def pass_ms(self, *, unmasked: bool = False) -> float | None:
+        """Milliseconds of the pass of the picture in sight, None of a page that shows more than one pass.
+
+        Args:
+            unmasked: of Masks, with the pass of the same without the mask.
+        """
         if self.name == "bare":
             return float(self.view.get_attribute("data-pass") or "nan")
         if self.name == "Explore":
-            found = PASS.search(self.view.locator(".status").text_content() or "")
-        elif self.name == "Masks":  # the same picture, which is kept
-            found = PASS.search(self.page.evaluate(ASK, f"{PREFIX}/wire/maps"))
+            said = [self.view.locator(".status").text_content() or ""]
+        elif self.name == "Masks":  # the same pictures, which are kept
+            asked = parse_qs(urlsplit(self.page.url).query)
+            bare = {key: values for key, values in asked.items() if key not in OF_MASK}
+            queries = [urlencode(query, doseq=True) for query in (asked, *([bare] if unmasked else []))]
+            said = [self.page.evaluate(ASK, f"{PREFIX}/wire/maps?{query}") for query in queries]
         else:
             return None
-        if found is None:
+        found = [PASS.search(text) for text in said]
+        if None in found:
             raise RuntimeError(f"{self.name} does not say how long the pass took")
-        return float(found[1])
+        return sum(float(one[1]) for one in found if one)
 
 
 @dataclass(frozen=True)
@@ -89,11 +99,13 @@ class Act:
         event: the trusted event that it begins with.
         prepare: brings the page there, with a sentence of so many tokens; returns what is timed.
         control: key of the bare page's control that has to be there.
+        keeps: what is seen without the mask stays the same, so that Masks needs one pass.
     """
 
     event: str
     prepare: Callable[[Site, int], Callable[[], object]]
     control: str = "mask"
+    keeps: bool = False
 
     def time(self, site: Site, tokens: int) -> float:
         """Milliseconds from the event to the end of the frame that shows the picture."""
@@ -200,10 +212,10 @@ ACTS = {
     "key": Act("keydown", key),
     "Enter": Act("input", enter),
     "lamp": Act("click", lamp),
-    "mask": Act("click", mask),
+    "mask": Act("click", mask, keeps=True),
     "position": Act("click", position, "pos"),
     "temperature": Act("keydown", temperature, "t"),
-    "painted cell": Act("pointerup", cell),
+    "painted cell": Act("pointerup", cell, keeps=True),
 }
 
 

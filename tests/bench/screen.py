@@ -50,7 +50,7 @@ def in_turn(site: Site, bare: dict[str, Site], tokens: int, acts: list[str], rou
             pair = list(zip((site, bare[same.control]), (act, same), samples[name], strict=True))
             for where, does, taken in draw.sample(pair, 2):
                 try:
-                    taken.append((does.time(where, tokens), where.pass_ms()))
+                    taken.append((does.time(where, tokens), where.pass_ms(unmasked=not does.keeps)))
                 except NoPictureError as error:  # said, so that all the others are measured
                     print(f"LOST {where.name}, {tokens} tokens: {name}: {error}", flush=True)
     for name, (own, others) in samples.items():
