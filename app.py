@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp
 from streamlit import net_util
 
@@ -28,6 +28,7 @@ from pages.kit.server.headers import SecurityHeaders
 from pages.kit.server.late import Late
 from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.own_files import OwnFiles
+from pages.kit.server.own_routes import OwnRoutes
 from pages.kit.server.sockets import SocketGate, allow_open_files
 from pages.kit.wire.handout import ADDRESS, handout
 
@@ -102,6 +103,10 @@ def first_picture(app: ASGIApp) -> ASGIApp:
 app = st.App(
     str(HERE / "pages" / "kit" / "frame" / "shell.py"),
     lifespan=lifespan,
-    routes=[Mount(web.WIRE, Late(wire)), Mount(web.PREFIX, OwnFiles(web.FILES)), Route(ADDRESS, handout)],
-    middleware=[*(Middleware(gate) for gate in GATES), Middleware(first_picture)],
+    routes=[Route(ADDRESS, handout)],
+    middleware=[
+        *(Middleware(gate) for gate in GATES),
+        Middleware(OwnRoutes, {web.WIRE: Late(wire), web.PREFIX: OwnFiles(web.FILES)}),
+        Middleware(first_picture),
+    ],
 )

@@ -179,13 +179,16 @@ def position(site: Site, tokens: int) -> Callable[[], object]:
     site.retype(tokens)
     control = chosen(site, "pos", "Take the order away")
     if site.name in ("Explore", "Compare"):
-        now = control.locator('[aria-checked="true"]').get_attribute("aria-label")
-        return control.get_by_role("radio", name="none" if now == "as trained" else "as trained", exact=True).click
+        positions = control.get_by_role("radiogroup", name=re.compile("^Position encoding"))
+        now = positions.locator('[aria-checked="true"]').get_attribute("aria-label")
+        return positions.get_by_role("radio", name="none" if now == "as trained" else "as trained", exact=True).click
     box = control.get_by_role("combobox")
     other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"
-    box.focus()
-    box.press("ArrowDown")  # a click closes a list that is open
-    return site.page.get_by_role("option", name=other, exact=True).click
+    option = site.page.get_by_role("option", name=other, exact=True)
+    while not option.is_visible():  # what the script still draws may close the list again
+        box.press("ArrowDown")
+        rest(site.view)
+    return option.click
 
 
 def temperature(site: Site, tokens: int) -> Callable[[], object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,28 @@ def test_security_headers(server: Server, path: str) -> None:
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["x-frame-options"] == "DENY"
+
+
+def asked(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of an answer."""
+    request = urllib.request.Request(url, headers={name.replace("_", "-"): text for name, text in headers.items()})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, {name.lower(): value for name, value in answer.headers.items()}, answer.read()
+    except urllib.error.HTTPError as error:  # 304 counts as one
+        with error:
+            return error.code, {}, b""
+
+
+def test_a_picture_over_a_network_is_packed_and_one_that_is_here_is_not_sent_again(server: Server) -> None:
+    url = f"{server.url}{web.WIRE}/maps?s=how+are+you"
+    _, headers, plain = asked(url, Accept_Encoding="gzip")
+    assert headers["content-encoding"] == "identity", "on this machine bytes cost nothing"
+    assert asked(url, If_None_Match=headers["etag"])[0] == 304
+    _, headers, packed = asked(url, Accept_Encoding="gzip", X_Forwarded_For="203.0.113.9")
+    assert headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed) == plain
+    assert asked(url, Accept_Encoding="gzip", X_Forwarded_For="203.0.113.9", If_None_Match=headers["etag"])[0] == 304
 
 
 def test_connections_go_to_this_server_only(explore: Explore) -> None:
