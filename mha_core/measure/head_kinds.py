@@ -69,10 +69,6 @@ def score(weights: Tensor, chosen: Tensor) -> Tensor:
     Raises:
         SizeError: the cells are not those of the maps.
     """
-    if weights.dim() != 4 or weights.shape[2:] != chosen.shape:
-        raise SizeError(
-            f"weights {tuple(weights.shape)} and cells {tuple(chosen.shape)}: need (layers, h, i, j), (i, j)"
-        )
     return _scores(weights, chosen[None])[0]
 
 
@@ -87,13 +83,19 @@ def head_scores(weights: Tensor, ids: Sequence[int]) -> dict[str, Tensor]:
         SizeError: the maps are of another number of tokens.
     """
     chosen = torch.stack([cells(kind, ids) for kind in KINDS])
-    if weights.dim() != 4 or weights.shape[2:] != chosen.shape[1:]:
-        raise SizeError(f"weights {tuple(weights.shape)} and {len(ids)} tokens: need (layers, h, i, j), i = j = tokens")
     return dict(zip(KINDS, _scores(weights, chosen), strict=True))
 
 
 def _scores(weights: Tensor, chosen: Tensor) -> Tensor:
-    """Maps (layers, h, i, j), bool cells (kinds, i, j) of each kind -> (kinds, layers, h); nan where no row has one."""
+    """Maps (layers, h, i, j), bool cells (kinds, i, j) of each kind -> (kinds, layers, h); nan where no row has one.
+
+    Raises:
+        SizeError: the cells are not those of the maps.
+    """
+    if weights.dim() != 4 or weights.shape[2:] != chosen.shape[1:]:
+        raise SizeError(
+            f"weights {tuple(weights.shape)} and cells {tuple(chosen.shape[1:])}: need (layers, h, i, j), (i, j)"
+        )
     rows = chosen.any(dim=2).sum(dim=1)
     picked = chosen.to(weights.device, torch.float32).flatten(1).T
     # layer by layer, each read once for all kinds: nothing of the size of all maps is written

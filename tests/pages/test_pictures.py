@@ -94,12 +94,14 @@ def test_two_visitors_who_ask_at_once_wait_for_one_pass(monkeypatch: pytest.Monk
 def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pictures.CACHE_BYTES <= 200 * 2**20
     passes = count_passes(monkeypatch)
-    first, second = (Settings(f"{word} " * 390) for word in ("a", "b"))
-    assert sum(pictures.picture(settings).nbytes for settings in (first, second)) > pictures.CACHE_BYTES
-    pictures.picture(second)
-    assert len(passes) == 2
+    first, *others = (Settings(f"{word} " * 509) for word in ("a", "b", "c"))
+    sizes = [pictures.picture(settings).nbytes for settings in (first, *others)]
+    assert sum(sizes[1:]) <= pictures.CACHE_BYTES < sum(sizes), "two pictures of 511 tokens have room"
+    for settings in others:
+        pictures.picture(settings)
+    assert len(passes) == 3
     pictures.picture(first)
-    assert len(passes) == 3, "the second has pushed it out"
+    assert len(passes) == 4, "the third has pushed it out"
 
 
 @pytest.mark.usefixtures("shipped")
