@@ -162,6 +162,13 @@ def chosen(site: Site, key: str, name: str) -> Locator:
     return site.control(key)
 
 
+def other_of(control: Locator, name: str, first: str, second: str) -> Callable[[], object]:
+    """Chooses the one of two that is not in use, in the group of that name."""
+    group = control.get_by_role("radiogroup", name=re.compile(f"^{name}"))
+    now = group.locator('[aria-checked="true"]').get_attribute("aria-label")
+    return group.get_by_role("radio", name=second if now == first else first, exact=True).click
+
+
 def mask(site: Site, tokens: int) -> Callable[[], object]:
     """The mask that is not in use."""
     site.retype(tokens)
@@ -169,9 +176,10 @@ def mask(site: Site, tokens: int) -> Callable[[], object]:
         cards = site.view.locator('.gallery button[aria-pressed="false"]')
         return cards.nth(1 + next(_numbers) % 4).click
     control = chosen(site, "mask", "Hide words")
+    if site.name in ("Explore", "Compare"):
+        return other_of(control, "Mask", "none", "causal")
     now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
-    other = "none" if "causal" in now else "causal"
-    return control.get_by_text(other, exact=True).click
+    return control.get_by_text("none" if "causal" in now else "causal", exact=True).click
 
 
 def position(site: Site, tokens: int) -> Callable[[], object]:
@@ -179,9 +187,7 @@ def position(site: Site, tokens: int) -> Callable[[], object]:
     site.retype(tokens)
     control = chosen(site, "pos", "Take the order away")
     if site.name in ("Explore", "Compare"):
-        positions = control.get_by_role("radiogroup", name=re.compile("^Position encoding"))
-        now = positions.locator('[aria-checked="true"]').get_attribute("aria-label")
-        return positions.get_by_role("radio", name="none" if now == "as trained" else "as trained", exact=True).click
+        return other_of(control, "Position encoding", "none", "as trained")
     box = control.get_by_role("combobox")
     other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"
     option = site.page.get_by_role("option", name=other, exact=True)
