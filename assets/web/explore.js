@@ -182,6 +182,11 @@ export class Explore extends WireView {
     return fits && compared && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
   }
 
+  /** Another head of maps that are here is drawn from their bytes. @param {string} route */
+  isDrawable(route) {
+    return route === "focus";
+  }
+
   // ---- what the visitor does
 
   /** @param {string} text @param {boolean} [whole] it did not come key by key */

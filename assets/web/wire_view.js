@@ -81,6 +81,11 @@ export class WireView extends View {
     return "";
   }
 
+  /** Whether what was chosen can be drawn before this route's answer has come. @param {string} _route */
+  isDrawable(_route) {
+    return false;
+  }
+
   /** Takes over what the script says of the visitor's choices. @param {State} _state */
   adopt(_state) {}
 
@@ -247,7 +252,7 @@ export class WireView extends View {
     this.refusal = "";
     this.ask();
     // a drawing of what is here already would take the processor from the picture that is on its way
-    if (this.waiting) this.redrawSoon(SOON);
+    if (this.waiting && !this.isDrawable(this.route(this.query()))) this.redrawSoon(SOON);
     else this.redraw();
     this.untold = event;
     this.untoldSince = performance.now();

@@ -73,9 +73,10 @@ def _offered() -> dict[str, str]:
 
 def _load(name: str) -> None:
     """Loads a large model, and says so meanwhile; why it cannot be loaded the page says."""
+    place = st.empty()  # in every run: what follows would be another element in the next one, and lose its focus
     if pictures.is_loaded(name):
         return
-    with st.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):
+    with place.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):
         pictures.model_on("auto", name)
 
 
