@@ -110,7 +110,7 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
         at = real_cell.moved(at, event, *sizes)
         st.session_state["at"] = str(at)
 
-    notices += [*of_settings, *models.unknown(page.model, settings.text)]
+    notices += [*of_settings, *record.notices, *models.unknown(page.model, settings.text)]
     if example == "embedding":
         choose = embeddings.chooser(record, at)
     else:

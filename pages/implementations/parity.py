@@ -75,6 +75,7 @@ class Equality:
         key_bias: dtype -> the largest gradient of a key bias, relative to the whole gradient.
         devices: dtype -> where it was computed.
         effects: what each bias changes, on the first text in float64.
+        notices: what must be said of the passes, in whole sentences.
     """
 
     shape: tuple[int, ...]
@@ -84,6 +85,7 @@ class Equality:
     key_bias: dict[str, float]
     devices: dict[str, str]
     effects: tuple[Effect, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -105,7 +107,9 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     run = pictures.picture(settings).run
     attention = cast(EncoderLayer, pictures.model_of(settings).encoder.layers[layer]).attention
     with turn(len(run.ids)):
-        return _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
+        return _compute(
+            attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask, settings.device
+        )
 
 
 def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] | None = None) -> Equality:
@@ -127,12 +131,21 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] |
 @shared(LRUCache(64))
 def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-    return _compute(
-        compare.random_weights(sizes.d_model, biases=sizes.biases), sizes.n_heads, x.to(devices.pick(device)), mask
+    return _compute(compare.random_weights(sizes.d_model, biases=sizes.biases), sizes.n_heads, x, mask, device)
+
+
+def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str, device: str) -> Equality:
+    """All differences, on a device as `devices.pick` takes it. Raises a DeviceError when one by name is full."""
+    equality, notices = devices.or_on_the_cpu(
+        lambda where: _computed(weights, n_heads, x.to(where), mask),
+        devices.pick(device),
+        allowed=device == "auto",
+        smaller="choose smaller sizes",
     )
+    return replace(equality, notices=notices)
 
 
-def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
+def _computed(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
     n = x.shape[1]
     allow = None if mask == "none" else masks.allow(masks.parse(mask), n, n)
     agreements, where = {}, {}
