@@ -20,7 +20,6 @@ __all__ = ["STYLES", "described", "message", "standalone", "style_sheet"]
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5
 STYLES = ("view.css", "explore.css", "standalone.css")
-SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 # `default-src 'none'`: the file can ask nobody for anything
 _PAGE = """<!doctype html>
@@ -90,7 +89,7 @@ def described(
         if not 0 <= got < count:
             raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
     return {
-        "title": title or _sentence(run.tokens),
+        "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
         "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
         "layer": layer,
@@ -102,8 +101,8 @@ def described(
 def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> bytes:
     """What the view reads: `described`, the float32 maps of the heads in `exact`, and all maps as one byte a weight."""
     layers, heads = run.weights.shape[:2]
-    header = {"digest": "", "tokens": run.tokens, "layers": layers, "heads": heads, "whole": list(range(layers))}
-    maps = pack(header | {"thumbnail": 0}, as_bytes(run.weights.detach()))
+    header = {"digest": "", "tokens": run.tokens, "ends": run.ends, "layers": layers, "heads": heads}
+    maps = pack(header | {"whole": list(range(layers)), "thumbnail": 0}, as_bytes(run.weights.detach()))
     focus = pack_focus(said | {"exact": exact}, *(run.weights[layer, head].detach() for layer, head in exact))
     return pack_parts(focus, maps)
 
@@ -130,6 +129,7 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
 
 
-def _sentence(tokens: list[str]) -> str:
+def _sentence(run: Run) -> str:
     """The tokens as text: pieces of a word joined, without what only marks the ends."""
-    return " ".join(token for token in tokens if token not in SPECIAL).replace(" ##", "")
+    first, last = run.ends
+    return " ".join(run.tokens[first : len(run.tokens) - last]).replace(" ##", "")
