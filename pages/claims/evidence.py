@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from torch import Tensor, nn
 
 from mha_core import IMPLEMENTATIONS, Run, Weights, attention, join_heads, masks
-from mha_core.measure import compare
+from mha_core.measure import compare, rounding
 from mha_core.models.encoder import EncoderLayer
 from mha_core.positions import Rotary
 from mha_core.training import inference, recorded, tasks
@@ -193,7 +193,9 @@ def one_function() -> Verdict:
     """`layer.one_function`, on one layer of MiniLM."""
     x, (weights, n_heads) = _run(SENTENCE).hidden[LAYER].cpu(), _attentions()[LAYER]
     (out, map_), (other_out, other_map) = (_passed(weights, n_heads, x, name=name) for name in ("naive", "efficient"))
-    return of_layers.one_function((out, other_out), (map_, other_map), compare.BOUNDS[torch.float32])
+    spread = rounding.spread(compare.loaded("efficient", weights, n_heads, torch.float64), x.unsqueeze(0).double())
+    bound = rounding.bound(min(spread.out, spread.maps), x.dtype, x.dtype)
+    return of_layers.one_function((out, other_out), (map_, other_map), bound)
 
 
 def torchs_own() -> Verdict:

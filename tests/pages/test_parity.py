@@ -79,7 +79,7 @@ def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_above_its_bound_says_so() -> None:
     equality = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
-    worse = compare.Agreement(*[compare.Difference(0.5, 0.25)] * 4)
+    worse = compare.Agreement(*[compare.Difference(0.5, 0.25, 1e-6)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
     block = parity.differences(wrong, "float32", largest=False)
     row = list(IMPLEMENTATIONS).index("einsum")
