@@ -119,3 +119,17 @@ def test_lamps_seconds_apart_are_all_out(explore: Explore) -> None:
     explore.view.evaluate(PRESS, [["3.2", "3.5", "3.7"], [3000, 1000, 0]])
     explore.shows(heads_off=((3, 2), (3, 5), (3, 7)))
     explore.wait_for_query(off=["L3 H2", "L3 H5", "L3 H7"])
+
+
+def test_a_typed_sign_of_a_line_break_is_none(explore: Explore) -> None:
+    explore.open(s="how\nare you")
+    explore.box.press("End")
+    explore.page.keyboard.insert_text(" ⏎")
+    explore.shows("how\nare you ⏎")
+    explore.wait_for_query(s=["how\nare you ⏎"])
+    explore.box.press("Home")
+    for _ in range(4):
+        explore.box.press("ArrowRight")
+    explore.box.press("Backspace")  # the whole of the line break
+    explore.shows("howare you ⏎")
+    explore.wait_for_query(s=["howare you ⏎"])
