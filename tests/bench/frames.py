@@ -39,13 +39,12 @@ def measure_maps(browser: Browser, server: Server, tokens: int) -> None:
     for at in range(HOVERS):
         x, y = area["x"] + area["width"] * (0.4 + 0.018 * at), area["y"] + area["height"] * (0.4 + 0.017 * at)
         hovers.append(timed(view, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
-    tiles, solo = view.locator(".tile .square"), view.get_by_role("button", name="solo", exact=True)
+    explore, tiles = Explore(page, server.url), view.locator(".tile .square")
     enlarge = [frame(view, tiles.nth(at % 12)) for at in range(CLICKS)]
-    solos = [frame(view, solo) for _ in range(CLICKS)]
-    hides = [frame(view, view.get_by_role("button", name="hide", exact=True)) for _ in range(CLICKS)]
-    view.get_by_role("button", name="all layers and heads at once", exact=True).click()
+    solos, hides = ([frame(view, explore.button(name)) for _ in range(CLICKS)] for name in ("solo", "hide"))
+    explore.button("all 72 heads").click()
     rest(view)
-    among = [frame(view, solo) for _ in range(CLICKS)]
+    among = [frame(view, explore.button("solo")) for _ in range(CLICKS)]
     told = {"hover": hovers, "enlarge": enlarge, "solo": solos, "hide": hides, "solo among 72": among}
     print(f"{tokens:4d} tokens   " + "   ".join(f"{name} {quantiles(times)}" for name, times in told.items()))
     page.context.close()
