@@ -61,6 +61,7 @@ class Switches:
         n, allow = len(tokens), self.allow
         if allow is not None:
             allow = allow[row if len(allow) > 1 else 0, :, :n, :n]
+            allow = None if bool(allow.all()) else allow
         off = () if self.heads is None else tuple((layer, head) for layer, head in (~self.heads).nonzero().tolist())
         said = in_words(
             self.model,
