@@ -35,7 +35,8 @@ export function hatched(forbidden, head, n, [first, last], { width, height }, in
 function lined(blocked, width, height, ink) {
   const ratio = window.devicePixelRatio || 1;
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  // a view that is not laid out yet has no room, and a canvas of no size cannot be drawn
+  [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.imageSmoothingEnabled = false;
   context.drawImage(blocked, 0, 0, canvas.width, canvas.height);
