@@ -2,7 +2,7 @@
 
 import { BigMap } from "./map.js";
 import { unpack } from "./packets.js";
-import { quoted, short } from "./words.js";
+import { BLOCKED, quoted, short } from "./words.js";
 
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
@@ -110,6 +110,6 @@ export class FilmMap extends BigMap {
   say([i, j]) {
     const { tokens, weights, forbids } = /** @type {import("./map.js").Shown} */ (this.shown);
     const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
-    return forbids(i, j) ? `${cell}: not allowed by the mask` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
+    return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
   }
 }

@@ -13,7 +13,7 @@ import { MapPanel } from "./map_panel.js";
 import { trimmed } from "./packets.js";
 import { forbids } from "./painted.js";
 import { choice, contentWidth, panel } from "./view_base.js";
-import { number, percent, quoted, ranked, story, total } from "./words.js";
+import { number, OFF, percent, quoted, ranked, story, total } from "./words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -24,7 +24,6 @@ const LAWS = {
   linear: "colour: the weight",
   own: "colour: the weight, each map up to its own largest",
 };
-const OFF = "off: its output is 0";
 const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
 const toggle = { class: "toggle" };

@@ -344,6 +344,9 @@ export interface StandaloneRun {
   title: string;
   link: string; // of the same picture, live; "" without one
   origin: string; // what was computed, and where
+  changed: string; // what is changed in the model
+  off: string[]; // heads that are off in it, as "3.1"
+  forbidden: string[]; // cells as text, one for all heads or one a head; empty: everything may be looked at
   layer: number;
   head: number;
   row: number;

@@ -1,6 +1,9 @@
 // @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
+export const OFF = "off: its output is 0"; // said of a head
+export const BLOCKED = "blocked by the mask"; // said of a cell
+
 /** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. @param {number} value */
 export function number(value) {
   if (Number.isNaN(value)) return "?"; // behind the curtain of a lesson

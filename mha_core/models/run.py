@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from ..show import Shown, standalone
 from ..trace import Step
+from .changes import Changes
 
 __all__ = ["Run", "last_rows", "stacked"]
 
@@ -29,6 +30,7 @@ class Run:
         logits: (1, v), the last position's number for each word that may come next, or (i, v) when those of all
             positions were asked for; None from a model that does not predict one.
         kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
+        changes: what it did otherwise than its model as it was trained.
     """
 
     tokens: list[str]
@@ -41,6 +43,7 @@ class Run:
     notices: tuple[str, ...]
     logits: Tensor | None = None
     kv_heads: int = 0
+    changes: Changes = field(default_factory=Changes)
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760

@@ -11,6 +11,7 @@ from torch import Tensor
 from mha_core import Run
 from mha_core.measure import compare
 from mha_core.measure.compare import Repeated
+from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import models, next_token, pictures, words
@@ -79,7 +80,7 @@ def difference(pair: Pair) -> str:
 def fitness(picture: Picture) -> str:
     """A warning where the model runs as it was not trained; empty for the untouched model."""
     settings = picture.settings
-    if words.as_trained(settings.position, picture.model):
+    if changes.as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
     return "" if settings == settings.untouched else f"{words.NOT_TRAINED}."
 

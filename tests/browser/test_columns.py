@@ -34,7 +34,7 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     explore.button(NOBODY).click()
     now = explore.shows(mask="causal & unseen:0")
     assert len(asked) == 1
-    assert explore.hover(10, 0) == "it → [CLS] 0.00, not allowed by the mask"
+    assert explore.hover(10, 0) == "it → [CLS] 0.00, blocked by the mask"
     assert explore.hover(10, 2) == f"it → animal {written(float(now.weights[3, 1, 10, 2]))}"
     expect(explore.button(NOBODY)).to_have_attribute("aria-pressed", "true")
     expect(column).to_contain_text("No other token may look at “[CLS]”")

@@ -7,6 +7,7 @@ import gzip
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server import visits
-from pages.kit.wire import line, routes
+from pages.kit.wire import files, line, routes
 from pages.kit.wire.line import Line
 from pages.kit.wire.routes import ROUTES, Wire
 
@@ -203,6 +204,44 @@ def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch
     assert passes == [PRESETS[5]]
     assert len(set(found)) == 1
     assert len(found) == 8
+
+
+class CountedLine(Line):
+    """A line that tells of everyone who comes."""
+
+    def __init__(self) -> None:
+        super().__init__(at_once=1, most_of_one=20)
+        self.came = threading.Semaphore(0)
+
+    async def answer(self, *asked: Any, **more: Any) -> bytes:
+        self.came.release()
+        return await super().answer(*asked, **more)
+
+
+def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
+    """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
+    of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
+    assert all(routes.is_long(name, b"") for name in of_files)
+    assert not any(routes.is_long(name, b"s=how+are+you") for name in set(ROUTES) - of_files)
+    held, computed, line = threading.Event(), list[str](), CountedLine()
+
+    def computes(route: str, raw: bytes) -> bytes:
+        computed.append(f"{route} {raw.decode()}")
+        assert route not in of_files or held.wait(60)
+        return b"1234"
+
+    with served(Wire(computes, line=line)) as client, ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(client.get, f"{WIRE}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
+        assert all(line.came.acquire(timeout=60) for _ in asked)
+        assert client.get(f"{WIRE}/maps?s=typed").status_code == 200
+        assert len(computed) == 2  # one file, and the picture
+        held.set()
+        found = [one.result(60) for one in asked]
+        assert {answer.status_code for answer in found} == {200}
+        assert sorted(computed) == ["explore.html s=one", "explore.html s=two", "maps s=typed"]
+        known = {"If-None-Match": found[0].headers["etag"]}
+        assert client.get(f"{WIRE}/explore.html?s=one", headers=known).status_code == 304
+        assert len(computed) == 3
 
 
 def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:

@@ -105,7 +105,7 @@ class FirstPicture:
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
                 most=MOST_OF_ADDRESS,
-                is_long=is_long(raw),
+                is_long=is_long(page, raw),
             )
         except (HeadlightError, ImportError, Busy, Gone):  # the page itself says why, if there is anything to say
             return None

@@ -103,7 +103,7 @@ class Wire:
                     lambda: self._computed(name, scope["query_string"], squeezed),
                     _hung_up(receive),
                     most=most,
-                    is_long=is_long(scope["query_string"]),
+                    is_long=is_long(name, scope["query_string"]),
                 )
         except HeadlightError as error:
             await refused(422, words.sentence(error))(scope, receive, send)
@@ -147,9 +147,12 @@ class Wire:
         return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
 
 
-def is_long(raw: bytes) -> bool:
-    """Tells whether a question may ask for a pass that takes long, before anything of it is parsed."""
-    return len(raw) > LONG
+def is_long(route: str, raw: bytes) -> bool:
+    """Tells whether a question may take long, before anything of it is parsed: a file does, and a long sentence's pass.
+
+    Routes of files have a dot in their name, others have none.
+    """
+    return "." in route or len(raw) > LONG
 
 
 def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
