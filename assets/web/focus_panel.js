@@ -54,6 +54,7 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = h("span", { class: "label" });
+    this.why = h("span", { class: "why" });
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = h("span", { class: "typed" });
     this.changed = h("span", { class: "in-title" });
@@ -81,7 +82,7 @@ export class FocusPanel {
           { class: "titles" },
           this.title,
           this.typed,
-          h("div", { class: "under-title" }, this.label, this.changed),
+          h("div", { class: "under-title" }, this.label, this.changed, this.why),
         ),
         h(
           "div",
@@ -141,6 +142,7 @@ export class FocusPanel {
     const [first, last] = view.cut;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
+    setText(this.why, this.difference.why);
     fill(
       this.changed,
       changed(view.model.controls, view.off, maps.tokens),
