@@ -204,7 +204,7 @@ export class FocusPanel {
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
-    setText(high, most === 1 ? "1" : most.toFixed(2));
+    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
   }
 
