@@ -53,6 +53,7 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = h("span", { class: "label" });
+    this.why = h("span", { class: "why" });
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = h("span", { class: "typed" });
     this.changed = h("span", { class: "in-title" });
@@ -80,7 +81,7 @@ export class FocusPanel {
           { class: "titles" },
           this.title,
           this.typed,
-          h("div", { class: "under-title" }, this.label, this.changed),
+          h("div", { class: "under-title" }, this.label, this.changed, this.why),
         ),
         h(
           "div",
@@ -140,6 +141,7 @@ export class FocusPanel {
     const [first, last] = view.cut;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
+    setText(this.why, this.difference.why);
     fill(
       this.changed,
       changed(view.model.controls, view.off, maps.tokens),
@@ -201,7 +203,7 @@ export class FocusPanel {
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
-    setText(high, most === 1 ? "1" : most.toFixed(2));
+    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
   }
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mha_core.measure.by_hand import softmax_steps
 from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, exact, number, weight
+from pages.kit.draw.numbers import count, exact, number
 from pages.kit.draw.sheet import Block
 
 from .examples import IDS
@@ -132,7 +132,7 @@ def _one_hot(one: Printed, value: Tensor) -> str:
     if len(words) == 1:
         out = " ".join(number(float(part), 0) for part in value[0])
         least = float(weights.amax(-1).min())
-        share = "all its weight" if least == 1 else f"at least {weight(least)} of its weight"
+        share = "all its weight" if least == 1 else f"at least {math.floor(100 * least)} % of its weight"
         said += f"Attention itself puts {share} on “{words.pop()}” in every row: all become its value, {out}."
     return said
 

@@ -94,9 +94,8 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
-    before, after = previous = [compare.previous_token_weight(side) for side in pair.maps]
-    if max(before, after) >= FINDS_PREVIOUS or not pair.fits:
-        found = _figure(_arrow(previous, 3), f"what this head puts on the previous token, on average: {in_words}")
+    if max(compare.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
+        found = _figure(_on_previous(pair), f"what this head puts on the previous token, on average: {in_words}")
     else:
         where, ends, _ = _largest(pair)
         found = _figure(ends, f"{where} changes most in this head: {in_words}")
@@ -111,8 +110,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
 
 def figures(pair: Pair, at: At) -> list[dict[str, str]]:
     """More numbers: value and what it is."""
-    before = _arrow([compare.previous_token_weight(side) for side in pair.maps], 3)
-    strip = [_figure(before, "weight on the previous token, mean over queries")]
+    strip = [_figure(_on_previous(pair), "weight on the previous token, mean over queries")]
     if pair.fits:
         where, ends, change = _largest(pair)
         strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
@@ -211,9 +209,14 @@ def _figure(value: str, label: str) -> dict[str, str]:
     return {"value": value, "label": label}
 
 
-def _arrow(values: Sequence[float], decimals: int = 2) -> str:
+def _arrow(values: Sequence[float]) -> str:
     """The weights of both sides: "0.64 → 0.04"."""
-    return " → ".join(weight(value, decimals) for value in values)
+    return " → ".join(weight(value) for value in values)
+
+
+def _on_previous(pair: Pair) -> str:
+    """The mean weights on the previous token: "0.9998 → 0.1094"."""
+    return " → ".join(numbers.number(compare.previous_token_weight(side)) for side in pair.maps)
 
 
 def _largest(pair: Pair) -> tuple[str, str, float]:
@@ -238,8 +241,7 @@ def _repeats(picture: Picture, rows: Repeated) -> str:
 
 
 def _apart(value: float) -> str:
-    largest = small(value)
-    return f"differ by more than {largest[1:]}" if largest.startswith(">") else f"differ by up to {largest}"
+    return f"differ by up to {small(value)}"
 
 
 def _why(picture: Picture, rows: Repeated) -> str:

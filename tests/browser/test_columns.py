@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from mha_core import masks
+from pages.kit.draw.numbers import precise
 from pages.kit.picture import rules
 from pages.kit.picture.settings import Settings
 
@@ -21,7 +22,7 @@ NOBODY, DROP = "nobody may look at it", "keep the weight, drop its value"
 def cosine(**settings: object) -> str:
     """Of the sentence vector to the unchanged one, as the page says it."""
     now, unchanged = run_of(Settings(TIRED, **settings)), run_of(Settings(TIRED))  # type: ignore[arg-type]
-    return f"cosine to the unchanged one is {float(now.sentence @ unchanged.sentence):.4f}"
+    return f"cosine to the unchanged one is {precise(float(now.sentence @ unchanged.sentence))}"
 
 
 def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:

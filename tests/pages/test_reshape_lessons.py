@@ -114,9 +114,9 @@ def number_of(text: str) -> float:
 
 
 def tells(cell: str, weight: float) -> bool:
-    """A cell says a weight, or truly that it is less or more than what two digits can say."""
-    if cell in ("", "≈1"):
-        return 0.9949 < weight < 1 if cell else 0 <= weight < 0.0051
+    """A cell says a weight in two digits, or nothing of what is less than these can say."""
+    if not cell:
+        return 0 <= weight < 0.0051
     return number_of(cell) == pytest.approx(weight, abs=0.0051, rel=0.06)
 
 
