@@ -37,7 +37,7 @@ class Recipe:
         max_len: tokens of a text; what is longer is cut, and counted in the notes.
         steps, batch, rate, weight_decay, beta2: AdamW's; betas are (0.9, beta2).
         schedule: "one-cycle" up to `rate` and down again, or "constant".
-        start: initial weights, "shared" by all implementations of a seed, or each one's "own" law.
+        start: initial weights, "shared" by all implementations of a seed, or each one's "own" draw by its own law.
         evaluations: how often the test rows are looked at, evenly spread, the first before the first step.
         seed: of weights and batches.  data_seed: of the data and their split.
         device: as in `device.pick`.  threads: of torch, on the CPU.
