@@ -29,7 +29,7 @@ class Recipe:
         d_model, n_heads, n_layers, d_feed_forward: sizes; without d_feed_forward there is no feed-forward network.
         bias: biases in the attention, on q, k, v and the output.
         dropout: probability of dropping an attention weight while training.
-        residual, norm: each attention layer's input is added to its output; is normalised before it.
+        residual, norm: the input of each part, attention and feed-forward, is added to its output; is normalised first.
         pooling: what a classifier reads, the row of "[CLS]" or the "mean" over all tokens.
         all_rows: the last layer computes every row even where "[CLS]" alone is read: for the time that it takes.
         vocabulary: at most so many tokens.
