@@ -208,6 +208,7 @@ def test_torchs_own_law() -> None:
         assert float(weights.o.abs().max()) <= 64**-0.5
         assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
 
+
 def test_own_draws() -> None:
     """Each implementation begins with numbers of its own, the attention's and all others'; a shared draw gives one."""
     shared, own = (
