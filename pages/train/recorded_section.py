@@ -66,9 +66,9 @@ def both_orders(runs: Runs) -> list[str]:
     for name, found in gaps.items():
         if name in blind:
             continue
-        most, least = (share(gap, 3).replace("<", "less than ") for gap in (max(found), min(found)))
-        spread = "" if most == least else f" in the seed where it does most, by {least} where it does least"
-        said.append(f"“{name}”: the other order changes the probability of a class by {most}{spread}.")
+        largest, smallest = (share(gap, 3).replace("<", "less than ") for gap in (max(found), min(found)))
+        spread = "" if largest == smallest else f" in the seed where it does most, by {smallest} where it does least"
+        said.append(f"“{name}”: the other order changes the probability of a class by {largest}{spread}.")
     return said
 
 

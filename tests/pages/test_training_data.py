@@ -208,7 +208,7 @@ def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monke
         return str(bar.proto.text)
 
     monkeypatch.setattr(plan_time, "READING", 0.0)
-    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, task: 0.5 * recipe.steps)
+    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, *_: 0.5 * recipe.steps)
     page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
     upload(page, "csv_file", NEWS.encode())
     assert progress(page) == "3 runs (1 × 3 seeds) of 100 steps: about 150 s here, of 120 s that they may take"
