@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
 
 from .errors import DeviceError, DtypeError
 
-__all__ = ["available", "is_out_of_memory", "pick", "require_dtype", "threads"]
+__all__ = ["available", "is_out_of_memory", "or_on_the_cpu", "pick", "require_dtype", "threads"]
+
+T = TypeVar("T")
 
 
 def available() -> list[str]:
@@ -54,6 +59,29 @@ def is_out_of_memory(error: BaseException) -> bool:
     """True when a GPU ran out of memory; mps and cuBLAS report it as a plain RuntimeError."""
     text = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in text or "alloc_failed" in text
+
+
+def or_on_the_cpu(
+    call: Callable[[torch.device], T], device: torch.device, *, allowed: bool, smaller: str = "shorten the text"
+) -> tuple[T, tuple[str, ...]]:
+    """The result of `call` on the device, or on the CPU when the device is full; and what must be said of it.
+
+    Args:
+        allowed: False raises when the device is full, because the caller chose it by name.
+        smaller: what would need less memory, as advice.
+
+    Raises:
+        DeviceError: the device is out of memory, and the CPU may not take over.
+    """
+    try:
+        return call(device), ()
+    except RuntimeError as error:
+        if device.type == "cpu" or not is_out_of_memory(error):
+            raise
+        if not allowed:
+            raise DeviceError(f"{device} is out of memory; {smaller} or choose the cpu") from error
+    # out of the except: the error holds on to what the device computed so far
+    return call(torch.device("cpu")), (f"{device} is out of memory; this was computed on the CPU.",)
 
 
 def threads() -> int:

@@ -132,5 +132,6 @@ class AttentionBlock(nn.Module):
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
-            x = self.output_norm(x + self.feed_forward(x))
+            fed = self.feed_forward(x)
+            x = self.output_norm(x + fed if self.residual else fed)
         return x, weights

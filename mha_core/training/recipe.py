@@ -29,7 +29,7 @@ class Recipe:
         d_model, n_heads, n_layers, d_feed_forward: sizes; without d_feed_forward there is no feed-forward network.
         bias: biases in the attention, on q, k, v and the output.
         dropout: probability of dropping an attention weight while training.
-        residual, norm: each attention layer's input is added to its output; is normalised before it.
+        residual, norm: the input of each part, attention and feed-forward, is added to its output; is normalised first.
         pooling: what a classifier reads, the row of "[CLS]" or the "mean" over all tokens.
         all_rows: the last layer computes every row even where "[CLS]" alone is read: for the time that it takes.
         vocabulary: at most so many tokens.
@@ -37,7 +37,7 @@ class Recipe:
         max_len: tokens of a text; what is longer is cut, and counted in the notes.
         steps, batch, rate, weight_decay, beta2: AdamW's; betas are (0.9, beta2).
         schedule: "one-cycle" up to `rate` and down again, or "constant".
-        start: initial weights, "shared" by all implementations of a seed, or each one's "own" law.
+        start: initial weights, "shared" by all implementations of a seed, or each one's "own" draw by its own law.
         evaluations: how often the test rows are looked at, evenly spread, the first before the first step.
         seed: of weights and batches.  data_seed: of the data and their split.
         device: as in `device.pick`.  threads: of torch, on the CPU.

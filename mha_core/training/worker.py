@@ -5,6 +5,7 @@ is gone, ends the runs where they are; "enough" ends them as their time budget w
 of these keys:
 
     run, line     an event of that run, counted from 0, as `events.to_line` writes it
+    told          what must be said of the runs, in a sentence
     saved         that run lies complete in the order's folder, under its number
     timing        how long a training step takes in each implementation, see `job.step_times`
     error         why the job ends early, in a sentence

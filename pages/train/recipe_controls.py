@@ -124,7 +124,9 @@ def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaG
         seconds = widgets.optional_number("budget", f"{budget}")
         device = controls.device()
     usual = replace(defaults("news" if as_post else name), task=name)
-    base, steps = _base(replace(usual, device=devices.available()[0] if device == "auto" else device), sizes, training)
+    if devices.pick(device).type == "cpu":
+        device = "cpu"  # "auto" is another one only where it can fall back
+    base, steps = _base(replace(usual, device=device), sizes, training)
     if as_post:
         recipes, notices = _of_the_post(post, base), list[str]()
     else:

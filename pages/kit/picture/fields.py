@@ -218,7 +218,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("nh", None, "Heads, h", *limits.SIZES["n_heads"]),
         _number("ff", None, "Feed-forward width, 0 = none", *limits.SIZES["d_feed_forward"]),
         _choice("res", None, "Residual connection", "yes", "no"),
-        _choice("nrm", None, "Norm before attention", "yes", "no"),
+        _choice("nrm", None, "Norm before each part", "yes", "no"),
         _choice("pool", None, "What the classifier reads", "row of [CLS]", "mean of the tokens"),
         _choice("init", None, "Initial weights", "shared by all", "each layer's own law"),
         _number("vocab", None, "Vocabulary, at most", *limits.SIZES["vocabulary"]),
