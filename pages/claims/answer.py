@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from pages.kit.draw import pages, sheet
-from pages.kit.draw.numbers import cosine, number, weight
+from pages.kit.draw.numbers import cosine, number, scientific, weight
 from pages.kit.draw.sheet import Block
 
 from . import evidence
@@ -56,8 +56,8 @@ def _verdict(claim: Claim, given: str, found: Verdict | None) -> list[Block]:
 
 
 def _written(value: float) -> str:
-    """Four decimals, which say 1 only of what is 1, and a power of ten for what is near 0."""
-    return cosine(value) if 0.5 < value < 1 else number(value)
+    """Four decimals, which say 1 only of what is 1, and a power of ten for what they would say 0 of."""
+    return cosine(value) if 0.5 < value < 1 else scientific(value, 2) if 0 < value < 5e-5 else number(value)
 
 
 def _compared(claim: Claim, given: str, found: Verdict) -> str:

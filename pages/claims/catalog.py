@@ -35,7 +35,7 @@ GROUPS: dict[str, dict[str, Claim]] = {
             ("for all three", "for some of them", "for none"),
             evidence.heads,
             See("explore", "a head on such a sentence", (("s", evidence.FOUND), ("at", evidence.FOUND_AT))),
-            about="What several heads do.",
+            about="Said of what several heads do.",
         ),
         "overlap": Claim(
             "two heads of a layer",
@@ -141,7 +141,7 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "weights almost 0?",
             ("in none", "in up to half of them", "in more than half"),
             evidence.root_of_d,
-            See("by_hand", "the softmax over d, divided and not", (("ex", "entropy"),)),
+            See("by_hand", "how sharp a row is over d, divided and not", (("ex", "entropy"),)),
             about="Scores are divided by √d_k for it: large ones give the softmax very small gradients.",
         ),
         "amplitude": Claim(
@@ -152,8 +152,8 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "how large is the largest of the 80 weights of a row, on average?",
             ("less than 10 times an even share", "10 times, but no more than half of the row", "more than half of it"),
             evidence.amplitudes,
-            See("by_hand", "the softmax over d, for queries and keys of unit variance", (("ex", "entropy"),)),
-            about="The entries are those of exp(scores), divided by √d, when training begins with such K and Q.",
+            See("by_hand", "how sharp a row is with random queries and keys of unit variance", (("ex", "entropy"),)),
+            about="Said of the weights, exp(q k / √d) over their sum, when K and Q begin as noise of unit variance.",
         ),
         "minus-1e9": Claim(
             "−1e9 for −∞",
@@ -190,11 +190,15 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "training without biases",
             LESSON,
             "reducing model parameters without impacting the ability to capture relationships",
-            "A small model is trained now to tell who did what, with biases and without, from three seeds: for how "
+            "A small model is trained here to tell who did what, with biases and without, from three seeds: for how "
             "many does it answer as many unseen rows rightly without them?",
             ("for all three", "for some", "for none"),
             layers.biases,
-            See("train", "the switch “Biases in the attention”", (("task", "who did what"), ("tbias", "no"))),
+            See(
+                "train",
+                "this training without biases, when you press Train",
+                (("task", "who did what"), ("tbias", "no")),
+            ),
             about="Said of bias=False on query, key and value. Here the output has none either.",
         ),
         "trained-biases": Claim(
@@ -262,7 +266,7 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "take longer than the efficient way?",
             _SIZES,
             times.naive,
-            See("implementations", "times on your sizes", (("race", "naive"), ("race", "efficient"))),
+            See("implementations", "a race of the two, on sizes of yours", (("race", "naive"), ("race", "efficient"))),
             about="Said of its efficient implementation: 186 s of training instead of 218.",
             timed=True,
         ),
@@ -274,7 +278,7 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "longer than torch’s own layer?",
             _SIZES,
             times.naive_beside_torch,
-            See("implementations", "times on your sizes", (("race", "naive"), ("race", "torch"))),
+            See("implementations", "a race of the two, on sizes of yours", (("race", "naive"), ("race", "torch"))),
             about="Said of its naive implementation: 218 s of training, torch’s 155.",
             timed=True,
         ),
@@ -285,7 +289,7 @@ GROUPS: dict[str, dict[str, Claim]] = {
             "Two sizes, both with their maps, on one thread of this machine: at how many is einsum as fast?",
             _SIZES,
             times.einsum,
-            See("implementations", "times on your sizes", (("race", "einsum"), ("race", "efficient"))),
+            See("implementations", "a race of the two, on sizes of yours", (("race", "einsum"), ("race", "efficient"))),
             about="The notebook prefers it “over direct array manipulation”, and says nothing of speed.",
             timed=True,
         ),

@@ -52,8 +52,8 @@ def learns_without_biases(right: Mapping[int, tuple[Tensor, Tensor]], parameters
     told = "; ".join(f"seed {seed}: {share(a, 3)} with, {share(b, 3)} without" for seed, (a, b) in shares.items())
     return Verdict(
         of_all([good and fewer > 0 for good in as_good]),
-        f"Right answers to {count(rows, 'row')} that no model has seen, trained just now: {told}. Without biases the "
-        f"model has {parameters[1]:,} parameters instead of {parameters[0]:,}: {fewer:,} fewer.",
+        f"Right answers to {count(rows, 'row')} that no model has seen, by models trained for this: {told}. Without biases "
+        f"the model has {parameters[1]:,} parameters instead of {parameters[0]:,}: {fewer:,} fewer.",
         0 if all(as_good) else 1 if any(as_good) else 2,
         tuple(
             (f"seed {seed}, {how}", value)
@@ -148,12 +148,13 @@ def rounding_alone(draws: Sequence[tuple[float, float]], real: tuple[float, floa
     """
     within = [value <= most for value, most in (*draws, real)]
     differences, bound = sorted(value for value, _ in draws), min(most for _, most in draws)
+    digits = ", and the digits of so small a difference are those of a processor" if all(within) else ""
     return Verdict(
         of_all([*within, printed <= bound]),
-        f"Over {count(len(draws), 'draw')} the relative difference is {scientific(differences[0], 2)} to "
-        f"{scientific(differences[-1], 2)}; the notebook prints {scientific(printed, 2)} for its one. Up to "
-        f"{scientific(bound, 2)} is rounding in float32, and the last digits are those of a processor: none of them "
-        f"says that two functions differ. On a trained, wider layer it is {scientific(real[0], 2)}.",
+        f"Over {count(len(draws), 'draw')} of torch’s own initial weights the relative difference is "
+        f"{scientific(differences[0], 2)} to {scientific(differences[-1], 2)}; the notebook prints "
+        f"{scientific(printed, 2)} for its one. Up to {scientific(bound, 2)} is rounding in float32{digits}. On a "
+        f"trained, wider layer it is {scientific(real[0], 2)}.",
         0 if all(within) else _apart(max(*differences, real[0]), 0),
         (
             ("least of the draws", differences[0]),
