@@ -31,13 +31,13 @@ def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
     """Laws of Xavier and of nn.Linear, as a new nn.MultiheadAttention without biases has them."""
     drawn = [layers.notebook_draw(seed)[0] for seed in range(40)]
     theirs = [nn.MultiheadAttention(12, 2, bias=False) for _ in range(40)]
-    for ours, weights in (
-        (torch.stack([torch.cat([one.q, one.k, one.v]) for one in drawn]), [one.in_proj_weight for one in theirs]),
-        (torch.stack([one.o for one in drawn]), [one.out_proj.weight for one in theirs]),
+    for ours, other in (
+        (torch.stack([torch.cat([one.q, one.k, one.v]) for one in drawn]), [one.in_proj_weight.data for one in theirs]),
+        (torch.stack([one.o for one in drawn]), [one.out_proj.weight.data for one in theirs]),
     ):
-        other = torch.stack(weights).detach()
-        assert float(ours.abs().max()) == pytest.approx(float(other.abs().max()), rel=0.02)
-        assert float(ours.std()) == pytest.approx(float(other.std()), rel=0.05)
+        weights = torch.stack(other)
+        assert float(ours.abs().max()) == pytest.approx(float(weights.abs().max()), rel=0.02)
+        assert float(ours.std()) == pytest.approx(float(weights.std()), rel=0.05)
     x = layers.notebook_draw(0)[1]
     assert x.shape == (8, 80, 12)
     assert float(x.std()) == pytest.approx(1, rel=0.05)

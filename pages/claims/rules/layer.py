@@ -52,8 +52,8 @@ def learns_without_biases(right: Mapping[int, tuple[Tensor, Tensor]], parameters
     told = "; ".join(f"seed {seed}: {share(a, 3)} with, {share(b, 3)} without" for seed, (a, b) in shares.items())
     return Verdict(
         of_all([good and fewer > 0 for good in as_good]),
-        f"Right answers to {count(rows, 'row')} that no model has seen, by models trained for this: {told}. Without biases "
-        f"the model has {parameters[1]:,} parameters instead of {parameters[0]:,}: {fewer:,} fewer.",
+        f"Right answers to {count(rows, 'row')} that no model has seen, by models trained for this: {told}. Without "
+        f"biases the model has {parameters[1]:,} parameters instead of {parameters[0]:,}: {fewer:,} fewer.",
         0 if all(as_good) else 1 if any(as_good) else 2,
         tuple(
             (f"seed {seed}, {how}", value)
