@@ -53,7 +53,7 @@ PAGES = {
         "Look",
         "Claims",
         "Is it true?",
-        "What five texts say of attention: answer first, then the tensors do.",
+        "What five texts say of attention, and questions of ours: answer first, then the tensors do.",
         has_rail=False,
     ),
     "compare": Named(
