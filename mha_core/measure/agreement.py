@@ -26,8 +26,9 @@ __all__ = [
 
 # the largest relative difference between implementations, without a temperature or an encoding
 BOUNDS = {torch.float32: 5e-7, torch.float64: 1e-14}
-# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone
-BIASES = {"all": "qkvo", "none": "", "value and output": "vo"}
+# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
+# "output alone" as in a lesson that has none on query, key and value
+BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,17 @@ def test_a_link_gives_the_random_layer() -> None:
     ]
 
 
+def test_the_lessons_class_is_one_of_them() -> None:
+    app = app_at("shapes", s="how are you", lw="random", biases="output alone").run()
+    assert state(app)["notices"] == []
+    assert [caption.value for caption in app.caption] == [
+        "590,208 parameters; with all biases 591,360, with none 589,824."
+    ]
+    (told, *_) = answers("steps", "s=how+are+you&lw=random&biases=output+alone&impl=torch")
+    assert unpacked(told)[0]["label"] == "layer 3, random weights (seed 0), biases of output alone"
+    assert unpacked(told)[0]["notices"] == []
+
+
 def test_the_models_own_weights_say_which_biases_they_have() -> None:
     (caption,) = app_at("shapes").run().caption
     assert caption.value.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")

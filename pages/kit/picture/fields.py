@@ -254,7 +254,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _switch("one", "All models in one panel"),
         _switch("bag", "Bag of words beside them: what is possible without order"),
         _choice("tab", "Curves", "tab", "Curves", "Ask", "Film", "Report", note="the part of the page that is open"),
-        _choice("tbias", None, "Biases in the attention", "yes", "no"),
+        _choice("tbias", None, "Biases in the attention", "yes", "no", "output alone"),
         _number("tdrop", None, "Dropout of the attention weights", 0.0, 0.9, 0.05),
     ),
     "Side by side": (
