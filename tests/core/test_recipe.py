@@ -110,7 +110,7 @@ def test_there_and_back(recipe: Recipe) -> None:
 
 def test_a_field_of_the_wrong_kind() -> None:
     switches = ("mask_padding", "residual", "norm", "bias", "all_rows")
-    fits = {"target": [None], "out_bias": [None, True], **dict.fromkeys(switches, [True])}
+    fits: dict[str, list[Any]] = {"target": [None], "out_bias": [None, True], **{key: [True] for key in switches}}
     strange: list[Any] = ["no\nline", [], {}, 10**400, None, True, math.nan]
     for name, value in itertools.product((field.name for field in fields(Recipe)), strange):
         values = {**Recipe().to_json(), name: value}
