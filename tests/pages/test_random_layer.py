@@ -178,7 +178,13 @@ def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
     assert "'bshi,bthi->bhst'" in words["scores.product"]
     assert "'bhst,bthi->bshi'" in words["mixed"]
     assert words["out"].startswith("Y = ")
-    assert text_words.of("efficient", "k.view")[0] == (
-        text_words.LESSON,
-        "split_heads: (batch, length, heads, head_dim)",
-    )
+
+
+def test_what_a_text_says_and_does_not_do_stands_at_its_step() -> None:
+    (lesson, split), (post, view) = text_words.of("efficient", "k.view")
+    assert (lesson, post) == (text_words.LESSON, text_words.POST)
+    assert split.startswith("split_heads: (batch_size, seq_length, num_heads, head_dim); it says that the embeddings")
+    assert view.endswith("view(batch_size, seq_len, n_heads, head_embed_dim)")
+    assert "never divided" in dict(text_words.of("efficient", "scores"))[text_words.LESSON]
+    assert "“weights”, and joins the mixed values" in dict(text_words.of("efficient", "joined"))[text_words.LESSON]
+    assert "⟨k_s, q_t⟩, this line q_s · k_t" in text_words.of("einsum", "scores.product")[0][1]
