@@ -198,4 +198,5 @@ def _of_joined(places: Tensor | None, d: int, tokens: Sequence[str]) -> str:
     owners, n = places // d % len(tokens), len(tokens)
     fits = share(float((owners == torch.arange(n)[:, None]).float().mean()), 2)
     of = count(len(set(owners[0, -1].tolist())), "token")
-    return f"A share of {fits} of its numbers stands in their token’s row; the last row, “{tokens[-1]}”, has those of {of}."
+    row = f"the last row, “{tokens[-1]}”, holds those of {of}"
+    return f"A share of {fits} of its numbers stands in their token’s row; {row}."
