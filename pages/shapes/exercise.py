@@ -73,9 +73,9 @@ def write_it(layer: Traced, head: int, written: str = "") -> Lesson:
     panels = [_panel(at, numbers[at], own, steps, layer.tokens) for at in range(len(GAPS))]
     picked = [line for line in lines if line is not None]
     said = (
-        f"Layer {layer.layer} has made its q, k and v of “{' '.join(layer.tokens)}” already, and its last Linear is "
-        "there. Choose the line that each function returns: it is run now on the layer’s own numbers, without mask, "
-        "encoding and temperature, and held against what the layer makes of them."
+        f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns: the line is run "
+        f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
+        "and held against what the layer makes of them."
     )
     return Lesson(
         [
@@ -132,7 +132,9 @@ def _panel(
     if number_of_line:
         line = gap.lines[number_of_line - 1]
         found = _judged(run(line, *arguments), steps[gap.made], _consequence(gap, line, steps, tokens))
-    return sheet.panel(f"{gap.head}:", [sheet.text(gap.does, muted=True), sheet.buttons("return", choices), found])
+    return sheet.panel(
+        f"{gap.head}:", [sheet.text(gap.does, muted=True), sheet.buttons("return", choices, code=True), found]
+    )
 
 
 def _judged(made: Made, right: Tensor, consequence: str) -> Block:
