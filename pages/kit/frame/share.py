@@ -40,7 +40,6 @@ def offer_tutorial(key: str) -> None:
         TUTORIAL.name,
         "application/x-ipynb+json",
         key=key,
-        help="One layer, product by product, checked against torch’s, with two functions to write yourself",
         on_click="ignore",
     )
 
