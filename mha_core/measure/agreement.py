@@ -22,8 +22,9 @@ __all__ = [
     "random_weights",
 ]
 
-# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone
-BIASES = {"all": "qkvo", "none": "", "value and output": "vo"}
+# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
+# "output alone" as in a lesson that has none on query, key and value
+BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}
 
 
 @dataclass(frozen=True)

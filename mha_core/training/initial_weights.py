@@ -63,7 +63,7 @@ def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> 
         if isinstance(module, AttentionLayer):
             drawn = _attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch")
             # drawn all the same: a model without biases begins with the weights of the one that has them
-            module.load(drawn if sizes.bias else Weights(drawn.q, drawn.k, drawn.v, drawn.o))
+            module.load(drawn.only(module.bias, module.v_bias, module.out_bias))
         elif isinstance(module, nn.Embedding):
             module.weight.normal_(generator=generator)
             if module.padding_idx is not None:

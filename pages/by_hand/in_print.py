@@ -73,6 +73,8 @@ def reason(one: Printed) -> str:
     cells, value = different(one), computed(one.example)[one.name]
     if one.name == "out" and not cells:
         return _from_which_weights(one)
+    if one.name == "x Wᵀ" and not cells:
+        return _which_head(one)
     if not cells:
         return "Equal to the last printed digit." if one.decimals else "Equal."
     if one.name == "weights":
@@ -115,6 +117,15 @@ def _from_which_weights(one: Printed) -> str:
         "Equal to the last printed digit, so it was computed with all digits of the weights: with those in print, "
         f"whose first row sums to {number(total, 2)}, its first row would be {would}."
     )
+
+
+def _which_head(one: Printed) -> str:
+    """Which head's W the second half of the printed product is of; in print it is named after head 1, from 1, again."""
+    made = computed(one.example)
+    half = torch.tensor(one.values, dtype=torch.float64)[:, len(one.values[0]) // 2 :]
+    of = [head for head in range(2) if torch.equal(half, made["x"] @ made[f"W of head {head}"].T)]
+    names = " and ".join(f"W{'₁₂'[head]}" for head in of)
+    return f"Equal. In print both halves are called QW₁ᵀ, heads counted from 1; the second is the product with {names}."
 
 
 def _one_hot(one: Printed, value: Tensor) -> str:

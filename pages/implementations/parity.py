@@ -25,6 +25,7 @@ from pages.kit.picture import pictures
 from pages.kit.picture.limits import check_sizes
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import alone, known, shared, turn
+from pages.kit.picture.traces import biases_in_words
 
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
 MOST_SCORES, MOST_PRODUCTS = 2_200_000, 100_000_000
@@ -257,12 +258,13 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def kinds(d_model: int, n_heads: int) -> Block:
+@lru_cache(maxsize=16)
+def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     """A row per implementation: its first words, how it keeps its parameters, and what it can do and cannot."""
-    rows = []
+    rows, weights = [], compare.random_weights(d_model, biases=biases)
     for name, kind in IMPLEMENTATIONS.items():
-        with torch.device("meta"):  # sizes only, no numbers
-            parameters = list(kind(d_model, n_heads).parameters())
+        # sizes only, no numbers
+        parameters = list(compare.loaded(name, weights, n_heads, device="meta").parameters())
         first_line = (inspect.getdoc(inspect.getmodule(kind)) or "").split("\n")[0]
         can = [word for feature, word in FEATURES.items() if feature in kind.can]
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]
@@ -272,7 +274,11 @@ def kinds(d_model: int, n_heads: int) -> Block:
         counts = [f"{numbers:,}", f"{bare:,}", str(len(parameters))]
         rows.append([name, first_line, *counts, _listed(can), _listed(cannot) or "–"])
     head = ["implementation", "what it is", "parameters", "without biases", "tensors", "can do", "cannot do"]
-    caption = f"Parameters for d_model {d_model} and {n_heads} heads; tensors = in how many pieces, biases and all."
+    own = biases_in_words(biases)
+    caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {own}; tensors = in how many pieces."
+    if (weights.q_bias is None) != (weights.v_bias is None):
+        joint = [name for name, kind in IMPLEMENTATIONS.items() if kind.one_matrix]
+        caption += f" {_and(joint)} have one bias for q, k and v: its parts for q and k are 0, and are counted."
     return sheet.table(head, rows, caption, prose=True)
 
 

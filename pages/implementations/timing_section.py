@@ -69,8 +69,7 @@ def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
 def _plan(names: list[str], sizes: Sizes, device: str) -> Plan:
     task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
     lengths = timing_tables.lengths(sizes.n, sweep=widgets.switch("sweep"))
-    bias = sizes.biases != "none"
-    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, bias)
+    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, sizes.biases)
 
 
 def _problem(plan: Plan) -> str:

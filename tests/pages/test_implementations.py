@@ -252,7 +252,8 @@ def test_biases_off_changes_the_tables_and_says_what_each_does(opened: Callable[
     assert differences(bare)[2:] != differences(app)[2:]
     assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, Sizes(1, 9, 24, 3, "none"))[2:]
     (kinds,) = [block for block in blocks(bare) if block.get("head", [""])[0] == "implementation"]
-    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,400", "2,304")}
+    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,304", "2,304")}
+    assert kinds["caption"].startswith("Parameters for d_model 24 and 3 heads, with no biases;")
     assert "drop them inside torch" in json.dumps(blocks(bare), ensure_ascii=False)
 
 
