@@ -18,7 +18,7 @@ from torch import Tensor
 from ..attention import AttentionLayer, Weights, join_heads, split_heads
 from ..trace import Trace
 
-__all__ = ["LAMBDA", "Spread", "bound", "spread"]
+__all__ = ["LAMBDA", "Spread", "bound", "of_sums", "spread"]
 
 # an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2), were every rounding as large as it can be
 LAMBDA = 4.0
@@ -37,6 +37,14 @@ class Spread:
 def bound(spread: float, *dtypes: torch.dtype) -> float:
     """The largest relative difference that is rounding, λ √(Σ u²) · spread, of tensors computed in these formats."""
     return LAMBDA * math.hypot(*(torch.finfo(dtype).eps / 2 for dtype in dtypes)) * spread
+
+
+def of_sums(*lengths: int, dtype: torch.dtype = torch.float32) -> float:
+    """The relative difference that is rounding after sums of so many terms, one behind the other, whatever they are.
+
+    Relative to the sum of the terms' sizes: where they cancel, `spread` knows more.
+    """
+    return bound(sum(map(math.sqrt, lengths)), dtype)
 
 
 def spread(

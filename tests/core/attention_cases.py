@@ -116,7 +116,7 @@ def bounds(weights: Weights, n_heads: int, inputs: list[Tensor], options: dict[s
         found = rounding.spread(layer, *(x.detach().cpu().double() for x in inputs), **options)
         return rounding.bound(found.out, *both), rounding.bound(found.maps, *both)
     # q, scores, mixed and out come one after the other, each a sum of no more than d_model products and a bias
-    four = rounding.bound(4 * math.sqrt(len(weights.q) + 1), *both)
+    four = math.sqrt(2) * rounding.of_sums(*[len(weights.q) + 1] * 4, dtype=weights.q.dtype)
     return four, four
 
 

@@ -1,26 +1,13 @@
 """What rounding leaves where exact numbers would be equal: the one place where the claims tell it from a difference.
 
-A sum of n products is off by at most λ √n u of the sum of their sizes, but for one in ½ exp(λ²/2) (Higham and Mary
-2019, u = half the distance from 1 to the next number); sums that follow one another add their parts. It holds on every
-processor and for any number of threads, which change the order of the sums alone.
+It holds on every processor and for any number of threads, which change the order of the sums alone.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from mha_core.measure.rounding import of_sums
 
-import torch
-
-from mha_core.measure import compare
-from mha_core.measure.compare import Agreement
-
-LAMBDA = 6.0  # exceeded by one sum in thirty million
-
-
-def of_sums(*terms: int) -> float:
-    """The relative difference that float32 may leave after sums of so many terms each, one behind the other."""
-    return LAMBDA * torch.finfo(torch.float32).eps / 2 * sum(map(math.sqrt, terms))
+__all__ = ["of_attention", "of_model", "of_softmax", "of_sums"]
 
 
 def of_softmax(n: int, d: int) -> float:
@@ -37,8 +24,3 @@ def of_model(n_layers: int, n: int, d_model: int, d_head: int, d_feed_forward: i
     """The same of what a whole encoder hands on; each layer has two norms and a feed-forward network as well."""
     around = of_sums(d_model, d_model, d_feed_forward, d_model)
     return n_layers * (of_attention(n, d_model, d_head) + around)
-
-
-def between_implementations(results: Mapping[str, Agreement]) -> float:
-    """The same between two implementations of one layer in float32, on the input that they were compared on."""
-    return compare.bound(results, torch.float32)
