@@ -90,7 +90,8 @@ def test_times(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert float(torch.cat([first, second]).min()) > 0
     verdict = CLAIMS[name].judge()
     assert len(numbers(verdict)) == 2
-    assert verdict.answer == {"holds": 0, "depends": 1, "does not hold": 2}[verdict.result]
+    unsteady = "unsteady" in verdict.said
+    assert verdict.answer == (None if unsteady else {"holds": 0, "depends": 1, "does not hold": 2}[verdict.result])
 
 
 @pytest.fixture

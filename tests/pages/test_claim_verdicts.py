@@ -342,8 +342,8 @@ def test_a_bias_of_the_keys(said: Said, bert: Reference) -> None:
 
 
 def test_verdicts_are_the_same_on_another_processor(said: Said) -> None:
-    """Other kernels and one thread: other last digits, the same verdicts and answers of all that is not timed."""
-    names = [name for name, claim in CLAIMS.items() if not claim.timed]
+    """Other kernels and one thread: other last digits, the same verdicts and answers of all that is a pass."""
+    names = [name for name, claim in CLAIMS.items() if not claim.timed and name != "biases"]  # which is trained above
     program = (
         "import json, sys; from pages.claims.catalog import CLAIMS; "
         "found = {name: CLAIMS[name].judge() for name in sys.argv[1:]}; "

@@ -124,10 +124,11 @@ def same_function_same_accuracy(
     worst = max(apart.values())
     ours, theirs = (float(of.double().mean()) for of in right)
     error = math.sqrt(theirs * (1 - theirs) / right[1].shape[-1])
+    same = ": one function" if worst <= rounding else ""
     return Verdict(
         of_all([worst <= rounding, abs(ours - theirs) <= error]),
         f"With the same weights the largest relative difference is {scientific(worst)}, and up to "
-        f"{scientific(rounding)} is rounding in float32: one function. Trained on the post’s news, each from random "
+        f"{scientific(rounding)} is rounding in float32{same}. Trained on the post’s news, each from random "
         f"weights of its own, naive answers {share(ours, 3)} of the test rows rightly and torch {share(theirs, 3)}, as "
         f"means over {count(len(right[0]), 'seed')}; so many rows leave a standard error of {share(error, 3)}.",
         _apart(worst, rounding),

@@ -48,11 +48,11 @@ def positions_are_needed(right: Mapping[str, Pair]) -> Verdict:
     better = [positions - without > _error(right[task]) for task, (without, positions) in shares.items()]
     return Verdict(
         of_all(better),
-        f"Right answers to rows that no model has seen: {told}. With positions is better, by more than a standard "
+        f"Right answers to test rows: {told}. With positions is better, by more than a standard "
         f"error, in {sum(better)} of {count(len(better), 'task')}.",
         0 if all(better) else 1 if any(better) else 2,
         in_pairs(shares),
-        "share of unseen rows that are answered rightly",
+        "share of test rows that are answered rightly",
         full=1,
     )
 
