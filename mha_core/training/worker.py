@@ -25,12 +25,12 @@ from ..device import is_out_of_memory
 from ..errors import HeadlightError
 from .job import Job
 from .limits import Order
+from .nursery import step_back
 
 __all__ = ["main"]
 
 MOST_ORDER = 1_000_000  # characters of the first line
 FLUSH_SECONDS = 0.1
-NICENESS = 10  # visitors who look at pages come first
 
 
 class Speaker:
@@ -61,8 +61,7 @@ def main() -> None:
     # What libraries print goes to stderr: every line out is one of ours.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
+    step_back()
     say = Speaker(out).say
     try:
         # unbuffered: a thread that waits in sys.stdin would hold its lock when the process ends, which is fatal
