@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cachetools import LRUCache
+
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 from pages.kit.draw import tables
@@ -10,6 +12,9 @@ from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared
+
+KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 
 def csv(raw: bytes) -> bytes:
@@ -25,11 +30,18 @@ def npz(raw: bytes) -> bytes:
 
 def html(raw: bytes) -> bytes:
     """A page that shows the run without a server. Raises a HeadlightError."""
-    settings, _ = _asked(raw)
+    settings, at = _asked(raw)
     model = pictures.model_of(settings)
     check_size(models.heads(model), len(pictures.tokens(settings)))  # before a pass whose maps no file holds
-    picture, at = _picture(raw)
-    title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, model)
+    return _page(settings, at)
+
+
+@shared(LRUCache(KEPT_BYTES, len))
+def _page(settings: Settings, at: At) -> bytes:
+    """The page, kept: whoever asks again for the same has nothing packed anew."""
+    picture = pictures.picture(settings)
+    at = at.on(picture.run.tokens)
+    title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")
 

@@ -16,12 +16,13 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from mha_core import Model
+from mha_core import Model, Run
 from mha_core.errors import HeadlightError
+from mha_core.show import standalone
 from pages.kit.draw.pages import PAGES
 from pages.kit.lessons.course import course
 from pages.kit.lessons.verdict import verdict
-from pages.kit.picture import pictures
+from pages.kit.picture import pictures, sharing
 from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
@@ -95,6 +96,21 @@ def test_the_html_file_says_what_the_page_says_is_changed(link: dict[str, Any]) 
     assert [text for text in said["forbidden"] if text] == [text for text in shown["forbidden"] if text]
     off = [link["off"]] if isinstance(link.get("off"), str) else link.get("off", [])
     assert said["off"] == sorted(name[1:].replace(" H", ".") for name in off)
+
+
+def test_the_same_html_file_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sharing.forget()
+    made_of = list[tuple[int, int]]()
+
+    def counted(run: Run, **said: Any) -> str:
+        made_of.append((said["layer"], said["head"]))
+        return standalone(run, **said)
+
+    monkeypatch.setattr("pages.explore.files.standalone", counted)
+    same = {made("explore.html", s="how are you", at="3.1", **more) for more in ({}, {}, {"look": "table"})}
+    assert len(same) == 1
+    assert made("explore.html", s="how are you", at="3.2") not in same
+    assert made_of == [(3, 1), (3, 2)]
 
 
 def test_more_than_the_html_file_holds_is_refused_before_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
