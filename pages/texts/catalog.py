@@ -144,8 +144,8 @@ def _lesson() -> Text:
             step("the output layer", "The one place where heads meet.", "out"),
             step(
                 "define your own",
-                "Its exercise, below the steps: choose every line, and see what it gives.",
-                "scores",
+                "Its exercise, beside the step and below all: choose every line, and see what it gives.",
+                "out",
                 ("lesson", "write it"),
             ),
             Element("its names", "Each beside the others’ word for it.", "implementations", (("find", "seq_length"),)),
