@@ -116,6 +116,17 @@ def test_repeated_words() -> None:
     assert compare.repeated_words(weights, [5, 6, 7, 6, 9]) == compare.Repeated((1, 3), 0)
 
 
+def test_of_words_whose_rows_are_equal_up_to_rounding_the_first_is_told_on_every_machine() -> None:
+    weights = torch.full((1, 1, 4, 4), 0.25)
+    weights[..., 3, 0] += 6e-8
+    found = compare.repeated_words(weights, [5, 6, 5, 6])
+    assert found == compare.Repeated((0, 2), 0)
+    weights[..., 3, 0] += 0.01
+    found = compare.repeated_words(weights, [5, 6, 5, 6])
+    assert found is not None
+    assert found.places == (1, 3)
+
+
 def test_new_places() -> None:
     assert compare.new_places([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
     assert compare.new_places([], []) == []
