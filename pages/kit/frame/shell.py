@@ -6,6 +6,8 @@ from importlib import import_module
 
 import streamlit as st
 
+from pages.kit.server.missing import missing_package
+
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
 try:
     from pages.kit.draw.pages import PAGES, path
@@ -25,4 +27,7 @@ try:
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
     import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}.page").show()
 except ImportError as error:
-    st.error(f"The package {error.name} is missing. Set Headlight up again with `make run`, then reload this page.")
+    package = missing_package(error)
+    if package is None:
+        raise
+    st.error(f"The package {package} is missing. Set Headlight up again with `make run`, then reload this page.")
