@@ -74,7 +74,7 @@ def main() -> None:
         say(error=str(error))
     except BrokenPipeError:
         raise SystemExit(1) from None  # the parent has closed its end
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         say(error=f"the package {error.name} is missing")
     except Exception as error:
         full = isinstance(error, MemoryError) or is_out_of_memory(error)

@@ -14,11 +14,11 @@ from mha_core.measure.compare import Repeated
 from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import models, next_token, pictures, words
+from pages.kit.picture import models, next_token, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, head_name
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import alone, known, shared, turn
+from pages.kit.picture.sharing import shared, turn
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5
@@ -179,30 +179,6 @@ def repeated(picture: Picture) -> Farthest | None:
 def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     """The same in one head."""
     return compare.repeated_words(picture.run.weights[layer, head], picture.run.ids)
-
-
-def each_head(
-    settings: Settings, *, ask: bool, told: Callable[[float], object] = lambda done: None
-) -> list[list[float]] | None:
-    """The cosine of the sentence vector to itself without one head, a list a layer.
-
-    Only computed with `ask`; otherwise what is known from an earlier time, or None. Raises what `Model.run` raises.
-
-    `told` hears how much is done, 0 to 1, and again and again while somebody else's turn lasts.
-    """
-    cosines = known(_without_each_head, settings, told)
-    if cosines is None and ask:
-        # one at a time, so that nobody waits in the cache, where `told` cannot end the wait
-        with alone(lambda: told(0.0)):
-            cosines = _without_each_head(settings, told)
-    return cosines
-
-
-@shared(LRUCache(64), lambda settings, told: settings)
-def _without_each_head(settings: Settings, told: Callable[[float], object]) -> list[list[float]]:
-    model = pictures.model_of(settings)
-    cosines = compare.without_each_head(model, settings.text, **settings.switches(model), told=told)
-    return [[float(cosine) for cosine in layer] for layer in cosines.tolist()]
 
 
 def _figure(value: str, label: str) -> dict[str, str]:

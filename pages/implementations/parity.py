@@ -107,7 +107,7 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
         return _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
 
 
-def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] | None = None) -> Equality:
+def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
     """On normal random input (seed 1) with normal random weights (seed 0); `told` is called while others go first.
 
     Raises:

@@ -180,7 +180,7 @@ QUESTIONS: dict[str, tuple[Recipe, Ask]] = {
     "continuation": (
         TINY_WORDS,
         lambda model, told: inference.continuation_with_chances(
-            model, model.tokenizer.id_to_token(3), 5, temperature=1.0, seed=3, told=told
+            model, model.tokenizer.id_to_token(3) or "", 5, temperature=1.0, seed=3, told=told
         ),
     ),
 }

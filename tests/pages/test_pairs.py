@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mha_core import Model
 from mha_core.measure import compare
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
@@ -178,16 +177,3 @@ def test_rows_that_are_empty() -> None:
     assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.0000"
     assert pairs.fitness(pair.right) == f"{NOT_TRAINED}."
     assert pairs.fitness(pair.left) == ""
-
-
-def test_each_head_is_computed_when_asked_and_then_known(model: Model) -> None:
-    settings = Settings("a sentence for this test alone")
-    assert pairs.each_head(settings, ask=False) is None
-    heard: list[float] = []
-    found = pairs.each_head(settings, ask=True, told=heard.append)
-    assert heard[-1] == 1
-    assert found is not None
-    assert [len(own) for own in found] == [12] * 6
-    assert pairs.each_head(settings, ask=False) is found
-    run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
-    assert found[5][3] == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)
