@@ -17,6 +17,8 @@ from mha_core.models import stack
 
 from .conftest import TIRED
 
+pytestmark = pytest.mark.numeric
+
 
 def test_relative_difference() -> None:
     a, b = torch.tensor([[3.0, 0.0], [0.0, 8.0]]), torch.tensor([[0.0, 0.0], [0.0, 4.0]])

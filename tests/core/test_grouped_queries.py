@@ -22,6 +22,8 @@ from mha_core.positions import ALiBi, Rotary, Sinusoidal
 from .attention_cases import bounds, canonical, pull
 from .dense import dense_attention, flat, gradient_of
 
+pytestmark = pytest.mark.numeric
+
 B, H, C, D = 2, 4, 24, 6
 ABLE = [name for name, kind in IMPLEMENTATIONS.items() if "kv_heads" in kind.can]
 able = pytest.mark.parametrize("name", ABLE)

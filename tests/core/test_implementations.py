@@ -44,6 +44,8 @@ from .attention_cases import (
 )
 from .dense import dense_attention, random_weights, torch_twin
 
+pytestmark = pytest.mark.numeric
+
 CANONICAL = ["x", "q", "k", "v", "scores", "masked", "weights", "mixed", "joined", "out"]
 ENCODINGS: dict[str, Position] = {
     "learned": Learned(C, 6, std=1.0),

@@ -19,6 +19,8 @@ from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
+pytestmark = pytest.mark.numeric
+
 
 def check(equality: Equality) -> None:
     for dtype in parity.DTYPES:
