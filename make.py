@@ -1,7 +1,8 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
     run           start the app in the browser
-    test          the whole test suite, as many tests at a time as there are cores, at most four
+    test          the whole test suite, as many tests at a time as there are cores, at most four; what compares floats
+                  a second time, with other kernels than the processor's own
     test-quick    all but the browser tests            test-browser  the browser tests alone
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome and TypeScript
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
@@ -38,6 +39,8 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "test-quick": ("-m", "not browser"), "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu")}
 COMMANDS = ("run", *TESTS, "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
+# The plainest kernels of torch and of MKL, which no processor of today takes by itself.
+OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 AT_ONCE = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
 
 ROOT = Path(__file__).resolve().parent
@@ -118,8 +121,8 @@ def set_up(dev: bool) -> None:
         part.replace(stamp)
 
 
-def python_m(*args: str) -> int:
-    return subprocess.call([PYTHON, "-m", *args], cwd=ROOT)
+def python_m(*args: str, **environment: str) -> int:
+    return subprocess.call([PYTHON, "-m", *args], cwd=ROOT, env=os.environ | environment)
 
 
 def test(command: str, *args: str) -> int:
@@ -132,7 +135,11 @@ def test(command: str, *args: str) -> int:
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # then each of many Pythons would compile torch for seconds
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "compiled"))
     together = () if command == "test-gpu" else AT_ONCE  # there is one device
-    return python_m("pytest", *together, *TESTS[command], *args)
+    code = python_m("pytest", *together, *TESTS[command], *args)
+    if command == "test" and not args:
+        say("what compares floats once more, with other kernels than this processor's own …")
+        code = max(code, python_m("pytest", *together, "-m", "numeric", **OTHER_KERNELS))
+    return code
 
 
 def with_node(tool: str, *args: str) -> int:

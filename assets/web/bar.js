@@ -5,9 +5,10 @@
 import { makeOpener, makeSheet } from "./control_sheet.js";
 import { button, h, PAGE_LINK, setAttribute } from "./dom.js";
 import { drawLesson } from "./lesson.js";
+import { addressOf, PAGES } from "./page_list.js";
 import { listenForKeys, switchProjector } from "./projector.js";
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string, has_rail: boolean}} Page */
+/** @typedef {import("./page_list.js").Page} Page */
 
 const ID = "headlight-bar";
 const OPENED = ':is(.group > button, .menu)[aria-expanded="true"]';
@@ -20,18 +21,6 @@ let wanted = null;
 addEventListener("popstate", () => {
   wanted = null;
 });
-
-/** Every page, as pages/kit/draw/pages.py lists them. @type {Page[]} */
-export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
-
-/** The address of a page. @param {string} path */
-const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
-
-/** The page at an address behind the server's; the one without an address where there is none. @param {string} at */
-export const pageAt = (at) => PAGES.find(({ path }) => path === at) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
-
-/** The page of the present address. */
-export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");
 
 /** Streamlit's own link to a page. @param {string} path */
 const linkTo = (path) =>

@@ -97,6 +97,7 @@ function makeButtons() {
 function updateButtons(element, block, sheet) {
   const [name, group] = element.children;
   setText(name, block.name);
+  element.classList.toggle("code", block.code);
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   fill(

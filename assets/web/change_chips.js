@@ -2,6 +2,7 @@
 // What is changed, as chips that take it back, and one sentence on what it did and where.
 
 import { changed } from "./changes.js";
+import { isDrawn } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { short } from "./words.js";
 
@@ -19,7 +20,7 @@ export class ChangeChips {
     });
     this.said = h("span", { class: "said", "aria-live": "polite" });
     this.show = button("show it", () => this.go());
-    this.difference = button("show the difference", () => view.change({ difference: !view.look.difference }), {
+    this.difference = button("show the difference", () => this.toggleDifference(), {
       title: "the large map shows now − unchanged: blue is less, orange is more",
     });
     this.compare = h("a", { class: "page-link" }, "compare with nothing changed →");
@@ -44,6 +45,17 @@ export class ChangeChips {
     this.view.go({ layer, head, row, key });
   }
 
+  /** The map in focus now − unchanged; where it is as it was, the head that changed most, in the row in focus. */
+  toggleDifference() {
+    const { view } = this;
+    const { effect } = view.picture;
+    const most = view.weights && effect && !short(effect.here) ? effect.at : null;
+    view.look.difference = !view.look.difference;
+    if (!view.look.difference || !most) return view.changed();
+    const [layer, head] = most;
+    return view.go({ layer, head });
+  }
+
   draw() {
     const { view } = this;
     const list = changed(view.model.controls, view.off, view.maps.tokens);
@@ -61,9 +73,9 @@ export class ChangeChips {
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
     setText(this.said, known ? effect.said : "");
-    this.show.hidden = !known || !effect.at;
+    this.show.hidden = !known || !effect.at || isDrawn();
     // not while the next picture is on its way: who has just pressed it would lose his place
-    this.difference.hidden = !list.length || (view.matching && !effect);
+    this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
     this.compare.hidden = this.reset.hidden = !list.length;
     this.undo.hidden = !view.model.past.length;

@@ -1,15 +1,17 @@
 // @ts-check
 // What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
 
+import { isDrawn } from "./curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "./differences.js";
 import { h, setText } from "./dom.js";
 import { forbids } from "./painted.js";
-import { quoted, signed } from "./words.js";
+import { quoted, short, signed } from "./words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./map.js").Shown} Shown */
 
 const NAME = "Now − unchanged";
+const OFF = "A head that is off still looks the same; its absence shows in the layers above.";
 
 export class DifferenceOverlay {
   /** @param {Explore} view @param {import("./map.js").Actions} actions */
@@ -19,9 +21,10 @@ export class DifferenceOverlay {
     this.map.share = 0.36; // a sign more in each
   }
 
-  /** The map before the changes is wanted, and here or on its way. */
+  /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
   get isOn() {
     const { look, picture, weights } = this.view;
+    if (isDrawn()) return false;
     return look.difference && (picture.before !== null || (!weights && picture.effect !== null));
   }
 
@@ -73,6 +76,19 @@ export class DifferenceOverlay {
     if (!row[most]) return [`${NAME}: `, who, " looks as before"];
     const whom = h("span", { class: "key" }, quoted(maps.tokens[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
+  }
+
+  /** Why this head, or why there is nothing to see in it. */
+  get why() {
+    const { picture, at, off, look, weights } = this.view;
+    const { effect } = picture;
+    if (!this.isOn || !weights || !effect) return "";
+    const [layer, head] = effect.at ?? [];
+    const isMost = layer === at.layer && head === at.head && !look.mean;
+    const isStill = !short(effect.here);
+    if (!isMost && !isStill) return "";
+    const still = `No weight of this map changed${effect.here ? " by 0.005 or more" : ""}.`;
+    return [isMost ? "This head changed most." : still, off.size ? OFF : ""].filter(Boolean).join(" ");
   }
 
   /** @param {HTMLElement[]} parts @param {import("./colour.js").Inks} inks */

@@ -34,9 +34,11 @@ export const asBytes = (values) =>
 /** How a table says them. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
-/** @typedef {import("./map.js").Shown & {sides: Float32Array[], distances: number[]}} ShownDifference */
+/** @typedef {import("./map.js").Shown & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
 
-/** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, and a distance a row. */
+/** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, null until they have come, and
+ * a distance a row.
+ */
 export class DifferenceMap extends BigMap {
   /** @param {import("./map.js").Actions} actions */
   constructor(actions) {
@@ -76,7 +78,7 @@ export class DifferenceMap extends BigMap {
   say([i, j]) {
     const { tokens, weights, sides } = /** @type {ShownDifference} */ (this.shown);
     const at = i * tokens.length + j;
-    const [before, after] = sides.map((side) => number(side[at]));
+    const [before, after] = sides.map((side) => (side ? number(side[at]) : "…"));
     return `${tokens[i]} → ${tokens[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
   }
 }

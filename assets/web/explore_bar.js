@@ -1,6 +1,7 @@
 // @ts-check
 // What stands around the maps: sentences to try, the tokens, the layers, and how the maps are drawn.
 
+import { isDrawn } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { walkedTiles } from "./grid_keys.js";
 import { isAcross, sortKey } from "./heads_order.js";
@@ -146,10 +147,10 @@ export class ExploreBar {
         return press;
       },
       (element, layer) => {
-        const badge = changes.badge(layer);
+        const badge = isDrawn() ? "" : changes.badge(layer);
         setText(element.children[0], String(layer));
         setText(element.children[1], badge);
-        element.style.setProperty("--change", String(changes.share(layer)));
+        element.style.setProperty("--change", String(isDrawn() ? 0 : changes.share(layer)));
         setAttribute(element, "aria-label", `layer ${layer}`);
         setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
         setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
@@ -160,9 +161,10 @@ export class ExploreBar {
     setAttribute(this.every, "aria-pressed", String(shownAll));
   }
 
+  /** Under a lesson's curtain the key is not named: it may be the answer. */
   drawSort() {
     const { maps, at, look } = this.view;
-    const key = sortKey(this.view);
+    const key = isDrawn() ? null : sortKey(this.view);
     setText(this.sort, key === null ? "sort heads" : `sort by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);

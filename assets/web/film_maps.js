@@ -2,7 +2,7 @@
 
 import { BigMap } from "./map.js";
 import { unpack } from "./packets.js";
-import { quoted, short } from "./words.js";
+import { BLOCKED, quoted } from "./words.js";
 
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
@@ -81,10 +81,10 @@ export class Film {
   }
 }
 
-/** A weight that is known to 1/510, in two digits: what would read 0 or 1 may be neither. */
+/** A weight that is known to 1/510, in two digits: what would read 0 may be more. */
 export function digits(weight) {
   const short = weight.toFixed(2);
-  return short === "0.00" ? "<0.01" : short === "1.00" ? ">0.99" : short;
+  return short === "0.00" ? "<0.01" : short;
 }
 
 /** The largest weight among the queries that have a choice, in words. */
@@ -102,14 +102,9 @@ export class FilmMap extends BigMap {
     this.roomy = 20; // maps side by side are small
   }
 
-  written(weight) {
-    const text = short(weight);
-    return text === "1" ? "≈1" : text;
-  }
-
   say([i, j]) {
     const { tokens, weights, forbids } = /** @type {import("./map.js").Shown} */ (this.shown);
     const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
-    return forbids(i, j) ? `${cell}: not allowed by the mask` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
+    return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
   }
 }

@@ -2,9 +2,10 @@
 // Draws the bar, the head of the page and the picture that came with it (pages/kit/wire/first.py), each where it will
 // stand, before Streamlit is there; the view then moves to its own place as it is.
 
-import { drawBar, makeTitle, pageNow } from "./bar.js";
+import { drawBar, makeTitle } from "./bar.js";
 import { h } from "./dom.js";
 import { drawnEarly } from "./mount.js";
+import { pageNow } from "./page_list.js";
 
 const LONGEST_WAIT = 15000; // ms for Streamlit, after which its own page shows what is wrong
 const FONT_WAIT = 600; // ms for the font, so that no line breaks anew when it comes

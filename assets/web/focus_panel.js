@@ -13,7 +13,7 @@ import { MapPanel } from "./map_panel.js";
 import { trimmed } from "./packets.js";
 import { forbids } from "./painted.js";
 import { choice, contentWidth, panel } from "./view_base.js";
-import { number, percent, quoted, ranked, story, total } from "./words.js";
+import { number, OFF, percent, quoted, ranked, story, total } from "./words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -24,7 +24,6 @@ const LAWS = {
   linear: "colour: the weight",
   own: "colour: the weight, each map up to its own largest",
 };
-const OFF = "off: its output is 0";
 const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
 const toggle = { class: "toggle" };
@@ -54,6 +53,7 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = h("span", { class: "label" });
+    this.why = h("span", { class: "why" });
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = h("span", { class: "typed" });
     this.changed = h("span", { class: "in-title" });
@@ -81,7 +81,7 @@ export class FocusPanel {
           { class: "titles" },
           this.title,
           this.typed,
-          h("div", { class: "under-title" }, this.label, this.changed),
+          h("div", { class: "under-title" }, this.label, this.changed, this.why),
         ),
         h(
           "div",
@@ -141,6 +141,7 @@ export class FocusPanel {
     const [first, last] = view.cut;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
+    setText(this.why, this.difference.why);
     fill(
       this.changed,
       changed(view.model.controls, view.off, maps.tokens),
@@ -202,7 +203,7 @@ export class FocusPanel {
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
-    setText(high, most === 1 ? "1" : most.toFixed(2));
+    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
   }
 

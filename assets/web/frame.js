@@ -1,11 +1,12 @@
 // @ts-check
 // What every page of the house shares: its question, the bar, the address, and the projector.
 
-import { drawBar, makeTitle, pageAt, pageNow } from "./bar.js";
+import { drawBar, makeTitle } from "./bar.js";
 import { themeOf } from "./colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h, PAGE_LINK } from "./dom.js";
 import { AWAY } from "./leaving.js";
+import { pageAt, pageNow } from "./page_list.js";
 import { isPressedAgain, sayLarge } from "./projector.js";
 
 // Streamlit writes a page switch as several history entries, the page and then one a control: those that stay on the
@@ -27,6 +28,10 @@ const newAct = ({ target, isTrusted }) => {
   leaving = onLink;
 };
 for (const act of ["pointerdown", "keydown", "click"]) document.addEventListener(act, newAct, true);
+addEventListener("popstate", () => {
+  left = ""; // of the page before Back, in place of the one that is there now
+  leaving = false;
+});
 history.replaceState = (state, title, url) => {
   replace(state, title, url);
   tell();

@@ -4,8 +4,10 @@
 import { picture } from "./colour.js";
 import { button, contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
+import { hatched } from "./hatch.js";
 import { pooled, trimmed } from "./packets.js";
-import { number } from "./words.js";
+import { forbids } from "./painted.js";
+import { BLOCKED, number } from "./words.js";
 
 /** @typedef {[number, number]} Head layer and head */
 /** @typedef {(layer: number, head: number) => void} Act */
@@ -14,7 +16,8 @@ import { number } from "./words.js";
  * @typedef {import("./look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
  *   sortKey: number | null, theme: import("./colour.js").Theme, kinds: [string, number][][], kv: number,
- * }} ShownHeads
+ *   forbidden?: string[],
+ * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them
  */
 
 const TINY = 16; // tiles side by side, above which their names stand at the edges alone
@@ -171,10 +174,10 @@ export class HeadsGrid {
     });
   }
 
-  /** @param {{query: string}} inks */
+  /** @param {{query: string, line: string}} inks */
   draw(inks) {
     if (!this.rects.length) this.measure();
-    const { off, layer, head, row, first, last } = this.state;
+    const { off, layer, head, row, first, last, forbidden = [] } = this.state;
     const context = contextOf(this.canvas, this.width, this.height);
     const size = this.maps.n - first - last;
     context.imageSmoothingEnabled = false;
@@ -184,6 +187,8 @@ export class HeadsGrid {
       context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
+      const hatch = hatched(forbidden, pair[1], this.maps.n, [first, last], this.rects[index], inks.line);
+      if (hatch) context.drawImage(hatch, x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });
@@ -214,13 +219,14 @@ export class HeadsGrid {
     const pair = this.shown[index];
     if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
     const { x, y, width, height } = this.rects[index];
-    const { first, last } = this.state;
+    const { first, last, forbidden = [] } = this.state;
     const { tokens, n } = this.maps;
     const size = n - first - last;
     const at = (/** @type {number} */ share) => first + Math.min(size - 1, Math.floor(share * size));
     const [i, j] = [at((py - y) / height), at((px - x) / width)];
     const weight = this.maps.map(...pair).bytes[i * n + j] / 255;
-    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}`);
+    const blocked = forbids(forbidden, pair[1], n)(i, j) ? `, ${BLOCKED}` : "";
+    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}${blocked}`);
   }
 
   /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */

@@ -19,6 +19,9 @@ function newAct(event) {
 }
 // before what hears the same act: views tell the script what is left to tell
 for (const act of ["pointerdown", "keydown", "click"]) addEventListener(act, newAct, true);
+addEventListener("popstate", () => {
+  left = null; // back on a page that was left, or another step of a lesson
+});
 
 /** True from a press on a link to another page until that is there, or does not come. */
 export const isLeaving = () => left !== null && left.path === location.pathname && performance.now() - left.at < STAYS;

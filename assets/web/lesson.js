@@ -2,7 +2,6 @@
 // A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
 // then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
 
-import { pageNow } from "./bar.js";
 import { addressOf, askedFor, find, load, markDone, neighbour, whyNot } from "./course.js";
 import { isTaught, keepTaught } from "./lesson_visit.js";
 import { draw as drawCurtain } from "./curtain.js";
@@ -12,6 +11,7 @@ import { wishOf } from "./lesson_keys.js";
 import { LessonPanel } from "./lesson_panel.js";
 import { go } from "./lesson_way.js";
 import { parseAt } from "./look.js";
+import { pageNow } from "./page_list.js";
 import { Wire } from "./wire.js";
 
 const COURSE = "lessons"; // the path of the page with all lessons

@@ -7,7 +7,7 @@ import { GridCell, isShortcut, nearest, walked } from "./grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { pooled, toBytes, trimmed } from "./packets.js";
-import { number, ranked, short } from "./words.js";
+import { BLOCKED, number, ranked, short } from "./words.js";
 
 /** @typedef {import("./colour.js").Bytes} Bytes */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -287,7 +287,7 @@ export class BigMap {
   say([i, j]) {
     const { tokens, weights, forbids } = /** @type {Shown} */ (this.shown);
     const weight = weights ? number(weights[i * tokens.length + j]) : "…";
-    return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? ", not allowed by the mask" : ""}`;
+    return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
   /** What the grid is called. */

@@ -57,7 +57,8 @@ export interface Picture {
   pinTail: string; // what the link says of this picture behind the head
   pin: { tokens: string[]; ends: Ends; at: string; label: string; forbidden: string[] } | null;
   kinds: [string, number][][]; // of each head, layer by layer: its name, and the number that made it so
-  effect: { layers: number[]; at: [number, number, number, number] | null; said: string } | null; // of the changes
+  // of the changes; here: the largest of them in the map in focus
+  effect: { layers: number[]; at: [number, number, number, number] | null; said: string; here: number } | null;
   before: { forbidden: string[]; distances: number[] } | null; // the map before them, where it was asked for
   pieces: string[]; // what must be explained of the tokens
   kv: number; // key and value heads of a layer; query heads that follow each other share one
@@ -348,6 +349,9 @@ export interface StandaloneRun {
   title: string;
   link: string; // of the same picture, live; "" without one
   origin: string; // what was computed, and where
+  changed: string; // what is changed in the model
+  off: string[]; // heads that are off in it, as "3.1"
+  forbidden: string[]; // cells as text, one for all heads or one a head; empty: everything may be looked at
   layer: number;
   head: number;
   row: number;

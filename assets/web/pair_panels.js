@@ -19,7 +19,7 @@ import { number } from "./words.js";
 const SIDES = ["Left", "Right", "Right − left"];
 const CLASSES = ["left", "right", "difference"];
 const DIFFERENCE = 2; // the panel of it
-const ROUND = 495; // pixels above and under the maps: the cards' own, and the two figures
+const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const ROUND_PROJECTED = 148; // the same in the projector, in pixels of a page that is not projected

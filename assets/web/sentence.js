@@ -3,7 +3,9 @@
 
 import { h } from "./dom.js";
 
-const BREAK = "⏎"; // how a field of one line shows a line break, which a model may write
+// how a field of one line shows a line break, which a model may write; the selector of its plain form tells it from one
+// that is typed
+const BREAK = "⏎\ufe0e";
 const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
 
 export class SentenceBox {

@@ -10,8 +10,9 @@ import { parseLook } from "./look.js";
 import { BigMap, wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
 import { parts, unpackFloats, unpackMaps } from "./packets.js";
+import { forbids } from "./painted.js";
 import { View, choice, contentWidth, fillChoice, group, numbers, panel } from "./view_base.js";
-import { number, percent, quoted, ranked } from "./words.js";
+import { BLOCKED, number, OFF, percent, quoted, ranked } from "./words.js";
 
 /** @typedef {import("./messages.js").StandaloneRun} Said */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
@@ -30,6 +31,7 @@ class Standalone extends View {
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
     this.state = /** @type {Said & import("./view_base.js").Turns} */ ({ visit: "", heard: 0, ...header });
+    this.off = new Set(this.state.off);
     this.maps = unpackMaps(maps);
     this.floats = floats;
     const { layer, head, row } = this.state;
@@ -62,11 +64,27 @@ class Standalone extends View {
     );
     this.lines = new Lines((row) => pick(row, null));
     this.map.element.append(this.lines.element);
+    this.large = this.makeLarge();
     this.build();
   }
 
+  makeLarge() {
+    const hatch = this.state.forbidden.some(Boolean) ? `; hatched: ${BLOCKED}` : "";
+    const law = h("span", {}, `colour: √ of the weight${hatch}`);
+    const legend = h("div", { class: "legend" }, "0", this.ramp, "1", law);
+    return panel(
+      "large",
+      "Head in focus",
+      [
+        h("div", { class: "titles" }, this.title, h("div", { class: "under-title" }, this.label)),
+        h("div", { class: "actions" }, this.modes.element),
+      ],
+      h("div", {}, this.map.element, h("div", { class: "under" }, legend, this.readout)),
+    );
+  }
+
   build() {
-    const { title, link, origin } = this.state;
+    const { title, changed, link, origin } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => h("span", { class: "push" });
     const bar = h(
@@ -77,20 +95,11 @@ class Standalone extends View {
       push(),
       this.every,
     );
-    const legend = h("div", { class: "legend" }, "0", this.ramp, "1", h("span", {}, "colour: √ of the weight"));
     this.show(
-      h("div", { class: "top" }, h("h1", {}, title)),
+      h("div", { class: "top" }, h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
       h("div", { class: "words" }, this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
-      panel(
-        "large",
-        "Head in focus",
-        [
-          h("div", { class: "titles" }, this.title, h("div", { class: "under-title" }, this.label)),
-          h("div", { class: "actions" }, this.modes.element),
-        ],
-        h("div", {}, this.map.element, h("div", { class: "under" }, legend, this.readout)),
-      ),
+      this.large,
       h(
         "footer",
         {},
@@ -135,13 +144,15 @@ class Standalone extends View {
   }
 
   draw() {
-    const { at, maps, theme, narrow } = this;
+    const { at, maps, theme, narrow, off } = this;
+    const { forbidden } = this.state;
     const all = this.all && !narrow;
     this.kinds({ "with-all": all });
-    const colours = inks(this.element);
+    const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
+    const colours = { ...inks(this.element), line };
     this.drawBar(all);
-    const look = { ...parseLook(""), all, off: new Set(), first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
-    this.heads.update({ ...look, ...at }, maps, this.order(all), columns(maps, all, false));
+    const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
+    this.heads.update({ ...look, ...at, forbidden }, maps, this.order(all), columns(maps, all, false));
     this.heads.draw(colours);
     this.drawFocus(colours);
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
@@ -167,6 +178,7 @@ class Standalone extends View {
       this.all = false;
       this.go({ layer });
     };
+    setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
     setText(this.every, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setText(this.other, theme === "dark" ? "light theme" : "dark theme");
@@ -185,23 +197,31 @@ class Standalone extends View {
     const [best, weight] = ranked(weights.subarray(at.row * n, (at.row + 1) * n))[0];
     const key = at.key ?? best;
     const share = at.key === null ? weight : weights[at.row * n + key];
-    setText(this.title, `${quoted(tokens[at.row])} puts ${percent(share)} on ${quoted(tokens[key])}`);
+    const isBlocked = forbids(this.state.forbidden, at.head, n);
+    const own = quoted(tokens[at.row]);
+    const seesNobody = tokens.every((_, j) => isBlocked(at.row, j));
+    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(tokens[key])}`;
+    const isOff = this.off.has(`${at.layer}.${at.head}`);
+    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", h("span", { class: "off-note" }, OFF)] : []));
+    this.large.classList.toggle("is-off", isOff);
     const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
     setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
     this.ramp.style.backgroundImage = gradient(theme);
     const mode = this.mode === "lines" && n > MOST_WORDS ? "map" : this.mode;
     this.modes.press(mode);
     this.modes.buttons[1].disabled = n > MOST_WORDS;
-    const name = `Layer ${at.layer} head ${at.head}`;
+    const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
-    const shown = wholeMap(tokens, weights, { name, map, row: at.row, key: at.key, best, theme });
+    const marked = seesNobody ? null : best;
+    const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
+    const shown = wholeMap(tokens, weights, { name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
     this.lines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       this.map.map.element.hidden = this.map.table.hidden = true;
       this.lines.draw(shown, colours, room);
     } else this.map.draw(shown, mode === "table", colours, room);
-    this.say(`${name}. ${this.title.textContent}`);
+    this.say(`${name}. ${own} ${said}`);
   }
 }
 

@@ -170,7 +170,7 @@ export function whyOf(step, trace) {
   return own ? own(scene) : "";
 }
 
-/** The lesson on what happens without a step of this ending. @type {Record<string, string>} */
+/** The lesson on what happens without a step of this ending, or on the way to it. @type {Record<string, string>} */
 const LESSON_OF = {
   view: "no transpose",
   transpose: "no transpose",
@@ -179,6 +179,7 @@ const LESSON_OF = {
   contiguous: "contiguous",
   joined: "contiguous",
   allow: "mask shapes",
+  out: "write it",
   dropout: "dropout",
 };
 

@@ -2,11 +2,12 @@
 // The map as a table of float32 weights.
 
 import { h } from "./dom.js";
-import { ranked } from "./words.js";
+import { BLOCKED, ranked } from "./words.js";
 
 /** @typedef {import("./map.js").Shown} Shown */
 /** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
 
+const NONE = "—"; // stands where the mask lets nobody look
 const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
 /** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
@@ -16,6 +17,9 @@ const filled = new WeakMap();
 const cell = (tag, text, props = {}) => h(tag, props, text);
 /** @param {HTMLElement} head @param {HTMLElement[]} body */
 const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+
+/** Read aloud as what it means. @param {string} text */
+const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLOCKED } : {});
 
 /** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
  * @param {Element} parent @param {Shown} shown @param {Writing} writing
@@ -32,7 +36,7 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   }
   const n = tokens.length;
   const written = (/** @type {number} */ i, /** @type {number} */ j) =>
-    Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? "—" : write(weights[i * n + j]);
+    Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * n + j]);
   if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, written));
   else {
     const note = `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
@@ -49,7 +53,7 @@ function wholeTable({ tokens, row, first, last }, written) {
       "tr",
       { class: i === row ? "focused" : null },
       cell("th", tokens[i], { scope: "row" }),
-      ...places.map((j) => cell("td", written(i, j))),
+      ...places.map((j) => valueCell(written(i, j))),
     ),
   );
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
@@ -62,7 +66,7 @@ function rowTable({ tokens, row, first, last }, weights, what, written) {
   const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
   const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
-    h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), cell("td", written(row, j))),
+    h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), valueCell(written(row, j))),
   );
   return table(h("tr", {}, ...names), body);
 }

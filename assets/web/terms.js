@@ -17,6 +17,7 @@ export const terms = {
   make: () => h("dl", { class: "terms" }),
   /** @param {HTMLElement} element @param {import("./messages.js").Block} block */
   update(element, block) {
+    element.classList.toggle("long", block.long);
     fill(element, block.rows, make, (line, [name, meaning, path, title]) => {
       const [word, what, met] = line.children;
       setText(word, name);

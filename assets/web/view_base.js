@@ -7,6 +7,7 @@ import { cover, isDrawn, isLearning } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 
 const NARROW = 640; // pixels of the view; below, one column
+const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, less stands side by side
 const PAUSE = 600; // ms without a change, until it is said aloud
 
 /** The views that are on the page. @type {Set<View>} */
@@ -35,6 +36,7 @@ export class View {
     this.theme = /** @type {Theme} */ ("dark");
     this.themed = false; // the theme was read
     this.narrow = false;
+    this.compact = false;
     this.projector = false; // one picture is to be as large as the window allows
     this.frame = 0;
     this.soon = 0;
@@ -200,6 +202,7 @@ export class View {
     if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
     this.themed = true;
     this.narrow = width < NARROW;
+    this.compact = width < COMPACT;
     this.projector = document.documentElement.classList.contains("projector");
     setAttribute(this.element, "data-theme", this.theme);
     this.kinds(this.holds);
@@ -213,6 +216,7 @@ export class View {
     this.holds = kinds;
     const own = Object.entries({
       narrow: this.narrow,
+      compact: this.compact,
       projector: this.projector,
       learning: isLearning(),
       ...kinds,

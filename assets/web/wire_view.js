@@ -12,6 +12,7 @@ import { Wire } from "./wire.js";
 
 /** @typedef {import("./messages.js").Wanted} Wanted */
 /** @typedef {import("./messages.js").Control} Control */
+/** @typedef {{turn: number} & Record<string, unknown>} Told what the visitor did, with its own turn: said again later, it is no newer */
 /** @typedef {Record<string, string | string[] | null>} Own key of the link -> what the visitor has chosen here; null = nothing */
 
 const TYPING_PAUSE = 400; // ms; who types a key every third of a second does not pause
@@ -38,9 +39,9 @@ export class WireView extends View {
     this.unheard = 0;
     this.completing = 0;
     this.had = /** @type {Set<string>} */ (new Set()); // keys of controls beside the view that the address had: what it lacks of them was taken back
-    this.untold = /** @type {object | null} */ (null); // what the script will be told
+    this.untold = /** @type {Told | null} */ (null); // what the script will be told
     this.untoldSince = 0;
-    this.told = /** @type {object | null} */ (null); // what it was told, until it has heard it
+    this.told = /** @type {Told | null} */ (null); // what it was told, until it has heard it
     this.wire = new Wire({
       take: (bytes, question) => this.answered(bytes, question),
       refuse: (sentence) => this.refuse(sentence),
@@ -120,8 +121,9 @@ export class WireView extends View {
   /** @param {State} state */
   take(state) {
     // another session, which has not heard what was done in the one before
-    if (this.told && this.visit && this.visit !== state.visit)
-      Object.assign(this, { visit: state.visit, turn: 1, wishes: [], untold: this.told });
+    const last = this.untold ?? this.told;
+    if (last && this.visit && this.visit !== state.visit)
+      Object.assign(this, { visit: state.visit, turn: 1, wishes: [], untold: { ...last, turn: 1 } });
     const before = this.state;
     const answers = super.take(state);
     if (answers) {
@@ -254,7 +256,7 @@ export class WireView extends View {
     // a drawing of what is here already would take the processor from the picture that is on its way
     if (this.waiting && !this.isDrawable(this.route(this.query()))) this.redrawSoon(SOON);
     else this.redraw();
-    this.untold = event;
+    this.untold = { ...event, turn: this.turn };
     this.untoldSince = performance.now();
     this.flushAfter(typing ? TYPING_PAUSE : PAUSE);
   }
@@ -288,14 +290,15 @@ export class WireView extends View {
     this.tellNow(event, UNHEARD);
   }
 
-  /** Tells it, and again as long as nobody has heard it: the server may be gone, and come back as another one.
-   * @param {object} event @param {number} wait ms
+  /** Tells it, and again as long as nobody has heard it: the server may be gone, and come back as another one. What is
+   * newer and untold will be told in its place.
+   * @param {Told} event @param {number} wait ms
    */
   tellNow(event, wait) {
     clearTimeout(this.unheard);
-    if (!this.isHere || this.heard >= this.turn) return;
+    if (!this.isHere || this.untold || this.heard >= event.turn) return;
     if (wait > UNHEARD) this.writeAddress();
-    this.send({ turn: this.turn, ...event, ...this.wished });
+    this.send({ ...event, ...this.wished });
     this.unheard = setTimeout(() => this.tellNow(event, Math.min(2 * wait, 8 * UNHEARD)), wait);
   }
 

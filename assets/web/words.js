@@ -1,13 +1,17 @@
 // @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
-/** 0.6397 -> "0.64"; four digits where two would say 0 or 1 of something that is neither. @param {number} value */
+export const OFF = "off: its output is 0"; // said of a head
+export const BLOCKED = "blocked by the mask"; // said of a cell
+
+/** 0.6397 -> "0.64"; four digits where two would say 0 of something that is more (numbers.py says the rule).
+ * @param {number} value
+ */
 export function number(value) {
   if (Number.isNaN(value)) return "?"; // behind the curtain of a lesson
   const short = value.toFixed(2);
-  if (value === 0 || value === 1 || (short !== "0.00" && short !== "1.00")) return short;
-  if (value < 0.00005) return "<0.0001";
-  return value < 1 && value >= 0.99995 ? ">0.9999" : value.toFixed(4);
+  if (value === 0 || short !== "0.00") return short;
+  return value < 0.00005 ? "<0.0001" : value.toFixed(4);
 }
 
 /** −0.6 -> "−0.60", with a sign for what is not 0 and a power of ten for what is nearly 0.
@@ -15,9 +19,7 @@ export function number(value) {
  */
 export function signed(value, write = number) {
   const size = Math.abs(value);
-  let text = write(size);
-  if (size > 0 && size < 0.00005) text = size.toExponential(1).replace("-", "−");
-  else if (size > 0.9999 && size < 1) text = "0.9999";
+  const text = size > 0 && size < 0.00005 ? size.toExponential(1).replace("-", "−") : write(size);
   return `${value < 0 ? "−" : value > 0 ? "+" : ""}${text}`;
 }
 
@@ -25,7 +27,7 @@ export function signed(value, write = number) {
 export function short(weight) {
   if (!(weight >= 0.005)) return ""; // nor for what a curtain hides
   const text = weight.toFixed(2);
-  return text.startsWith("0") ? text.slice(1) : weight === 1 ? "1" : "≈1";
+  return text === "1.00" ? "1" : text.replace(/^0/, "");
 }
 
 /** The signed number inside a cell, "−.60". @param {number} value */
@@ -45,11 +47,10 @@ export function ranked(row) {
   return pairs.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
-/** A weight as a share, "64 %". @param {number} weight */
+/** A weight in a sentence, "64 %". @param {number} weight */
 export function percent(weight) {
   const whole = Math.round(100 * weight);
-  if (weight > 0 && whole === 0) return "less than 1 %";
-  return weight < 1 && whole === 100 ? "over 99 %" : `${whole} %`;
+  return weight > 0 && whole === 0 ? "less than 1 %" : `${whole} %`;
 }
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
@@ -71,6 +72,6 @@ export function story(tokens, row, weights) {
   return [
     query,
     `what each token offers; ${winner} fits this query best.`,
-    `what is handed on; ${(100 * weight).toFixed(0)} % of what ${own} takes in is the value of ${winner}.`,
+    `what is handed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
   ];
 }

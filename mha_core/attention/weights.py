@@ -46,6 +46,12 @@ class Weights:
         zero = {f"{name}_bias": self.q.new_zeros(len(getattr(self, name))) for name in "qkv"}
         return replace(self, **{name: bias for name, bias in zero.items() if getattr(self, name) is None})
 
+    def only(self, bias: bool, v_bias: bool, out_bias: bool) -> Weights:
+        """The same with no bias but those that a layer of these arguments has."""
+        q, k = (self.q_bias, self.k_bias) if bias else (None, None)
+        v, o = self.v_bias if v_bias else None, self.o_bias if out_bias else None
+        return replace(self, q_bias=q, k_bias=k, v_bias=v, o_bias=o)
+
     def check(self, d_model: int, biases: dict[str, bool], d_kv: int | None = None) -> None:
         """Raises a SizeError unless these weights fit a layer of that width with exactly these biases."""
         for name, tensor in self.items():

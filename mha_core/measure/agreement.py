@@ -3,44 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights
+from . import rounding
 from .measures import largest_difference, relative_difference
 
 __all__ = [
     "BIASES",
-    "BOUNDS",
     "Agreement",
     "Difference",
     "agreements",
-    "bound",
     "key_bias_gradient",
     "loaded",
     "random_weights",
 ]
 
-# the largest relative difference between implementations, without a temperature or an encoding
-BOUNDS = {torch.float32: 5e-7, torch.float64: 1e-14}
-# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone
-BIASES = {"all": "qkvo", "none": "", "value and output": "vo"}
+# which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
+# "output alone" as in a lesson that has none on query, key and value
+BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between two tensors: max |a − b|, and ‖a − b‖ / ‖b‖."""
+    """The difference between two tensors: max |a − b|, and ‖a − b‖ / ‖b‖ with the bound up to which it is rounding."""
 
     largest: float
     relative: float
+    bound: float
 
     @classmethod
-    def of(cls, a: Tensor, b: Tensor) -> Difference:
+    def of(cls, a: Tensor, b: Tensor, bound: float) -> Difference:
         """The difference of two tensors of one shape."""
-        return cls(largest_difference(a, b), relative_difference(a, b))
+        return cls(largest_difference(a, b), relative_difference(a, b), bound)
+
+    @property
+    def share(self) -> float:
+        """The relative difference as a part of its bound: up to 1 it is rounding."""
+        return self.relative / self.bound if self.relative else 0.0
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,19 @@ class Agreement:
     torch_maps: Difference
 
     @property
+    def every(self) -> tuple[Difference, ...]:
+        """All four."""
+        return self.out, self.maps, self.torch_out, self.torch_maps
+
+    @property
     def worst(self) -> float:
         """The largest of the relative differences."""
-        return max(difference.relative for difference in (self.out, self.maps, self.torch_out, self.torch_maps))
+        return max(difference.relative for difference in self.every)
+
+    @property
+    def share(self) -> float:
+        """The largest part that a difference is of its bound."""
+        return max(difference.share for difference in self.every)
 
 
 def agreements(
@@ -63,7 +76,8 @@ def agreements(
 ) -> dict[str, Agreement]:
     """Every implementation with the same weights on the same input, against the truth and nn.MultiheadAttention.
 
-    The truth is "efficient" in float64 on the CPU.
+    The truth is "efficient" in float64 on the CPU. The bounds follow from the sums of this layer on this input, see
+    `rounding`: those to the truth from its format and `dtype`, those to torch from `dtype` twice.
 
     Args:
         weights: with all biases or with none, any dtype and device.
@@ -76,26 +90,20 @@ def agreements(
         SizeError, MaskError: weights, heads, input and mask do not fit together.
     """
     exact = loaded("efficient", weights, n_heads, torch.float64, torch.device("cpu"))
+    true_x, true_allow = x.cpu().double(), None if allow is None else allow.cpu()
     results = {}
     with torch.no_grad():
-        truth = exact(x.cpu().double(), allow=None if allow is None else allow.cpu())
+        truth = exact(true_x, allow=true_allow)
         for name in IMPLEMENTATIONS:
             out, maps = loaded(name, weights, n_heads, dtype, x.device)(x.to(dtype), allow=allow)
             results[name] = out.cpu().double(), maps.cpu().double()
     theirs = results["torch"]
+    spread = rounding.spread(exact, true_x, allow=true_allow)
+    bounds = [rounding.bound(of, dtype, other) for other in (torch.float64, dtype) for of in (spread.out, spread.maps)]
     return {
-        name: Agreement(*(Difference.of(a, b) for other in (truth, theirs) for a, b in zip(ours, other, strict=True)))
+        name: Agreement(*map(Difference.of, (*ours, *ours), (*truth, *theirs), bounds))
         for name, ours in results.items()
     }
-
-
-def bound(results: Mapping[str, Agreement], dtype: torch.dtype) -> float:
-    """The largest relative difference that counts as rounding in `dtype`, on the input of `agreements`.
-
-    It is the one of `BOUNDS`, or twice nn.MultiheadAttention's own distance from the truth where that is more: large
-    scores and long rows make every rounding larger, torch's own too.
-    """
-    return max(BOUNDS[dtype], 2 * results["torch"].worst)
 
 
 def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch.dtype = torch.float32) -> float:

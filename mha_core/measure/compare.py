@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from .agreement import (
     BIASES,
-    BOUNDS,
     Agreement,
     Difference,
     agreements,
-    bound,
     key_bias_gradient,
     loaded,
     random_weights,
@@ -34,7 +32,6 @@ from .reference import difference_to_transformers, read_with_transformers
 
 __all__ = [
     "BIASES",
-    "BOUNDS",
     "Agreement",
     "Change",
     "Difference",
@@ -42,7 +39,6 @@ __all__ = [
     "Repeated",
     "agreements",
     "bias_effects",
-    "bound",
     "cosine",
     "difference_in_new_order",
     "difference_to_transformers",

@@ -14,7 +14,9 @@ from torch.autograd.profiler import profile
 
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
+from ..attention.functional import check_heads
 from ..clock import Candidates, Spread, calls, interleaved, machine, spread
+from .agreement import BIASES, loaded
 
 __all__ = [
     "Candidates",
@@ -72,21 +74,25 @@ def same_weights(
     device: torch.device | str = "cpu",
     names: Sequence[str] = tuple(IMPLEMENTATIONS),
     *,
-    bias: bool = True,
+    biases: str = "all",
 ) -> tuple[nn.MultiheadAttention, dict[str, AttentionLayer]]:
     """nn.MultiheadAttention, and the named implementations with a copy of its weights; all in eval mode.
+
+    `biases`: a key of `agreement.BIASES`. nn.MultiheadAttention has all of them or none: those to be left out are 0.
 
     Raises:
         SizeError: d_model is no multiple of n_heads.
     """
-    ours = {name: IMPLEMENTATIONS[name](d_model, n_heads, bias=bias).to(device).eval() for name in names}
-    theirs = nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True, device=device).eval()
+    check_heads("d_model", d_model, n_heads)
+    letters = BIASES[biases]
+    theirs = nn.MultiheadAttention(d_model, n_heads, bias=bool(letters), batch_first=True, device=device).eval()
     q, k, v = theirs.in_proj_weight.detach().chunk(3)
-    biases = [*theirs.in_proj_bias.detach().chunk(3), theirs.out_proj.bias.detach()] if bias else [None] * 4
-    weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *biases)
-    for layer in ours.values():
-        layer.load(weights)
-    return theirs, ours
+    parts: list[Tensor | None] = [None] * 4
+    if letters:
+        parts = [*theirs.in_proj_bias.detach().chunk(3), theirs.out_proj.bias.detach()]
+    own = [part if letter in letters else None for letter, part in zip("qkvo", parts, strict=True)]
+    weights = Weights(q, k, v, theirs.out_proj.weight.detach(), *own)
+    return theirs, {name: loaded(name, weights, n_heads, device=device) for name in names}
 
 
 def forward_pass(layer: nn.Module, x: Tensor, *, maps: bool) -> None:

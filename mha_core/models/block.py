@@ -26,6 +26,7 @@ class BlockSizes:
         position: a name of `positions.NAMES`.
         amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
         bias: biases in the attention, on q, k, v and the output.
+        out_bias: the bias of its output; None = like `bias`.
         dropout: probability of dropping an attention weight while training.
         d_feed_forward: width of the network behind the attention, 0 = there is none.
         residual: the input of each part is added to its output.
@@ -42,6 +43,7 @@ class BlockSizes:
     position: str = "none"
     amplitude: float = 1.0
     bias: bool = True
+    out_bias: bool | None = None
     dropout: float = 0.0
     d_feed_forward: int = 0
     residual: bool = False
@@ -82,7 +84,7 @@ class BlockSizes:
     def attention_layer(self) -> AttentionLayer:
         """The attention of one block."""
         kind = IMPLEMENTATIONS[self.implementation]
-        return kind(self.d_model, self.n_heads, bias=self.bias, dropout=self.dropout)
+        return kind(self.d_model, self.n_heads, bias=self.bias, out_bias=self.out_bias, dropout=self.dropout)
 
     def norm_layer(self) -> nn.Module:
         """One normalisation: of the mean and the spread of a token's channels (Ba et al. 2016)."""
@@ -132,5 +134,6 @@ class AttentionBlock(nn.Module):
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:
-            x = self.output_norm(x + self.feed_forward(x))
+            fed = self.feed_forward(x)
+            x = self.output_norm(x + fed if self.residual else fed)
         return x, weights

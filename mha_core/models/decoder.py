@@ -51,7 +51,7 @@ class DecoderConfig(BlockSizes):
 
     def attention_layer(self) -> AttentionLayer:
         kind = IMPLEMENTATIONS[self.implementation]
-        return kind(self.d_model, self.n_heads, bias=self.bias, n_kv_heads=self.n_kv_heads)
+        return kind(self.d_model, self.n_heads, bias=self.bias, out_bias=self.out_bias, n_kv_heads=self.n_kv_heads)
 
     def norm_layer(self) -> nn.Module:
         """x / √(mean of x² + eps), with a gain a channel and no mean taken off (Zhang and Sennrich 2019, "RMSNorm")."""

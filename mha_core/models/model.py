@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,9 +15,10 @@ from ..errors import HeadlightError, SizeError, TooLong
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
-from .inputs import Mask, allowed, handed, heads_on, padded, position_for, spelled
+from .inputs import Mask, allowed, handed, heads_on, padded, spelled
 from .run import Run, last_rows, stacked
 from .stack import Stack
+from .switches import Switches
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Mask", "Model", "Run"]
 
 T = TypeVar("T")
-Switches = Callable[[Stack], dict[str, Any]]  # the arguments of a pass, on the device of the stack that computes it
 
 
 class Model:
@@ -233,28 +233,16 @@ class Model:
         temperature: float,
         values_off: Iterable[int] = (),
     ) -> Switches:
-        """Checks masks and heads, and gives them, position and temperature to whichever stack will compute.
+        """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.
 
         Args:
             length: tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
         """
+        values = tuple(values_off)
         allow = allowed(mask, self.own_mask, self.sizes.n_heads, length, keep)
-        heads, hand = heads_on(heads_off, self.sizes), handed(values_off, length)
-
-        def on(stack: Stack) -> dict[str, Any]:
-            encoding = position_for(stack, position)
-            if encoding is position and stack is not self.encoder:  # the caller's, which stays on its device
-                encoding = copy.deepcopy(encoding).to(stack.device)
-            return {
-                "allow": None if allow is None else allow.to(stack.device),
-                "position": encoding,
-                "heads": None if heads is None else heads.to(stack.device),
-                "temperature": temperature,
-                "handed": None if hand is None else hand.to(stack.device),
-            }
-
-        return on
+        heads, hand = heads_on(heads_off, self.sizes), handed(values, length)
+        return Switches(self, mask, position, temperature, allow, heads, hand, values)
 
     def _pass(
         self,
@@ -296,6 +284,7 @@ class Model:
                 logits=None if logits is None else logits[row, : len(own_ids)],
                 kv_heads=self.encoder.block(0).attention.n_kv_heads,
                 ends=ends,
+                changes=switches.changes(tokens, row),
             )
             for row, (tokens, own_ids) in enumerate(coded)
         ]

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import zlib
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SizeError
+from .cells import write_cells
 from .modules import read, script
 from .packing import as_bytes, pack, pack_focus, pack_parts
 
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["STYLES", "described", "message", "standalone", "style_sheet"]
+__all__ = ["MOST_WEIGHTS", "STYLES", "check_size", "described", "message", "standalone", "style_sheet"]
 
+MOST_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5
+MOST_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
+LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
+FRAMING = 64  # bytes around the parts of a message, at most
 STYLES = ("view.css", "explore.css", "standalone.css")
 
 # `default-src 'none'`: the file can ask nobody for anything
@@ -52,46 +59,57 @@ open(document.getElementById("headlight"), run);
 """
 
 
-def standalone(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "") -> str:
-    """A run as the text of an HTML file, to be written as UTF-8.
+def standalone(
+    run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
+) -> str:
+    """A run as the text of an HTML file, to be written as UTF-8: at most 60 kB and 1.5 bytes a weight.
 
-    All maps are in it as one byte a weight. As float32 there are those of all heads, of the layer in focus or of the
-    head in focus alone, whatever fits into 1.5 bytes a weight and 60 kB.
+    All maps are in it as one byte a weight, and as float32 those of as many heads as always fit into that, however
+    badly they are packed: the head in focus first, then those of its layer, then the others.
 
     Args:
         run: its weights have the axes (layers, h, i, j).
         layer, head, row: what stands large at first, counted from 0.
         title: above the picture and in the tab; the sentence by default.
         link: an http(s) address of the same picture; shown under it.
+        changed: what is changed in the model, in words; what the run says of it by default.
 
     Raises:
-        SizeError: the run has no such layer, head or row.
+        SizeError: the run has no such layer, head or row, or more weights than a file holds.
         HeadlightError: a file of the view is missing.
     """
-    said = described(run, layer=layer, head=head, row=row, title=title, link=link)
-    layers, heads = run.weights.shape[:2]
-    focus, layer_alone = (layer, head), [(layer, h) for h in range(heads)]
-    all_of_them = [(at, h) for at in range(layers) for h in range(heads)]
-    most = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel()
-    for exact in (all_of_them, layer_alone, [focus]):
-        page = _page(run, said, exact)
-        if len(page.encode()) <= most:
-            break
-    return page
+    layers, heads, rows, _ = run.weights.shape
+    check_size(layers * heads, rows)
+    said = described(run, layer=layer, head=head, row=row, title=title, link=link, changed=changed)
+    room = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() - len(_page(said, "").encode("utf-8", "surrogatepass"))
+    return _page(said, _packed(message(run, said, _exact(run, said, room))))
+
+
+def check_size(heads: int, tokens: int) -> None:
+    """Raises a SizeError where a file cannot hold the maps of so many heads, in all layers, of so many tokens."""
+    weights = heads * tokens**2
+    if weights > MOST_WEIGHTS:
+        had = f"{heads} heads of {tokens} tokens have {weights:,} weights"
+        most = f"an HTML file holds at most {MOST_WEIGHTS:,}"
+        raise SizeError(f"{had}, {most}; shorten the text to {math.isqrt(MOST_WEIGHTS // heads)} tokens")
 
 
 def described(
-    run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = ""
+    run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
 ) -> dict[str, Any]:
     """What is said of a run beside its numbers, and what stands large at first; arguments and errors as above."""
     layers, heads, rows, _ = run.weights.shape
     for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
         if not 0 <= got < count:
             raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
+    changes = run.changes
     return {
         "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
         "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
+        "changed": changed or changes.said,
+        "off": [f"{at}.{h}" for at, h in changes.heads_off],
+        "forbidden": [] if changes.allow is None else [write_cells(~one) for one in changes.allow],
         "layer": layer,
         "head": head,
         "row": row,
@@ -100,11 +118,28 @@ def described(
 
 def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> bytes:
     """What the view reads: `described`, the float32 maps of the heads in `exact`, and all maps as one byte a weight."""
+    focus, maps = _headers(run, said, exact)
+    weights = run.weights.detach()
+    # layer by layer: nothing of the size of all maps is written beside them
+    return pack_parts(
+        pack_focus(focus, *(weights[layer, head] for layer, head in exact)),
+        pack(maps, *(as_bytes(layer) for layer in weights)),
+    )
+
+
+def _headers(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> tuple[dict[str, Any], dict[str, Any]]:
     layers, heads = run.weights.shape[:2]
-    header = {"digest": "", "tokens": run.tokens, "ends": run.ends, "layers": layers, "heads": heads}
-    maps = pack(header | {"whole": list(range(layers)), "thumbnail": 0}, as_bytes(run.weights.detach()))
-    focus = pack_focus(said | {"exact": exact}, *(run.weights[layer, head].detach() for layer, head in exact))
-    return pack_parts(focus, maps)
+    whole = {"digest": "", "tokens": run.tokens, "ends": run.ends, "layers": layers, "heads": heads}
+    return said | {"exact": exact}, whole | {"whole": list(range(layers)), "thumbnail": 0}
+
+
+def _exact(run: Run, said: dict[str, Any], room: float) -> list[tuple[int, int]]:
+    """The heads whose float32 fit, with all that is packed beside them, into so many bytes of a page."""
+    layers, heads, rows, keys = run.weights.shape
+    focus = said["layer"], said["head"]
+    nearest = sorted(product(range(layers), range(heads)), key=lambda at: (at != focus, at[0] != focus[0], at))
+    beside = FRAMING + sum(len(pack(header)) for header in _headers(run, said, nearest)) + run.weights.numel()
+    return nearest[: max(0, int((room / MOST_PACKED - beside) // (4 * rows * keys)))]
 
 
 def style_sheet(names: tuple[str, ...]) -> str:
@@ -113,9 +148,8 @@ def style_sheet(names: tuple[str, ...]) -> str:
     return f"const sheet = new CSSStyleSheet();\nsheet.replaceSync(`{css}`);\n"
 
 
-def _page(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> str:
-    packed = _packed(message(run, said, exact))
-    return _PAGE.format(title=html.escape(said["title"]), code=_code(), run=packed)
+def _page(said: dict[str, Any], run: str) -> str:
+    return _PAGE.format(title=html.escape(f"{said['title']} · {said['changed']}"), code=_code(), run=run)
 
 
 @cache
@@ -126,7 +160,7 @@ def _code() -> str:
 
 
 def _packed(content: bytes) -> str:
-    return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
 
 
 def _sentence(run: Run) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,11 +13,16 @@ from ..models.classifier import Classifier
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
+from ..models.stack import Stack
 
 __all__ = ["classes", "continuation", "continuation_with_chances", "logits", "probabilities", "probabilities_of_each"]
 
 MOST_TOKENS = 500  # that are made at once
 MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
+
+T = TypeVar("T")
+K = TypeVar("K", Classifier, LanguageModel)
+Told = Callable[[str], object]  # is called with what must be said of an answer, as that the CPU computed it
 
 
 def classes(model: Model) -> tuple[str, ...]:
@@ -25,54 +31,62 @@ def classes(model: Model) -> tuple[str, ...]:
     return tuple(start.classes) if start else ()
 
 
-@torch.no_grad()
-def logits(model: Model, texts: Sequence[str], *, mask_padding: bool | None = None) -> Tensor:
+def logits(
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Told = lambda said: None
+) -> Tensor:
     """One number a class, (n, classes), of at least one text. All texts are one batch, padded to the longest.
 
     Args:
         mask_padding: None = as the model was trained. False lets every token look at the padding too.
+        told: see `Told`.
 
     Raises:
         TooLong: a text has more tokens than the model takes.  Unsupported: the model is no classifier.
+        DeviceError: the model's device is full, and was chosen by name.
     """
-    stack = model.encoder
-    if not isinstance(stack, Classifier):
-        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+    _check_classes(model)
     if not texts:
         raise SizeError("no text was given; give at least one")
     if mask_padding is None:
         mask_padding = model.history is None or model.history.recipe.mask_padding
     ids, keep = padded([model.tokenize(text)[1] for text in texts], model.pad_id)
-    return stack.logits(ids.to(model.device), keep.to(model.device), mask_padding=mask_padding)
+
+    def compute(stack: Classifier) -> Tensor:
+        return stack.logits(ids.to(stack.device), keep.to(stack.device), mask_padding=mask_padding)
+
+    return _computed(model, Classifier, compute, told)
 
 
-def probabilities(model: Model, texts: Sequence[str], *, mask_padding: bool | None = None) -> Tensor:
+def probabilities(
+    model: Model, texts: Sequence[str], *, mask_padding: bool | None = None, told: Told = lambda said: None
+) -> Tensor:
     """As `logits`, but probabilities that sum to 1."""
-    return logits(model, texts, mask_padding=mask_padding).softmax(dim=-1)
+    return logits(model, texts, mask_padding=mask_padding, told=told).softmax(dim=-1)
 
 
-@torch.no_grad()
-def probabilities_of_each(model: Model, texts: Sequence[str]) -> Tensor:
+def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = lambda said: None) -> Tensor:
     """As `probabilities`, (n, classes), but every text is asked alone: no padding is beside it. n may be 0.
 
     Of a text of more tokens than the model takes the first ones are read, as in its training. Texts of the same number
     of tokens go through the model together.
 
     Raises:
-        Unsupported: the model is no classifier.
+        Unsupported, DeviceError: as `logits`.
     """
-    stack = model.encoder
-    if not isinstance(stack, Classifier):
-        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+    _check_classes(model)
     sizes = model.sizes
     coded = [model.coded(text)[1][: sizes.max_len] for text in texts]
-    found = torch.empty(len(coded), stack.out.out_features)
-    for length in sorted(set(map(len, coded))):
-        rows = [row for row, ids in enumerate(coded) if len(ids) == length]
-        for some in torch.split(torch.tensor(rows), max(1, MOST_SCORES // (sizes.n_heads * length**2))):
-            ids = torch.tensor([coded[row] for row in some.tolist()], device=model.device)
-            found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
-    return found
+
+    def compute(stack: Classifier) -> Tensor:
+        found = torch.empty(len(coded), stack.out.out_features)
+        for length in sorted(set(map(len, coded))):
+            rows = [row for row, ids in enumerate(coded) if len(ids) == length]
+            for some in torch.split(torch.tensor(rows), max(1, MOST_SCORES // (sizes.n_heads * length**2))):
+                ids = torch.tensor([coded[row] for row in some.tolist()], device=stack.device)
+                found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
+        return found
+
+    return _computed(model, Classifier, compute, told)
 
 
 def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
@@ -86,33 +100,59 @@ def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1
 
     Raises:
         Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
+        DeviceError: as `logits`.
     """
     return [token for token, _ in continuation_with_chances(model, text, tokens, temperature=temperature, seed=seed)]
 
 
-@torch.no_grad()
 def continuation_with_chances(
-    model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0
+    model: Model,
+    text: str,
+    tokens: int,
+    *,
+    temperature: float = 1.0,
+    seed: int = 0,
+    told: Told = lambda said: None,
 ) -> list[tuple[str, float]]:
     """As `continuation`, each token with the probability that the model gave it, at any temperature of the draw."""
-    stack = model.encoder
-    if not isinstance(stack, LanguageModel):
+    if not isinstance(model.encoder, LanguageModel):
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
     if not 0 <= tokens <= MOST_TOKENS or not 0 <= temperature <= 100:
         raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MOST_TOKENS} at 0 to 100 are made")
-    ids = list(model.coded(text)[1])
-    if not ids:
+    given = model.coded(text)[1]
+    if not given:
         raise HeadlightError("the text is empty; give the model something to go on with")
-    generator = torch.Generator().manual_seed(seed)
-    drawn: list[tuple[str, float]] = []
-    for _ in range(tokens):
-        seen = torch.tensor([ids[-model.sizes.max_len :]], device=model.device)
-        last = stack.logits(seen)[0, -1].cpu().double()
-        if temperature == 0:
-            chosen = int(last.argmax())
-        else:
-            powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
-            chosen = int(torch.multinomial(powers, 1, generator=generator))
-        ids.append(chosen)
-        drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
-    return drawn
+
+    def compute(stack: LanguageModel) -> list[tuple[str, float]]:
+        ids, generator, drawn = list(given), torch.Generator().manual_seed(seed), list[tuple[str, float]]()
+        for _ in range(tokens):
+            seen = torch.tensor([ids[-model.sizes.max_len :]], device=stack.device)
+            last = stack.logits(seen)[0, -1].cpu().double()
+            if temperature == 0:
+                chosen = int(last.argmax())
+            else:
+                powers = ((last - last.max()) / temperature).exp()  # not above 1, however cold
+                chosen = int(torch.multinomial(powers, 1, generator=generator))
+            ids.append(chosen)
+            drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
+        return drawn
+
+    return _computed(model, LanguageModel, compute, told)
+
+
+def _check_classes(model: Model) -> None:
+    if not isinstance(model.encoder, Classifier):
+        raise Unsupported(f"{model.name} has no classes; ask a classifier")
+
+
+def _computed(model: Model, kind: type[K], compute: Callable[[K], T], told: Told) -> T:
+    """The result of `compute` on the model's stack, which is of that kind, or on its copy on the CPU."""
+
+    def call(stack: Stack) -> T:
+        assert isinstance(stack, kind)
+        return compute(stack)
+
+    found, notices = model.compute(call)
+    for sentence in notices:
+        told(sentence)
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..attention import Weights
+from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
 from ..models.classifier import Classifier, ClassifierSizes
 from ..models.language_model import LanguageModel, LanguageSizes
@@ -17,6 +17,8 @@ from ..models.stack import BlockSizes
 from .recipe import Recipe
 
 __all__ = ["classifier_sizes", "draw", "language_sizes"]
+
+_BY_THE_SEED = ("torch", "efficient")  # their laws differ, so that one seed gives them different layers
 
 
 def classifier_sizes(recipe: Recipe, vocabulary: int, classes: int) -> ClassifierSizes:
@@ -43,22 +45,25 @@ def _common(recipe: Recipe) -> dict[str, Any]:
 
 @torch.no_grad()
 def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> None:
-    """Gives every parameter its random start, on the CPU. The same seed gives the same numbers in every implementation.
+    """Gives every parameter its random start, on the CPU: of a seed the same in every implementation, or each its own.
 
     The positional encoding has a generator of its own, so that models that differ in nothing else share all others. Its
     seed is another one too: from the same, a learned table would begin with the very numbers of the embeddings.
 
     Args:
-        own: each attention layer follows its implementation's law instead of the one that all share. They differ in
-            "torch" alone: nn.MultiheadAttention draws q, k and v by Xavier's law and begins with biases of 0.
+        own: each implementation draws by itself, so that no two begin alike, and its attention layers by its own law.
+            The law differs in "torch" alone: nn.MultiheadAttention draws q, k and v by Xavier's law and begins with
+            biases of 0.
     """
-    sizes, generator = stack.sizes, torch.Generator().manual_seed(seed)
+    sizes = stack.sizes
+    seed += _apart(sizes.implementation) if own else 0
+    generator = torch.Generator().manual_seed(seed)
     stack.position = sizes.encoding(2**32 - 1 - seed)  # torch's generator uses no more than 32 bits
     for module in _parts(stack):
         if isinstance(module, AttentionLayer):
             drawn = _attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch")
             # drawn all the same: a model without biases begins with the weights of the one that has them
-            module.load(drawn if sizes.bias else Weights(drawn.q, drawn.k, drawn.v, drawn.o))
+            module.load(drawn.only(module.bias, module.v_bias, module.out_bias))
         elif isinstance(module, nn.Embedding):
             module.weight.normal_(generator=generator)
             if module.padding_idx is not None:
@@ -67,6 +72,12 @@ def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> 
             weight, bias = _linear(module.out_features, module.in_features, generator)
             module.weight.copy_(weight)
             module.bias.copy_(bias)
+
+
+def _apart(implementation: str) -> int:
+    """The distance of an implementation's own seeds from the seed that was asked for."""
+    others = [name for name in IMPLEMENTATIONS if name not in _BY_THE_SEED]
+    return 2**28 * (1 + others.index(implementation)) if implementation in others else 0
 
 
 def _parts(module: nn.Module) -> list[nn.Module]:

@@ -48,6 +48,7 @@ class Job:
         self.stop = stop
         self.enough = enough
         self._tasks: dict[tuple[str, int, int], Labelled | Language] = {}
+        self._told: set[str] = set()
         self._clock = clock
         self._ends = clock() + order.seconds
         self._cut = False
@@ -94,10 +95,18 @@ class Job:
                 event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
                 training.history.take(event)
             self.say(run=number, line=to_line(event), at_once=isinstance(event, (Start, End)))
+            self._tell(training.notices)
             if isinstance(event, Evaluation) or self._clock() - began > TURN_SECONDS:
                 yield "turn"
                 began = self._clock()
         self._save(number, training)
+
+    def _tell(self, notices: tuple[str, ...]) -> None:
+        """Says what must be said of a run, each sentence once for all of them."""
+        for sentence in notices:
+            if sentence not in self._told:
+                self._told.add(sentence)
+                self.say(told=sentence)
 
     def _save(self, number: int, training: Training) -> None:
         """Writes a run that can be used: it has learnt something, and its numbers are numbers."""
@@ -125,7 +134,8 @@ class Job:
 
 
 def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[str, Any] | None:
-    """Times the steps of these trainings, shuffled and interleaved; None when it was stopped too early.
+    """Times the steps of these trainings, shuffled and interleaved; None when it was stopped too early, or when only
+    some of them had room on their device.
 
     Args:
         trainings: by the name of their implementation; "torch" is one of them.
@@ -136,6 +146,7 @@ def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[st
         steps_per_epoch: 0 where every batch is made anew.
     """
     seconds: dict[str, list[float]] = {name: [] for name in trainings}
+    devices = {training.device for training in trainings.values()}
     ends = time.monotonic() + TIMING_SECONDS
     candidates = {name: training.step for name, training in trainings.items()}
     for name, number, took in calls(candidates, MOST_ROUNDS, device=trainings["torch"].device):
@@ -144,7 +155,8 @@ def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[st
         round_is_full = len(set(map(len, seconds.values()))) == 1
         if stop.is_set() or (number + 1 >= FEWEST_ROUNDS and round_is_full and time.monotonic() > ends):
             break
-    if not all(seconds.values()):
+    devices |= {training.device for training in trainings.values()}
+    if not all(seconds.values()) or len(devices) > 1:
         return None
     spreads = {name: spread(times) for name, times in seconds.items()}
     steps, yardstick = trainings["torch"].steps_per_epoch, spreads["torch"].median

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
-from ..device import pick
+from ..device import or_on_the_cpu, pick
 from ..models.model import Model
 from . import saved, tokens
 from .events import End, Evaluation, Event, History, Snapshot, Start, Step
@@ -24,6 +26,8 @@ from .scores import Sums
 from .tasks import Labelled, Language
 
 __all__ = ["Training", "on_threads"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -58,19 +62,22 @@ class Training:
         stack: the model while it learns.
         objective: its loss and its test.
         history: the events so far.
+        notices: what must be said of it. A training on "auto" goes on on the CPU when its device is full; the batch at
+            which that happens is left out.
 
     Raises:
-        HeadlightError: as in `Recipe.check`; the implementation or the sizes cannot serve the position; no such device.
+        HeadlightError: as in `Recipe.check`; the implementation or the sizes cannot serve the position; no such device,
+            or one that was chosen by name is full.
     """
 
     def __init__(self, recipe: Recipe, task: Labelled | Language) -> None:
         recipe.check()
         self.recipe = recipe
         self.task = task
-        self.device = pick(recipe.device)
+        self.notices: tuple[str, ...] = ()
         self.tokenizer = tokens.of(task, recipe.vocabulary, all_texts=recipe.vocabulary_of == "all texts")
         self.history = History(recipe)
-        self.objective = objective(recipe, task, self.tokenizer, self.device)
+        self.objective = self._with_room(pick(recipe.device), lambda on: objective(recipe, task, self.tokenizer, on))
         self.stack = self.objective.stack
         self._optimizer = torch.optim.AdamW(
             self.stack.parameters(), recipe.rate, (0.9, recipe.beta2), weight_decay=recipe.weight_decay, fused=True
@@ -86,6 +93,11 @@ class Training:
         self._dropped = torch.Generator().manual_seed(recipe.seed)
 
     @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.stack.device
+
+    @property
     def steps_per_epoch(self) -> int:
         """The number of steps that see every training row once; 0 where every batch is made anew."""
         return math.ceil(self.objective.rows_train / self.recipe.batch)
@@ -98,14 +110,42 @@ class Training:
     def step(self) -> Sums:
         """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
         with on_threads(self.recipe.threads), self._own_draws():
-            self._optimizer.zero_grad()
-            loss, sums = self.objective.next_loss(self._batches)
-            if math.isfinite(sums.loss):
-                torch.autograd.backward(loss)
-                self._optimizer.step()
-                if self._schedule is not None:
-                    self._schedule.step()
+            sums = self._computed(self._learn)
+            if math.isfinite(sums.loss) and self._schedule is not None:
+                self._schedule.step()
             return sums
+
+    def _learn(self) -> Sums:
+        """The optimiser's step itself."""
+        self._optimizer.zero_grad()
+        loss, sums = self.objective.next_loss(self._batches)
+        if math.isfinite(sums.loss):
+            torch.autograd.backward(loss)
+            self._optimizer.step()
+        return sums
+
+    def _computed(self, compute: Callable[[], T]) -> T:
+        """The result of `compute`, for which the training moves to the CPU when its device has no room."""
+
+        def on(device: torch.device) -> T:
+            if device != self.device:
+                self._move(device)
+            return compute()
+
+        return self._with_room(self.device, on)
+
+    def _with_room(self, device: torch.device, compute: Callable[[torch.device], T]) -> T:
+        """The result of `compute` on the device, or where "auto" leaves the choice on the CPU when that is full."""
+        allowed = self.recipe.device == "auto"
+        found, notices = or_on_the_cpu(compute, device, allowed=allowed, smaller="choose smaller sizes")
+        self.notices += notices
+        return found
+
+    def _move(self, device: torch.device) -> None:
+        """Takes the weights and what the optimiser knows of them to a device."""
+        self.stack.to(device)
+        for known in self._optimizer.state.values():
+            known.update({name: value.to(device) for name, value in known.items() if isinstance(value, torch.Tensor)})
 
     @contextmanager
     def _own_draws(self) -> Iterator[None]:
@@ -198,8 +238,8 @@ class Training:
     def _evaluate(self, progress: Progress) -> tuple[Evaluation, list[int]]:
         """The figures of the test rows, and the class of each."""
         with on_threads(self.recipe.threads):
-            judged = self.objective.judge()
-            trained = progress.since if progress.since.losses else self.objective.first_look()
+            judged = self._computed(self.objective.judge)
+            trained = progress.since if progress.since.losses else self._computed(self.objective.first_look)
         evaluation = Evaluation(
             step=progress.step,
             seconds=_short(progress.seconds),
@@ -214,9 +254,13 @@ class Training:
     def _snapshots(self, step: int) -> Iterator[Snapshot]:
         for number, (_, ids) in enumerate(self.objective.probes):
             with on_threads(self.recipe.threads):
-                maps = torch.cat(self.objective.maps(torch.tensor([ids], device=self.device)))
+                maps = self._computed(partial(self._maps, ids))
                 rounded = (maps * 255).round().to("cpu", torch.uint8)
             yield Snapshot(step, number, list(maps.shape), rounded.numpy().tobytes())
+
+    def _maps(self, ids: list[int]) -> torch.Tensor:
+        """The weights of one text, (layers, h, i, j)."""
+        return torch.cat(self.objective.maps(torch.tensor([ids], device=self.stack.device)))
 
 
 def _short(value: float) -> float:

@@ -15,14 +15,22 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-__all__ = ["NUMBER", "main"]
+__all__ = ["NUMBER", "main", "step_back"]
 
 NUMBER = struct.Struct("<q")  # as the pipe says a number
 IDLE_SECONDS = 600.0
+NICENESS = 10
+
+
+def step_back() -> None:
+    """Lets visitors who look at pages come first: this process and those that it forks have a low priority."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, NICENESS - os.nice(0)))
 
 
 def main() -> None:
     """Forks until nobody is there any more."""
+    step_back()  # before torch: seconds of a core, while a browser draws the first charts of the page that started it
     import torch
 
     from . import worker  # with torch and all else that takes the time, before anybody asks

@@ -67,7 +67,7 @@ class Classes(Objective):
 
     def __init__(self, stack: Classifier, recipe: Recipe, task: Labelled, tokenizer: Tokenizer) -> None:
         self.stack: Classifier = stack
-        self._recipe, self._task, self._device = recipe, task, stack.words.weight.device
+        self._recipe, self._task = recipe, task
         self._train, cut_train = self._coded(tokenizer, [row.text for row in task.train])
         self._test, cut_test = self._coded(tokenizer, [row.text for row in task.test])
         if cut_train + cut_test:
@@ -86,7 +86,7 @@ class Classes(Objective):
         if not len(self._order):  # a new epoch
             self._order = torch.randperm(self.rows_train, generator=generator)
         rows, self._order = self._order[: self._recipe.batch], self._order[self._recipe.batch :]
-        logits, labels = self._logits(self._train, rows), self._labels_train[rows].to(self._device)
+        logits, labels = self._logits(self._train, rows), self._labels_train[rows].to(self.stack.device)
         return F.cross_entropy(logits, labels), _sums(logits, labels)
 
     def judge(self) -> Judged:
@@ -124,11 +124,11 @@ class Classes(Objective):
         """Logits (b, classes) of these rows as one batch, padded to its longest."""
         ids, keep = padded([coded[row] for row in rows.tolist()], PADDING)
         mask = self._recipe.mask_padding
-        return self.stack.logits(ids.to(self._device), keep.to(self._device), mask_padding=mask)
+        return self.stack.logits(ids.to(self.stack.device), keep.to(self.stack.device), mask_padding=mask)
 
     def _look(self, coded: list[list[int]], labels: Tensor, rows: Tensor) -> tuple[Sums, list[int]]:
         logits = self._logits(coded, rows)
-        return _sums(logits, labels[rows].to(self._device)), logits.argmax(dim=-1).tolist()
+        return _sums(logits, labels[rows].to(self.stack.device)), logits.argmax(dim=-1).tolist()
 
     def _pairs(self, predicted: list[int]) -> float | None:
         """Share of mirror pairs with both members right; None without pairs."""
@@ -144,7 +144,7 @@ class NextTokens(Objective):
 
     def __init__(self, stack: LanguageModel, recipe: Recipe, task: Language, tokenizer: Tokenizer) -> None:
         self.stack: LanguageModel = stack
-        self._recipe, self._task, self._device = recipe, task, stack.words.weight.device
+        self._recipe, self._task = recipe, task
         self._test = task.test()
         self.rows_train, self.rows_test, self.longest = task.rows_train, len(self._test.ids), task.length
         probes = [tokenizer.encode(text) for text in task.probes]
@@ -159,7 +159,7 @@ class NextTokens(Objective):
             for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
                 sums += self._loss(_rows(self._test, rows))[1]
         some = _rows(self._test, torch.arange(min(ROWS_LOOKED_AT, self.rows_test)))
-        maps = self.maps(some.ids[:, :-1].to(self._device))
+        maps = self.maps(some.ids[:, :-1].to(self.stack.device))
         scores = [head_scores(weights.cpu(), some.source) for weights in maps]
         has_answers = bool((some.source >= 0).any())
         more = {
@@ -180,7 +180,7 @@ class NextTokens(Objective):
         return list(weights)
 
     def _loss(self, batch: Batch) -> tuple[Tensor, Sums]:
-        ids, scored = batch.ids.to(self._device), batch.scored.to(self._device)
+        ids, scored = batch.ids.to(self.stack.device), batch.scored.to(self.stack.device)
         logits, answers = self.stack.logits(ids[:, :-1]), ids[:, 1:]
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
         with torch.no_grad():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import torch
 from torch.nn import functional as F
 
-from ..device import pick
+from ..device import or_on_the_cpu, pick
 from ..models.classifier import Classifier
 from .initial_weights import classifier_sizes
 from .loop import on_threads
@@ -27,9 +27,9 @@ WHOLE_STEP_SECONDS = 0.2  # a step that will take no longer is measured with all
 FORWARD = 0.4  # a forward pass alone, in steps
 
 
-def run_seconds(recipe: Recipe, task: Labelled) -> float:
-    """About how long a run takes from its first step to its end, in seconds."""
-    step = step_seconds(recipe, expected_length(recipe, task), len(task.classes))
+def run_seconds(recipe: Recipe, task: Labelled, told: Callable[[str], object] = lambda said: None) -> float:
+    """About how long a run takes from its first step to its end, in seconds. `told`, errors: as in `step_seconds`."""
+    step = step_seconds(recipe, expected_length(recipe, task), len(task.classes), told)
     looks = (recipe.evaluations + 1) * math.ceil(len(task.test) / recipe.batch) * FORWARD
     return (recipe.steps + looks) * step
 
@@ -46,10 +46,24 @@ def expected_length(recipe: Recipe, task: Labelled) -> int:
     return max(2, min(recipe.max_len, math.ceil(longest / CHARACTERS_A_TOKEN) + 2))
 
 
-def step_seconds(recipe: Recipe, length: int, classes: int) -> float:
-    """Seconds of one training step of a classifier on texts of so many tokens, measured once."""
+def step_seconds(recipe: Recipe, length: int, classes: int, told: Callable[[str], object] = lambda said: None) -> float:
+    """Seconds of one training step of a classifier on texts of so many tokens, measured once on each device.
+
+    `told` is called with what must be said of it: on "auto" the CPU takes the place of a device without room.
+
+    Raises:
+        DeviceError: the device was chosen by name, and is full.
+    """
     kind = replace(recipe, task="csv", seed=0, data_seed=0, steps=1, evaluations=1, seconds=1.0, schedule="constant")
-    return measured(kind, length, classes)
+    seconds, notices = or_on_the_cpu(
+        lambda device: measured(replace(kind, device=str(device)), length, classes),
+        pick(recipe.device),
+        allowed=recipe.device == "auto",
+        smaller="choose smaller sizes",
+    )
+    for sentence in notices:
+        told(sentence)
+    return seconds
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,9 @@ __all__ = ["ENDS", "NOT_A_NUMBER", "Recipe", "defaults"]
 NOT_A_NUMBER = "not a number"
 ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end
 _LONGEST = 100  # characters of a name
-_NEWER = frozenset({"bias", "dropout", "all_rows", "vocabulary_of"})  # runs of an earlier version do not name them
+# runs of an earlier version do not name them
+_NEWER = frozenset({"bias", "dropout", "all_rows", "vocabulary_of", "out_bias"})
+_EMPTY: dict[str, tuple[type, ...]] = {"target": (float, int), "out_bias": (bool,)}  # fields that may be None
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Recipe:
         mask_padding: False lets every token look at the padding of its batch: the classic bug, for showing it.
         d_model, n_heads, n_layers, d_feed_forward: sizes; without d_feed_forward there is no feed-forward network.
         bias: biases in the attention, on q, k, v and the output.
+        out_bias: the bias of its output; None = like `bias`.
         dropout: probability of dropping an attention weight while training.
-        residual, norm: each attention layer's input is added to its output; is normalised before it.
+        residual, norm: the input of each part, attention and feed-forward, is added to its output; is normalised first.
         pooling: what a classifier reads, the row of "[CLS]" or the "mean" over all tokens.
         all_rows: the last layer computes every row even where "[CLS]" alone is read: for the time that it takes.
         vocabulary: at most so many tokens.
@@ -37,7 +40,7 @@ class Recipe:
         max_len: tokens of a text; what is longer is cut, and counted in the notes.
         steps, batch, rate, weight_decay, beta2: AdamW's; betas are (0.9, beta2).
         schedule: "one-cycle" up to `rate` and down again, or "constant".
-        start: initial weights, "shared" by all implementations of a seed, or each one's "own" law.
+        start: initial weights, "shared" by all implementations of a seed, or each one's "own" draw by its own law.
         evaluations: how often the test rows are looked at, evenly spread, the first before the first step.
         seed: of weights and batches.  data_seed: of the data and their split.
         device: as in `device.pick`.  threads: of torch, on the CPU.
@@ -55,6 +58,7 @@ class Recipe:
     n_layers: int = 1
     d_feed_forward: int = 0
     bias: bool = True
+    out_bias: bool | None = None
     dropout: float = 0.0
     residual: bool = False
     norm: bool = False
@@ -118,6 +122,14 @@ class Recipe:
             if getattr(self, name) not in choices:
                 raise HeadlightError(f"{name}={getattr(self, name)!r}: choose {' or '.join(choices)}")
 
+    @property
+    def biases(self) -> str:
+        """Which biases the attention has, in words."""
+        output = self.bias if self.out_bias is None else self.out_bias
+        if self.bias == output:
+            return "all" if output else "none"
+        return "output alone" if output else "query, key and value alone"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, for a file."""
         return asdict(self)
@@ -136,9 +148,8 @@ class Recipe:
         for name, value in found.items():
             known = getattr(default, name)
             kinds: tuple[type, ...] = (float, int) if isinstance(known, float) else (type(known),)
-            if name == "target":
-                kinds = (float, int, type(None))
-            fits = isinstance(value, kinds) and (isinstance(known, bool) or not isinstance(value, bool))
+            kinds = (*_EMPTY[name], type(None)) if name in _EMPTY else kinds
+            fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
             if isinstance(value, int):
                 fits &= abs(value) <= 2**53  # beyond, not every one is a float
             if isinstance(value, str):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..errors import HeadlightError, SizeError
 from .tasks import Labelled, Language
@@ -17,6 +17,11 @@ __all__ = ["SPECIAL", "of", "of_file"]
 
 # Their place is their id; padding is 0, as an embedding's padding row wants it.
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+MOST_OF_A_TASK = 2  # tokenizers that are kept
+
+# Of a thousand long texts one takes seconds, and a comparison has a run for each seed and model. It goes with its task:
+# the texts may be those of a visitor who leaves.
+_made: WeakKeyDictionary[Labelled, dict[tuple[int, bool], Tokenizer]] = WeakKeyDictionary()
 
 
 def of(task: Labelled | Language, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
@@ -35,8 +40,13 @@ def of(task: Labelled | Language, vocabulary: int = 1000, *, all_texts: bool = F
         return _word_level(task.vocabulary, words=bool(task.joined_by))
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
-    rows = (*task.train, *task.test) if all_texts else task.train
-    return _word_piece(tuple(row.text for row in rows), vocabulary, cased=task.cased)
+    made, key = _made.setdefault(task, {}), (vocabulary, all_texts)
+    if key not in made:
+        rows = (*task.train, *task.test) if all_texts else task.train
+        made[key] = _word_piece([row.text for row in rows], vocabulary, cased=task.cased)
+        for earlier in list(made)[:-MOST_OF_A_TASK]:
+            made.pop(earlier, None)
+    return made[key]
 
 
 def of_file(text: str) -> Tokenizer:
@@ -85,8 +95,7 @@ def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
     return tokenizer
 
 
-@lru_cache(maxsize=2)  # of a thousand long texts it takes seconds, and a comparison has a run for each seed and model
-def _word_piece(texts: tuple[str, ...], vocabulary: int, *, cased: bool) -> Tokenizer:
+def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
     from tokenizers.trainers import WordPieceTrainer
 
     trained: Any = _empty({}, cased=cased)

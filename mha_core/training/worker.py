@@ -5,6 +5,7 @@ is gone, ends the runs where they are; "enough" ends them as their time budget w
 of these keys:
 
     run, line     an event of that run, counted from 0, as `events.to_line` writes it
+    told          what must be said of the runs, in a sentence
     saved         that run lies complete in the order's folder, under its number
     timing        how long a training step takes in each implementation, see `job.step_times`
     error         why the job ends early, in a sentence
@@ -24,12 +25,12 @@ from ..device import is_out_of_memory
 from ..errors import HeadlightError
 from .job import Job
 from .limits import Order
+from .nursery import step_back
 
 __all__ = ["main"]
 
 MOST_ORDER = 1_000_000  # characters of the first line
 FLUSH_SECONDS = 0.1
-NICENESS = 10  # visitors who look at pages come first
 
 
 class Speaker:
@@ -60,8 +61,7 @@ def main() -> None:
     # What libraries print goes to stderr: every line out is one of ours.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
+    step_back()
     say = Speaker(out).say
     try:
         # unbuffered: a thread that waits in sys.stdin would hold its lock when the process ends, which is fatal
@@ -74,7 +74,7 @@ def main() -> None:
         say(error=str(error))
     except BrokenPipeError:
         raise SystemExit(1) from None  # the parent has closed its end
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         say(error=f"the package {error.name} is missing")
     except Exception as error:
         full = isinstance(error, MemoryError) or is_out_of_memory(error)

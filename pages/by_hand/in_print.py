@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mha_core.measure.by_hand import softmax_steps
 from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, exact, number, weight
+from pages.kit.draw.numbers import count, exact, number
 from pages.kit.draw.sheet import Block
 
 from .examples import IDS
@@ -73,6 +73,8 @@ def reason(one: Printed) -> str:
     cells, value = different(one), computed(one.example)[one.name]
     if one.name == "out" and not cells:
         return _from_which_weights(one)
+    if one.name == "x Wᵀ" and not cells:
+        return _which_head(one)
     if not cells:
         return "Equal to the last printed digit." if one.decimals else "Equal."
     if one.name == "weights":
@@ -117,6 +119,15 @@ def _from_which_weights(one: Printed) -> str:
     )
 
 
+def _which_head(one: Printed) -> str:
+    """Which head's W the second half of the printed product is of; in print it is named after head 1, from 1, again."""
+    made = computed(one.example)
+    half = torch.tensor(one.values, dtype=torch.float64)[:, len(one.values[0]) // 2 :]
+    of = [head for head in range(2) if torch.equal(half, made["x"] @ made[f"W of head {head}"].T)]
+    names = " and ".join(f"W{'₁₂'[head]}" for head in of)
+    return f"Equal. In print both halves are called QW₁ᵀ, heads counted from 1; the second is the product with {names}."
+
+
 def _one_hot(one: Printed, value: Tensor) -> str:
     """What was added in print instead of attending, and what attention makes of these inputs."""
     head = one.name[-1]
@@ -132,7 +143,7 @@ def _one_hot(one: Printed, value: Tensor) -> str:
     if len(words) == 1:
         out = " ".join(number(float(part), 0) for part in value[0])
         least = float(weights.amax(-1).min())
-        share = "all its weight" if least == 1 else f"at least {weight(least)} of its weight"
+        share = "all its weight" if least == 1 else f"at least {math.floor(100 * least)} % of its weight"
         said += f"Attention itself puts {share} on “{words.pop()}” in every row: all become its value, {out}."
     return said
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from pages.kit.draw import pages, sheet
-from pages.kit.draw.numbers import cosine, number, weight
+from pages.kit.draw.numbers import cosine, number, scientific, weight
 from pages.kit.draw.sheet import Block
 
 from . import evidence
-from .catalog import CLAIMS, SHOW, Claim, See
+from .catalog import CLAIMS
+from .claim import SHOW, Claim, See
 from .rules.verdict import Verdict
 
 WORDS = {"holds": "It holds.", "does not hold": "It does not hold.", "depends": "It depends."}
@@ -26,6 +27,7 @@ def panel(name: str, given: str, timed: int) -> Block:
     claim = CLAIMS[name]
     answers = [(answer, {"say": str(at)}, given == str(at)) for at, answer in enumerate(claim.answers, 1)]
     asked = [
+        *([sheet.text(claim.about, muted=True)] if claim.about else []),
         sheet.text(claim.question, live=True),
         sheet.buttons("", [*answers, ("compute it without an answer", {"say": SHOW}, given == SHOW)]),
     ]
@@ -36,7 +38,7 @@ def panel(name: str, given: str, timed: int) -> Block:
     again = [("time it again", {"again": True}, None)] if claim.timed and found else []
     after = sheet.buttons("", [*again, ("next claim", {"claim": behind}, None)])
     # one name for all claims: the panel stays, and with it the focus
-    return sheet.panel(claim.said, [*asked, *told, after], claim.source) | {"name": "claim"}
+    return sheet.panel(claim.heading, [*asked, *told, after], claim.source) | {"name": "claim"}
 
 
 def _verdict(claim: Claim, given: str, found: Verdict | None) -> list[Block]:
@@ -54,8 +56,8 @@ def _verdict(claim: Claim, given: str, found: Verdict | None) -> list[Block]:
 
 
 def _written(value: float) -> str:
-    """Four decimals, which say 1 only of what is 1, and a power of ten for what is near 0."""
-    return cosine(value) if 0.5 < value < 1 else number(value)
+    """Four decimals, which say 1 only of what is 1, and a power of ten for what they would say 0 of."""
+    return cosine(value) if 0.5 < value < 1 else scientific(value, 2) if 0 < value < 5e-5 else number(value)
 
 
 def _compared(claim: Claim, given: str, found: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Claims: what five texts say, a question on each, and after an answer the verdict that tensors give."""
+"""Claims: what five texts say and what we ask, a question on each, and after an answer the verdict of tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pages.kit.frame.layout import page
 from pages.kit.picture.fields import DEFAULTS
 
 from . import answer
-from .catalog import CLAIMS, GROUPS, SHOW
+from .catalog import CLAIMS, GROUPS
+from .claim import SHOW
 
 
 def show() -> None:
@@ -37,7 +38,7 @@ def choices(chosen: str) -> Block:
         sheet.buttons(group, [(claim.title, {"claim": name}, name == chosen) for name, claim in claims.items()])
         for group, claims in GROUPS.items()
     ]
-    return sheet.panel(f"{len(CLAIMS)} claims", rows)
+    return sheet.panel(f"{len(CLAIMS)} claims", rows, "quotes, and questions of ours")
 
 
 def take(event: dict[str, Any]) -> None:

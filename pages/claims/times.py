@@ -28,6 +28,11 @@ def naive() -> Verdict:
     return speed.slower(seconds_of("naive", "efficient"), ("naive", "efficient"))
 
 
+def naive_beside_torch() -> Verdict:
+    """`speed.slower`, timed now."""
+    return speed.slower(seconds_of("naive", "torch"), ("naive", "torch"))
+
+
 def einsum() -> Verdict:
     """`speed.as_fast`, timed now."""
     return speed.as_fast(seconds_of("einsum", "efficient"), ("einsum", "efficient"))

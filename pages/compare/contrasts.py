@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mha_core import Model
+from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.picture import words
 from pages.kit.picture.limits import POSITIONS
@@ -88,7 +89,7 @@ def _mask(settings: Settings) -> str:
 
 def _positions(position: str, model: Model) -> str:
     """The encoding, named as what the model was trained with where it is that."""
-    if position == "trained" or words.as_trained(position, model):
+    if position == "trained" or changes.as_trained(position, model):
         return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"
     name = NAMES.get(position, position)
     untrained = " (untrained)" if position == model.sizes.position else ""
@@ -96,7 +97,7 @@ def _positions(position: str, model: Model) -> str:
 
 
 def _same_positions(left: str, right: str, model: Model) -> bool:
-    return left == right or (words.as_trained(left, model) and words.as_trained(right, model))
+    return left == right or (changes.as_trained(left, model) and changes.as_trained(right, model))
 
 
 def _heads(off: Sequence[tuple[int, int]]) -> str:

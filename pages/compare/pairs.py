@@ -11,13 +11,14 @@ from torch import Tensor
 from mha_core import Run
 from mha_core.measure import compare
 from mha_core.measure.compare import Repeated
+from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import models, next_token, pictures, words
+from pages.kit.picture import models, next_token, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, head_name
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import alone, known, shared, turn
+from pages.kit.picture.sharing import shared, turn
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5
@@ -79,7 +80,7 @@ def difference(pair: Pair) -> str:
 def fitness(picture: Picture) -> str:
     """A warning where the model runs as it was not trained; empty for the untouched model."""
     settings = picture.settings
-    if words.as_trained(settings.position, picture.model):
+    if changes.as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
     return "" if settings == settings.untouched else f"{words.NOT_TRAINED}."
 
@@ -93,9 +94,8 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
-    before, after = previous = [compare.previous_token_weight(side) for side in pair.maps]
-    if max(before, after) >= FINDS_PREVIOUS or not pair.fits:
-        found = _figure(_arrow(previous, 3), f"what this head puts on the previous token, on average: {in_words}")
+    if max(compare.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
+        found = _figure(_on_previous(pair), f"what this head puts on the previous token, on average: {in_words}")
     else:
         where, ends, _ = _largest(pair)
         found = _figure(ends, f"{where} changes most in this head: {in_words}")
@@ -110,8 +110,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
 
 def figures(pair: Pair, at: At) -> list[dict[str, str]]:
     """More numbers: value and what it is."""
-    before = _arrow([compare.previous_token_weight(side) for side in pair.maps], 3)
-    strip = [_figure(before, "weight on the previous token, mean over queries")]
+    strip = [_figure(_on_previous(pair), "weight on the previous token, mean over queries")]
     if pair.fits:
         where, ends, change = _largest(pair)
         strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
@@ -182,37 +181,18 @@ def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return compare.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def each_head(
-    settings: Settings, *, ask: bool, told: Callable[[float], object] = lambda done: None
-) -> list[list[float]] | None:
-    """The cosine of the sentence vector to itself without one head, a list a layer.
-
-    Only computed with `ask`; otherwise what is known from an earlier time, or None. Raises what `Model.run` raises.
-
-    `told` hears how much is done, 0 to 1, and again and again while somebody else's turn lasts.
-    """
-    cosines = known(_without_each_head, settings, told)
-    if cosines is None and ask:
-        # one at a time, so that nobody waits in the cache, where `told` cannot end the wait
-        with alone(lambda: told(0.0)):
-            cosines = _without_each_head(settings, told)
-    return cosines
-
-
-@shared(LRUCache(64), lambda settings, told: settings)
-def _without_each_head(settings: Settings, told: Callable[[float], object]) -> list[list[float]]:
-    model = pictures.model_of(settings)
-    cosines = compare.without_each_head(model, settings.text, **settings.switches(model), told=told)
-    return [[float(cosine) for cosine in layer] for layer in cosines.tolist()]
-
-
 def _figure(value: str, label: str) -> dict[str, str]:
     return {"value": value, "label": label}
 
 
-def _arrow(values: Sequence[float], decimals: int = 2) -> str:
+def _arrow(values: Sequence[float]) -> str:
     """The weights of both sides: "0.64 → 0.04"."""
-    return " → ".join(weight(value, decimals) for value in values)
+    return " → ".join(weight(value) for value in values)
+
+
+def _on_previous(pair: Pair) -> str:
+    """The mean weights on the previous token: "0.9998 → 0.1094"."""
+    return " → ".join(numbers.number(compare.previous_token_weight(side)) for side in pair.maps)
 
 
 def _largest(pair: Pair) -> tuple[str, str, float]:
@@ -237,8 +217,7 @@ def _repeats(picture: Picture, rows: Repeated) -> str:
 
 
 def _apart(value: float) -> str:
-    largest = small(value)
-    return f"differ by more than {largest[1:]}" if largest.startswith(">") else f"differ by up to {largest}"
+    return f"differ by up to {small(value)}"
 
 
 def _why(picture: Picture, rows: Repeated) -> str:

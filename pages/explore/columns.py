@@ -23,7 +23,7 @@ def in_words(picture: Picture) -> str:
         return ""
     alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.untouched
     why = "" if alone else ", with all that is changed"
-    cosine = numbers.cosine(picture.cosine)
+    cosine = numbers.precise(picture.cosine)
     return f"{' '.join(said)} The sentence vector’s cosine to the unchanged one is {cosine}{why}."
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from cachetools import LRUCache
+
 from mha_core.show import standalone
+from mha_core.show.html import check_size
 from pages.kit.draw import tables
-from pages.kit.picture import fitting, models, pictures
+from pages.kit.picture import fitting, models, pictures, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.query import Query
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared
+
+KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 
 def csv(raw: bytes) -> bytes:
@@ -23,14 +30,28 @@ def npz(raw: bytes) -> bytes:
 
 def html(raw: bytes) -> bytes:
     """A page that shows the run without a server. Raises a HeadlightError."""
-    picture, at = _picture(raw)
-    model, text = models.title(picture.settings.model), picture.settings.text
-    page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=f"{text} · {model}")
+    settings, at = _asked(raw)
+    model = pictures.model_of(settings)
+    check_size(models.heads(model), len(pictures.tokens(settings)))  # before a pass whose maps no file holds
+    return _page(settings, at)
+
+
+@shared(LRUCache(KEPT_BYTES, len))
+def _page(settings: Settings, at: At) -> bytes:
+    """The page, kept: whoever asks again for the same has nothing packed anew."""
+    picture = pictures.picture(settings)
+    at = at.on(picture.run.tokens)
+    title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, picture.model)
+    page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")
 
 
-def _picture(raw: bytes) -> tuple[Picture, At]:
+def _asked(raw: bytes) -> tuple[Settings, At]:
     query = Query(raw)
-    settings, _ = fitting.within(query.settings())
+    return fitting.within(query.settings())[0], query.at
+
+
+def _picture(raw: bytes) -> tuple[Picture, At]:
+    settings, at = _asked(raw)
     picture = pictures.picture(settings)
-    return picture, query.at.on(picture.run.tokens)
+    return picture, at.on(picture.run.tokens)

@@ -23,6 +23,7 @@ from pages.kit.picture.limits import LONGEST_PIN, POSITIONS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, Look, write_heads
 from pages.kit.picture.settings import Settings
+from pages.kit.server.missing import missing_package
 
 from . import pins
 
@@ -99,5 +100,8 @@ def difference(settings: Settings, notices: list[str]) -> float | None:
     try:
         return pictures.difference_to_transformers(settings, ask=st.session_state.pop("compare", False))
     except ImportError as error:
-        notices.append(f"The comparison needs the package {error.name}, which is missing. Set Headlight up again.")
+        package = missing_package(error)
+        if package is None:
+            raise
+        notices.append(f"The comparison needs the package {package}, which is missing. Set Headlight up again.")
         return None

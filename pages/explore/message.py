@@ -32,7 +32,7 @@ class Shown:
         pinned: the map beside it, and what is looked at in it.
         notices: what must be said of it.
         effect: what its changes did, None while nothing is changed.
-        before: the picture without them, where the map in focus is to be seen beside it.
+        before: the picture without them, None while nothing is changed.
         goes_on: what is told of its next tokens.
         wanted: the switches of `look`.
     """
@@ -77,7 +77,7 @@ class Shown:
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": kinds.of_heads(picture),
-            "effect": self.effect,
+            "effect": self._effect(),
             "before": self._before(),
             "pieces": pieces(picture),
             "kv": picture.run.kv_heads,
@@ -93,7 +93,8 @@ class Shown:
 
     def _pictures(self) -> list[Picture]:
         """The picture, and the one before its changes where that is asked for."""
-        return [self.picture, *([] if self.before is None else [self.before])]
+        beside = self.before if "difference" in self.wanted else None
+        return [self.picture, *([] if beside is None else [beside])]
 
     @property
     def _of_mean(self) -> bool:
@@ -109,10 +110,16 @@ class Shown:
             return mean_map.forbidden(picture)
         return forbidden(picture.settings, len(picture.run.tokens))
 
-    def _before(self) -> dict[str, Any] | None:
-        if self.before is None:
+    def _effect(self) -> dict[str, Any] | None:
+        if self.effect is None or self.before is None:
             return None
-        now, before = (self._map(picture) for picture in self._pictures())
+        change = self._map(self.picture) - self._map(self.before)
+        return {**self.effect, "here": float(change.abs().max())}
+
+    def _before(self) -> dict[str, Any] | None:
+        if self.before is None or "difference" not in self.wanted:
+            return None
+        now, before = self._map(self.picture), self._map(self.before)
         return {
             "forbidden": self._forbidden(self.before),
             "distances": compare.row_distances(before, now).tolist(),
@@ -187,9 +194,8 @@ def _shown(raw: bytes) -> Shown:
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     look = parse_look(query["look"], *query.sizes)
     wanted = look.switches if look else frozenset()
-    beside = before if "difference" in wanted else None
     continued = goes_on.told(picture, query, wanted)
-    return Shown(picture, at, pinned, notices, effect(picture), beside, continued, wanted)
+    return Shown(picture, at, pinned, notices, effect(picture), before, continued, wanted)
 
 
 def pieces(picture: Picture) -> list[str]:

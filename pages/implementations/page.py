@@ -114,7 +114,7 @@ def equality_blocks(
     waiting.empty()
     own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {own.sizes}"
     panels = [sheet.panel("On your sentence", tables(own), own_note), sheet.panel("On random input", random, note)]
-    kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads)])
+    kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads, sizes.biases)])
     return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds, sheet.text(parity.dropout())], equalities
 
 

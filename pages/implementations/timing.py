@@ -56,7 +56,7 @@ class Plan:
         b, lengths, d_model, n_heads: sizes; the lengths are measured one after another.
         seconds: how long each length may take, from `FEWEST_ROUNDS` rounds on.
         device: as in `mha_core.device.pick`.
-        bias: the layers have biases.
+        biases: a key of `mha_core.measure.agreement.BIASES`.
     """
 
     task: str
@@ -67,7 +67,7 @@ class Plan:
     n_heads: int
     seconds: float = 3.0
     device: str = "auto"
-    bias: bool = True
+    biases: str = "all"
 
     def scores(self, length: int) -> int:
         """How many scores a call at this length makes."""
@@ -137,7 +137,7 @@ class TimingJob(Job):
         plan, device = self.plan, devices.pick(self.plan.device)
         call, maps = TASKS[plan.task]
         self.machine = f"{device.type}, {machine()}"
-        theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names, bias=plan.bias)
+        theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names, biases=plan.biases)
         for length in plan.lengths:
             x = torch.randn(plan.b, length, plan.d_model, generator=torch.Generator().manual_seed(0)).to(device)
             candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}

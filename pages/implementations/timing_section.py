@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import controls, polling, widgets
+from pages.kit.frame import controls, missing, polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
 
@@ -69,8 +69,7 @@ def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
 def _plan(names: list[str], sizes: Sizes, device: str) -> Plan:
     task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
     lengths = timing_tables.lengths(sizes.n, sweep=widgets.switch("sweep"))
-    bias = sizes.biases != "none"
-    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, bias)
+    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, sizes.biases)
 
 
 def _problem(plan: Plan) -> str:
@@ -106,9 +105,11 @@ def _draw(job: TimingJob) -> None:
     theme = st.context.theme.type or "dark"
     charts = {"ratios": timing_tables.ratio_figure(job, theme), "memory": timing_tables.memory_figure(job, theme)}
     drawn = {key: figure for key, figure in charts.items() if figure is not None}
-    for column, (key, figure) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
-        with column:
-            canvas.chart(f"race_{key}", figure, timing_tables.ALT[key])
+    with missing.told():
+        canvas.charts()
+        for column, (key, figure) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
+            with column:
+                canvas.chart(f"race_{key}", figure, timing_tables.ALT[key])
     canvas.sheet("race_summary", [sheet.text(timing_tables.summary(job), muted=True)])
     with widgets.folded("race_table", "What came out, every number"):
         canvas.sheet("race_table", [timing_tables.table(job)])

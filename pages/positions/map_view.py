@@ -7,11 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.models import changes
 from mha_core.positions import NAMES
 from pages.kit.draw import events
-from pages.kit.draw.numbers import weight
+from pages.kit.draw.numbers import number
 from pages.kit.draw.view import Event, View
-from pages.kit.picture import pictures, words
+from pages.kit.picture import pictures
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import POSITIONS
 
@@ -30,9 +31,9 @@ def show(tokens: list[str], found: OnModel) -> None:
     model = pictures.model_on("auto")
     tiles: list[dict[str, Any]] = []
     for name, note, _, _ in found.rows:
-        title, figure = TITLES.get(name, name), weight(before[name])
+        title, figure = TITLES.get(name, name), number(before[name])
         told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
-        learnt = words.as_trained(POSITIONS[name], model)
+        learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append(
             {"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt},
         )

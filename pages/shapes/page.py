@@ -9,7 +9,7 @@ import streamlit as st
 
 from mha_core import IMPLEMENTATIONS
 from pages.kit.draw import canvas, events, sheet
-from pages.kit.frame import controls, model_picker, widgets
+from pages.kit.frame import controls, links, model_picker, widgets
 from pages.kit.frame.picture_page import picture_page
 from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures, place, traces
@@ -17,7 +17,7 @@ from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import RandomLayer
 
-from . import layer_controls, message, random_layer, reshape_lessons, step_names, step_view
+from . import exercise, layer_controls, message, random_layer, reshape_lessons, step_names, step_view
 from .whole_source import whole_source
 
 
@@ -29,6 +29,7 @@ def show() -> None:
         with page.hidden:
             sentence = controls.sentence_of_view(page.name)
             step, feature, lesson = widgets.text("step"), widgets.whole("f"), widgets.text("lesson")
+            written = widgets.text("wrote")
         with page.rail:
             first, second = widgets.choice("impl"), widgets.choice("vs")
             names = message.implementations(first, second)
@@ -43,6 +44,7 @@ def show() -> None:
             tokens, settings, notices = page.or_last(asked, pictures.tokens, "The steps below are still those of")
             at, chosen = page.look_at(tokens)
             usable = {"step": step_names.usable(step), "lesson": lesson in reshape_lessons.LESSONS}
+            usable["wrote"] = exercise.usable(written)
             if feature >= page.model.sizes.d_model // page.sizes[1]:
                 usable["f"] = False  # a number within its field's ends is the field's business
             notices += page.answer_link(**usable)
@@ -57,7 +59,7 @@ def show() -> None:
                 unusable=page.unusable,
             )
             within, _ = traces.settings_within(settings, at.layer, first)
-            show_lesson(lesson if usable["lesson"] else str(DEFAULTS["lesson"]), within, at, instead)
+            show_lesson(lesson if usable["lesson"] else str(DEFAULTS["lesson"]), within, at, instead, written)
             show_classes(names)
         with page.about:
             show_about(within)
@@ -70,10 +72,13 @@ def why_not(names: list[str], what: str, in_words: str) -> str:
     return f"{' and '.join(names)} cannot {in_words}."
 
 
-def show_lesson(name: str, settings: Settings, at: place.At, instead: RandomLayer | None) -> None:
-    """One of the things that go wrong at the reshapes, on the tensors of this very layer."""
+def show_lesson(name: str, settings: Settings, at: place.At, instead: RandomLayer | None, written: str) -> None:
+    """One of the things that go wrong at the reshapes, or the exercise, on the tensors of this very layer."""
     layer = random_layer.traced(settings, at.layer, "efficient", instead)
-    lesson = reshape_lessons.LESSONS[name](layer, at.head)
+    if name == exercise.NAME:
+        lesson = exercise.write_it(layer, at.head, written)
+    else:
+        lesson = reshape_lessons.LESSONS[name](layer, at.head)
     questions = reshape_lessons.QUESTIONS.items()
     choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
     with st.container(key="lesson_place"):  # the view scrolls here when a step's question is pressed
@@ -95,7 +100,9 @@ def show_classes(names: list[str]) -> None:
 
 
 def choose_lesson(event: dict[str, Any]) -> None:
-    """A lesson was chosen on the sheet."""
-    lesson = events.text(event, "lesson")
+    """A lesson was chosen on the sheet, or a line of the exercise."""
+    lesson, line = events.text(event, "lesson"), events.text(event, "line")
     if lesson in reshape_lessons.LESSONS:
         st.session_state["lesson"] = lesson
+    if line is not None:
+        st.session_state["wrote"] = exercise.with_line(str(links.value("wrote")), line)

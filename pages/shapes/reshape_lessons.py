@@ -13,22 +13,11 @@ from pages.kit.draw.numbers import count, number
 from pages.kit.draw.sheet import Mark
 from pages.kit.picture.traces import Traced
 
-from . import time_first_lessons
+from . import exercise, time_first_lessons
 from .lesson import MOST_SHOWN, Lesson, matrix, shape_of, source_of
+from .own_lines import with_transpose, without_transpose
 
 SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
-
-
-def without_transpose(x: Tensor, n_heads: int) -> Tensor:
-    """(b, i, c) -> (b, h, i, d), the right shape and the wrong numbers."""
-    b, i, c = x.shape
-    return x.view(b, n_heads, i, c // n_heads)
-
-
-def with_transpose(x: Tensor, n_heads: int) -> Tensor:
-    """(b, i, c) -> (b, h, i, d)."""
-    b, i, c = x.shape
-    return x.view(b, i, n_heads, c // n_heads).transpose(1, 2)
 
 
 def looped(a: Tensor, b: Tensor) -> Tensor:
@@ -198,6 +187,7 @@ QUESTIONS = {
     "relative": "What if a layer overrides its scores?",
     "mask shapes": "What does a mask of size 1 do?",
     "dropout": "What does dropout do to the weights?",
+    exercise.NAME: exercise.QUESTION,
 }
 LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
     "no transpose": no_transpose,
@@ -207,6 +197,7 @@ LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
     "relative": time_first_lessons.relative,
     "mask shapes": time_first_lessons.mask_shapes,
     "dropout": time_first_lessons.dropout,
+    exercise.NAME: exercise.write_it,
 }
 
 

@@ -9,7 +9,11 @@ LESSON = "lesson with three helpers"
 POST = "blog post, naive and efficient"
 NOTEBOOK = "notebook in einsum"
 
-_SPLIT = ("split_heads: (batch, length, heads, head_dim)", ".view(b, n, n_heads, d)")
+_SPLIT = (
+    "split_heads: (batch_size, seq_length, num_heads, head_dim); it says that the embeddings are split, and splits the "
+    "query, the key and the value",
+    "split_heads: .view(batch_size, seq_len, n_heads, head_embed_dim)",
+)
 _ATTEND = "compute_attention"
 _COMBINE = "combine_heads"
 # implementation -> text -> step -> its words there; "q.view" stands for k and v too, with their own letter for q
@@ -48,14 +52,14 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
             "v.project": "value(x), without bias",
             "q.view": _SPLIT[0],
             "scores.product": f"{_ATTEND}: query times the transposed key",
-            "scores": f"{_ATTEND}: the scores",
+            "scores": f"{_ATTEND}: never divided; the lesson takes the softmax of the product itself",
             "masked": f"{_ATTEND}: the mask is optional",
-            "weights": f"{_ATTEND}: softmax",
-            "mixed": f"{_ATTEND}: weights times value",
+            "weights": f"{_ATTEND}: attention_weights, the softmax",
+            "mixed": f"{_ATTEND}: attention_weights times value",
             "mixed.transpose": _COMBINE,
             "mixed.contiguous": _COMBINE,
-            "joined": f"{_COMBINE}: (batch, length, d_model)",
-            "out": "the output layer",
+            "joined": f"{_COMBINE}: (batch_size, seq_length, d_model); it says “weights”, and joins the mixed values",
+            "out": "the output layer, with bias",
         },
         POST: {
             "q.project": "W_q(query)",
@@ -66,7 +70,7 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
             "mixed": "attn: my_scaled_dot_product_attention(q, k, v)",
             "mixed.transpose": ".transpose(1, 2)",
             "mixed.contiguous": ".contiguous()",
-            "joined": ".view(b, n, d_model)",
+            "joined": ".view(batch_size, seq_len, embed_dim)",
             "out": "projection",
         },
     },
@@ -77,7 +81,8 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
             "k.project": "KX = einsum('ij,bsj->bsi', K, X)",
             "v.project": "VX = einsum('ij,bsj->bsi', V, X)",
             "q.view": "reshape to (n_b, p, n_h, d_h)",
-            "scores.product": "D = einsum('bshi,bthi->bhst', QX, KX): (n_b, n_h, p, p)",
+            "scores.product": "D = einsum('bshi,bthi->bhst', QX, KX): (n_b, n_h, p, p); its formula has ⟨k_s, q_t⟩, "
+            "this line q_s · k_t",
             "scores": "D / √d_h",
             "weights.exp": "U = exp(D / √d_h)",
             "weights": "Uₜ = U / its sum over t",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cachetools import LRUCache
@@ -36,10 +36,20 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that can be asked. id: its name in the list, which stands for its weights; own ones cannot be guessed."""
+    """A model that can be asked.
+
+    Attributes:
+        id: its name in the list, which stands for its weights; own ones cannot be guessed.
+        notices: what must be said of its answers so far, each sentence once.
+    """
 
     id: str
     model: Model
+    notices: dict[str, None] = field(default_factory=dict, compare=False)
+
+    def hear(self, sentence: str) -> None:
+        """Takes what must be said of an answer."""
+        self.notices[sentence] = None
 
 
 Models = Mapping[str, Trained]
@@ -50,17 +60,28 @@ _answers: LRUCache[bytes, Any] = LRUCache(
 
 
 def _once(ask: Callable[Concatenate[Trained, P], Answer]) -> Callable[Concatenate[Trained, P], Answer]:
-    """Asks a model once for each input, in one of the process's places for a pass, and keeps the answer."""
+    """Asks a model once for each input, in one of the process's places for a pass, and keeps the answer.
+
+    What must be said of an answer is kept with it, and heard again by every model of this name that is asked.
+    """
 
     def key(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> bytes:
         question = repr((ask.__name__, trained.id, str(trained.model.device), args, sorted(kwargs.items())))
         return hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
-    def answer(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+    @shared(_answers, key)
+    def kept(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Answer, list[str]]:
+        asked = replace(trained, notices={})
         with turn():
-            return ask(trained, *args, **kwargs)
+            return ask(asked, *args, **kwargs), list(asked.notices)
 
-    return shared(_answers, key)(answer)
+    def answer(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        found, notices = kept(trained, *args, **kwargs)
+        for sentence in notices:
+            trained.hear(sentence)
+        return found
+
+    return answer
 
 
 def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Block:
@@ -181,24 +202,28 @@ def _likeliest(one: Trained, chances: Sequence[float], decimals: int) -> tuple[s
 @_once
 def _first(one: Trained, texts: tuple[str, ...], mask_padding: bool | None) -> list[float]:
     """The probabilities of the first of these texts, which are one batch."""
-    chances: list[float] = inference.probabilities(one.model, texts, mask_padding=mask_padding)[0].tolist()
+    found = inference.probabilities(one.model, texts, mask_padding=mask_padding, told=one.hear)
+    chances: list[float] = found[0].tolist()
     return chances
 
 
 @_once
 def _logits(one: Trained, text: str) -> list[float]:
-    logits: list[float] = inference.logits(one.model, [text])[0].tolist()
+    logits: list[float] = inference.logits(one.model, [text], told=one.hear)[0].tolist()
     return logits
 
 
 @_once
 def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[tuple[str, float]]:
-    return inference.continuation_with_chances(one.model, text, tokens, temperature=temperature, seed=seed)
+    how: dict[str, Any] = {"temperature": temperature, "seed": seed, "told": one.hear}
+    return inference.continuation_with_chances(one.model, text, tokens, **how)
 
 
 @_once
 def _map(one: Trained, name: str, text: str, head: str) -> Block:
     run = one.model.run(text)
+    for sentence in run.notices:
+        one.hear(sentence)
     block = matrix_of(name, run.tokens, run.weights, head)
     return {**block, "note": f"{block.get('note', '')} {words.computed_by(one.model)}".strip()}
 

@@ -63,6 +63,11 @@ class Asked:
                 continue
         return ready
 
+    @property
+    def notices(self) -> list[str]:
+        """What must be said of the answers so far, each sentence once."""
+        return list(dict.fromkeys(sentence for one in self.models.values() for sentence in one.notices))
+
     def usual(self, number: int) -> str:
         """The first or second sentence while nothing is typed."""
         return self.texts[number % len(self.texts)] if self.texts else ""
@@ -100,6 +105,7 @@ def draw(asked: Asked, *, is_open: bool) -> None:
     if is_open and not asked.models:
         canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
         is_open = False
+    told = st.container()
     left, right = st.columns([1.35, 1]) if not asked.language else (st.container(), st.container())
     with left:
         _ask(asked, is_open=is_open)
@@ -109,6 +115,8 @@ def draw(asked: Asked, *, is_open: bool) -> None:
     _attention(asked, is_open=is_open)
     if not asked.language:
         _padding(asked, is_open=is_open)
+    with told:  # above the answers, but known only when they have been made
+        canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
 
 
 def _ask(asked: Asked, *, is_open: bool) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import streamlit as st
 
-from mha_core.errors import HeadlightError
+from mha_core.errors import DeviceError, HeadlightError
 from mha_core.training import plan_time
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
@@ -45,6 +45,7 @@ class Bar:
     job: TrainingJob | None
     present: TrainingJob | None
     task: Labelled | Language | None = None
+    _heard: list[str] = field(default_factory=list, init=False)  # of the device of the step that is measured
 
     def draw(self) -> None:
         """Draws Train, Stop, progress, and the sentences on them."""
@@ -103,8 +104,12 @@ class Bar:
         """Seconds of each run of a plan on data from outside, from a step that is measured; empty of other plans."""
         if self.plan is None or self.plan.data is None or not isinstance(self.task, Labelled):
             return []
-        with turn():
-            return [plan_time.run_seconds(recipe, self.task) for recipe in self.plan.recipes]
+        try:
+            with turn():
+                return [plan_time.run_seconds(recipe, self.task, self._heard.append) for recipe in self.plan.recipes]
+        except DeviceError as error:
+            self._heard.append(f"The time cannot be told: {error}.")
+            return []
 
     @property
     def _reading(self) -> float:
@@ -151,7 +156,8 @@ class Bar:
         if running is not None and job is None:
             task = title_of(running.plan.recipes[0].task)
             sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
-        return [sentence for sentence in sentences if sentence]
+        sentences += [*self._heard, *(job.record.told if job is not None else ())]
+        return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
 def _progress(job: TrainingJob) -> str:

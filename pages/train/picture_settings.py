@@ -32,7 +32,7 @@ _SHARED: dict[str, str] = {
     "norm": "norm",
     "pooling": "classifier reads",
     "start": "initial weights",
-    "bias": "biases in the attention",
+    "biases": "biases in the attention",
     "dropout": "dropout",
     "vocabulary_of": "tokenizer of",
 }

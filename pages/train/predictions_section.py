@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.draw.numbers import count
-from pages.kit.frame import widgets
+from pages.kit.frame import missing, widgets
 from pages.kit.picture import words
 
 from . import predictions
 from .predictions import CHOICES, Answered, Choice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _KEYS = ("only", "true", "said", "sort", "desc")
 
@@ -45,18 +48,23 @@ def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
         if not parts:
             canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
             return
-        table = predictions.frame(parts)
-        kept = predictions.chosen(table, choice)
-        said = [sheet.text(sentence, muted=True) for sentence in notes]
-        canvas.sheet("predictions", [predictions.block(kept, choice, len(table)), *said], _sorter(names))
-        st.download_button(
-            f"{count(len(kept), 'row')}, CSV",
-            lambda: predictions.csv_of(kept),
-            "headlight-predictions.csv",
-            "text/csv",
-            key="predictions_file",
-            on_click="ignore",
-        )
+        with missing.told():
+            _draw_table(predictions.frame(parts), choice, notes, names)
+
+
+def _draw_table(table: DataFrame, choice: Choice, notes: Sequence[str], names: list[str]) -> None:
+    """Draws the chosen rows, and gives all of them as a file."""
+    kept = predictions.chosen(table, choice)
+    said = [sheet.text(sentence, muted=True) for sentence in notes]
+    canvas.sheet("predictions", [predictions.block(kept, choice, len(table)), *said], _sorter(names))
+    st.download_button(
+        f"{count(len(kept), 'row')}, CSV",
+        lambda: predictions.csv_of(kept),
+        "headlight-predictions.csv",
+        "text/csv",
+        key="predictions_file",
+        on_click="ignore",
+    )
 
 
 def _controls(classes: Sequence[str], names: list[str]) -> Choice:

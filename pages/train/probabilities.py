@@ -32,7 +32,7 @@ _known: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda found:
 def of_texts(trained: Trained, texts: Sequence[str]) -> Tensor:
     """(rows, classes) of a few texts that were typed."""
     with turn():
-        return inference.probabilities_of_each(trained.model, texts)
+        return inference.probabilities_of_each(trained.model, texts, told=trained.hear)
 
 
 @shared(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
@@ -79,4 +79,4 @@ def notes(models: Mapping[str, Trained], parts: Sequence[Answered], task: Labell
             if others:
                 one += f" In a batch, beside padding, it answers otherwise in {count(others, 'row')}: see the report."
         said.append(one)
-    return said
+    return [*dict.fromkeys(notice for one in models.values() for notice in one.notices), *said]

@@ -51,13 +51,13 @@ _SIZES: Final = {  # key of the link -> field of the recipe
     "thr": "threads",
     "cut": "max_len",
 }
-_CHOICES: dict[str, tuple[str, dict[str, Any]]] = {  # key -> field, choice -> value
-    "res": ("residual", {"yes": True, "no": False}),
-    "nrm": ("norm", {"yes": True, "no": False}),
-    "tbias": ("bias", {"yes": True, "no": False}),
-    "pool": ("pooling", {"row of [CLS]": "[CLS]", "mean of the tokens": "mean"}),
-    "init": ("start", {"shared by all": "shared", "each layer's own law": "own"}),
-    "sched": ("schedule", {"one-cycle": "one-cycle", "constant": "constant"}),
+_CHOICES: dict[str, dict[str, dict[str, Any]]] = {  # key -> choice -> fields of the recipe
+    "res": {"yes": {"residual": True}, "no": {"residual": False}},
+    "nrm": {"yes": {"norm": True}, "no": {"norm": False}},
+    "tbias": {"yes": {"bias": True}, "no": {"bias": False}, "output alone": {"bias": False, "out_bias": True}},
+    "pool": {"row of [CLS]": {"pooling": "[CLS]"}, "mean of the tokens": {"pooling": "mean"}},
+    "init": {"shared by all": {"start": "shared"}, "each layer's own law": {"start": "own"}},
+    "sched": {"one-cycle": {"schedule": "one-cycle"}, "constant": {"schedule": "constant"}},
 }
 
 
@@ -124,7 +124,9 @@ def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaG
         seconds = widgets.optional_number("budget", f"{budget}")
         device = controls.device()
     usual = replace(defaults("news" if as_post else name), task=name)
-    base, steps = _base(replace(usual, device=devices.available()[0] if device == "auto" else device), sizes, training)
+    if devices.pick(device).type == "cpu":
+        device = "cpu"  # "auto" is another one only where it can fall back
+    base, steps = _base(replace(usual, device=device), sizes, training)
     if as_post:
         recipes, notices = _of_the_post(post, base), list[str]()
     else:
@@ -214,18 +216,19 @@ def _base(usual: Recipe, sizes: Pair, training: Pair) -> tuple[Recipe, int | Non
         numbers = {_SIZES[key]: _size(key, usual) for key in ("batch", "vocab", "thr")}
     with training[1]:
         rate = widgets.optional_number("lr", f"{usual.rate:g}", format="%g")
-        schedule = _choice("sched", usual)
+        chosen = _choice("sched", usual)
         numbers |= {_SIZES[key]: _size(key, usual) for key in ("cut",)}
         dropout = widgets.optional_number("tdrop", f"{usual.dropout:g}", step=0.05)
     with sizes[0]:
         numbers |= {_SIZES[key]: _size(key, usual) for key in ("dm", "nh", "ff")}
         amplitude = widgets.number("ampl")
     with sizes[1]:
-        choices = {_CHOICES[key][0]: _choice(key, usual) for key in ("res", "nrm", "tbias", "pool", "init")}
+        for key in ("res", "nrm", "tbias", "pool", "init"):
+            chosen |= _choice(key, usual)
     usual = replace(usual, amplitude=amplitude)
-    values: dict[str, Any] = {**numbers, "steps": steps, "rate": rate, "schedule": schedule, "dropout": dropout}
-    values |= choices
-    return replace(usual, **{field: value for field, value in values.items() if value is not None}), steps
+    values: dict[str, Any] = {**numbers, "steps": steps, "rate": rate, "dropout": dropout}
+    typed = {field: value for field, value in values.items() if value is not None}
+    return replace(usual, **typed, **chosen), steps
 
 
 def _size(key: str, usual: Recipe) -> int | None:
@@ -234,9 +237,10 @@ def _size(key: str, usual: Recipe) -> int | None:
     return None if value is None else int(value)
 
 
-def _choice(key: str, usual: Recipe) -> Any:
-    field, values = _CHOICES[key]
-    name = next(name for name, value in values.items() if value == getattr(usual, field))
+def _choice(key: str, usual: Recipe) -> dict[str, Any]:
+    """The fields of the recipe that are chosen by a control; none where it is empty."""
+    values = _CHOICES[key]
+    name = next(name for name, own in values.items() if all(getattr(usual, field) == own[field] for field in own))
     with widgets.seen(key, key != "pool" or usual.task not in LANGUAGE):
         chosen = widgets.optional_choice(key, name)
-    return None if chosen is None else values[chosen]
+    return {} if chosen is None else dict(values[chosen])

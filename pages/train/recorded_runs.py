@@ -27,7 +27,8 @@ NO_TEXTS = (
     "As recorded at the end of each training, in batches; the rows are numbered because the news may not be shipped. "
     "The last rows are sentences that every run was asked."
 )
-WHEN = "2026-11-22 on two cores of an AMD EPYC"
+WHEN = {True: "2026-11-22 and 2026-11-23", False: "2026-11-22"}  # as the post does it, and fairly
+WHERE = "two cores of an AMD EPYC"
 FAIR = "made fair"
 Runs = Mapping[str, tuple[Recorded, ...]]
 
@@ -58,11 +59,11 @@ def told(runs: Runs) -> str:
     if not every:
         return ""
     seeds = sorted({run.seed for run in every})
-    start = every[0].start
+    start, when = every[0].start, WHEN[every[0].line.as_the_post]
     return (
-        f"Recorded on {WHEN}, torch {start.versions.get('torch', '')}, {start.machine}, seeds "
-        f"{seeds[0]} to {seeds[-1]}: read from files, not computed now. The news may not be shipped; with a table of "
-        "it, under “Your table”, the same runs train here."
+        f"Recorded on {when} on {WHERE}, torch {start.versions.get('torch', '')}, {start.machine}, seeds {seeds[0]} to "
+        f"{seeds[-1]}: read from files, not computed now. The news may not be shipped; with a table of it, under “Your "
+        "table”, the same runs train here."
     )
 
 

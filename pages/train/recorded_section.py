@@ -9,11 +9,11 @@ from mha_core.training.long_post import PROBES
 from mha_core.training.recorded import Recorded
 from mha_core.training.report import mean_and_sd
 from pages.kit.draw import canvas, sheet
-from pages.kit.draw.numbers import fixed, share, small
+from pages.kit.draw.numbers import count, fixed, share, small
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import widgets
 
-from . import answers, post_figures
+from . import answers, post_figures, summary
 from .recorded_runs import Runs
 
 *_ORDERS, _MAPPED = PROBES
@@ -24,7 +24,7 @@ def draw_ask(runs: Runs, *, is_open: bool) -> None:
     recipes = [run.start.recipe for line in runs.values() for run in line[:1]]
     if is_open:
         columns = [sheet.panel(f"“{text}”", [chances(runs, text)]) for text in _ORDERS]
-        told = [sheet.text(line) for line in both_orders(runs)]
+        told = [sheet.text(line) for line in (*both_orders(runs), *twice(runs))]
         title = sheet.title("The same words in two orders", "probability of every class, seed 1 of each, as recorded")
         canvas.sheet("recorded_orders", [title, sheet.row(columns, even=True), *told])
     head = widgets.choice("head", answers.head_names([(recipe.n_layers, recipe.n_heads) for recipe in recipes]))
@@ -56,17 +56,44 @@ def chances(runs: Runs, text: str) -> Block:
 
 def both_orders(runs: Runs) -> list[str]:
     """Whether the probabilities of the two orders are equal, over all seeds of each line."""
+    gaps = {name: [_gap(run) for run in line] for name, line in runs.items()}
+    blind = [name for name, found in gaps.items() if max(found) <= answers.SAME]
     said = []
-    for name, line in runs.items():
-        pairs = [zip(_answer(run, _ORDERS[0]), _answer(run, _ORDERS[1]), strict=True) for run in line]
-        gaps = [max(abs(one - other) for one, other in pair) for pair in pairs]
-        if max(gaps) <= answers.SAME:
-            rounding = f" up to rounding, {small(max(gaps))}" if max(gaps) else ""
-            said.append(f"“{name}”: both orders get the same probabilities in every seed{rounding}.")
-        else:
-            ends = " to ".join(dict.fromkeys(share(gap, 3) for gap in (min(gaps), max(gaps))))
-            said.append(f"“{name}”: a probability differs between the orders by up to {ends}, seed by seed.")
+    if blind:
+        most = max(max(gaps[name]) for name in blind)
+        rounding = f" up to rounding, {small(most)}" if most else ""
+        said.append(f"{summary.in_quotes(blind)}: both orders get the same probabilities in every seed{rounding}.")
+    for name, found in gaps.items():
+        if name in blind:
+            continue
+        largest, smallest = (share(gap, 3).replace("<", "less than ") for gap in (max(found), min(found)))
+        spread = "" if largest == smallest else f" in the seed where it does most, by {smallest} where it does least"
+        said.append(f"“{name}”: the other order changes the probability of a class by {largest}{spread}.")
     return said
+
+
+def _gap(run: Recorded) -> float:
+    """The largest difference of a probability between the two orders."""
+    one, other = (_answer(run, text) for text in _ORDERS)
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def twice(runs: Runs) -> list[str]:
+    """A sentence on those lines that give every test row the same class, seed by seed."""
+    return [
+        f"{summary.in_quotes(names)} give every test row the same class in {count(len(runs[names[0]]), 'seed')}: read "
+        "them as one model that is shown again."
+        for names in _same_answers(runs)
+        if len(names) > 1
+    ]
+
+
+def _same_answers(runs: Runs) -> list[list[str]]:
+    """The names of the lines, together where they answer alike in every seed."""
+    together: dict[tuple[tuple[int, ...], ...], list[str]] = {}
+    for name, line in runs.items():
+        together.setdefault(tuple(tuple(run.predicted) for run in line), []).append(name)
+    return list(together.values())
 
 
 def map_of(name: str, run: Recorded, head: str) -> Block:
@@ -98,18 +125,20 @@ def beside_the_post(runs: Runs) -> Block:
 
 def compared(runs: Runs) -> list[str]:
     """Whether implementations differ by more than seeds do, and what the time of a step is of."""
-    alike = [line for line in runs.values() if line[0].start.recipe.position == "none" and len(line) > 1]
-    said = []
+    once = [runs[names[0]] for names in _same_answers(runs)]
+    alike = [line for line in once if line[0].start.recipe.position == "none" and len(line) > 1]
+    said = twice(runs)
     if len(alike) > 1:
         spreads = [mean_and_sd([run.accuracy for run in line]) for line in alike]
         means = [mean for mean, _ in spreads]
         largest = max(deviation for _, deviation in spreads)
         apart = max(means) - min(means)
-        verdict = "less than" if apart < largest else "more than"
-        said.append(
-            f"Without positions the implementations’ means lie {fixed(apart)} apart: {verdict} the seeds of one do "
-            f"(standard deviation up to {fixed(largest)})."
-        )
+        lie = f"Without positions the implementations’ means lie {fixed(apart)} apart"
+        if all(line[0].start.recipe.start == "shared" for line in alike):
+            said.append(f"{lie}: a seed gives all of them the same first numbers, so that only rounding differs.")
+        else:
+            verdict = "less than" if apart < largest else "more than"
+            said.append(f"{lie}: {verdict} the seeds of one do (standard deviation up to {fixed(largest)}).")
     if not any(run.start.recipe.all_rows for line in runs.values() for run in line):
         said.append(
             "Here the last layer computes the row of [CLS] alone, which is all that is read: the same function in a "

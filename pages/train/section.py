@@ -17,7 +17,7 @@ from mha_core.errors import HeadlightError
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import polling, widgets
+from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import Plan, TrainingJob
 from pages.kit.picture.fields import DEFAULTS
@@ -36,7 +36,7 @@ from . import (
     summary,
 )
 from .bar import Bar
-from .curves import Candidate
+from .curves import Candidate, Chart
 from .recorded_runs import beforehand
 from .runs import Shown
 
@@ -200,6 +200,18 @@ def _draw_charts(shown: Shown, picture: _Picture) -> None:
         reference=_reference(shown, picture.task),
     )
     filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
+    with missing.told():
+        _draw_panels(charts, shown, apart=apart, large=large, on_point=film.seek if filmed else None)
+    told = " · ".join(standing.told(shown.candidates)) if shown.begun else ""
+    pressed = sheet.text("Press a point of a curve: the film shows that step.")
+    canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
+
+
+def _draw_panels(
+    charts: Sequence[Chart], shown: Shown, *, apart: bool, large: bool, on_point: Callable[[float], None] | None
+) -> None:
+    """Draws each chart in a panel of its own, side by side. Raises an ImportError without a package that draws."""
+    canvas.charts()
     across = 1 if large else min(len(shown.candidates), 5 if shown.recorded else 3) if apart else 2
     widths = [1] * across if apart or large else [1.3, 1]
     for first in range(0, len(charts), across):
@@ -208,10 +220,7 @@ def _draw_charts(shown: Shown, picture: _Picture) -> None:
             with column, st.container(border=True, height="stretch", key=f"chart_panel_{chart.key}"):
                 canvas.sheet(f"title_{chart.key}", [sheet.title(chart.title, chart.note)])
                 with st.container(key=f"axes_{chart.key}"):
-                    canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, film.seek if filmed else None)
-    told = " · ".join(standing.told(shown.candidates)) if shown.begun else ""
-    pressed = sheet.text("Press a point of a curve: the film shows that step.")
-    canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
+                    canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, on_point)
 
 
 def _reference(shown: Shown, task: Task) -> tuple[float, str] | None:

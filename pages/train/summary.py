@@ -91,11 +91,11 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     blind = any(one.name in never and one.histories[0].recipe.position == "none" for one in candidates)
     if never:
         said.append(
-            f"Never both of a pair right: {_quoted(never)}."
+            f"Never both of a pair right: {in_quotes(never)}."
             + " Without positions both get the same answer, so at most one is right." * blind
         )
     if always:
-        said.append(f"Both right in every pair: {_quoted(always)}.")
+        said.append(f"Both right in every pair: {in_quotes(always)}.")
     between = {name: fmean(accuracies) for name, accuracies in known.items() if name not in (*never, *always)}
     if between:
         said.append(f"Both right: {', '.join(f'“{name}” in {100 * share:.1f} %' for name, share in between.items())}.")
@@ -145,14 +145,14 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
     return blocks
 
 
+def in_quotes(names: Sequence[str]) -> str:
+    """Names in a sentence, where "none" would be taken for a word of it."""
+    return ", ".join(f"“{name}”" for name in names)
+
+
 def scores_of(candidate: Candidate) -> list[float]:
     """The last accuracy on the test rows, one a seed that has been evaluated."""
     return [seen.test_accuracy for seen in candidate.last]
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """Names in a sentence, where "none" would be taken for a word of it."""
-    return ", ".join(f"“{name}”" for name in names)
 
 
 def _labelled(history: History) -> bool:

@@ -57,10 +57,9 @@ def rows(task: Labelled) -> list[tuple[str, str]]:
 
 
 def usual_texts(task: Labelled | Language) -> tuple[str, ...]:
-    """Texts to ask while nothing is typed; of a visitor's table its own rows."""
+    """Texts to ask while nothing is typed; of a visitor's table some of its own rows after them."""
     if isinstance(task, Labelled) and task.name in ("csv", "news"):
-        own = [text for text, _ in rows(task)]
-        return (*own, *(text for text in task.questions if text not in own))
+        return (*task.questions, *(text for text, _ in rows(task) if text not in task.questions))
     return task.questions
 
 

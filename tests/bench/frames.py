@@ -10,7 +10,7 @@ from tests.browser.explore_page import Explore
 from tests.browser.shapes_page import Shapes
 
 from .chrome import open_view
-from .serving import Server, quantiles
+from .serving import quantiles
 from .timer import rest, timed
 from .visitors import sentence
 
@@ -20,9 +20,9 @@ CLICKS = 12
 HOVERS = 30
 
 
-def measure_typing(browser: Browser, server: Server, rounds: int) -> None:
+def measure_typing(browser: Browser, url: str, rounds: int) -> None:
     """Keys one after another, while the pictures of those before are on their way."""
-    view = open_view(browser, f"{server.url}/?{urlencode({'s': sentence(16)})}", Explore.VIEW)
+    view = open_view(browser, f"{url}/?{urlencode({'s': sentence(16)})}", Explore.VIEW)
     keyboard = view.page.keyboard
     view.get_by_role("textbox", name="Sentence", exact=True).press("End")
     lags = [timed(view, "keydown", "frame", lambda: keyboard.press("a", delay=40)) for _ in range(4 * rounds)]
@@ -30,33 +30,32 @@ def measure_typing(browser: Browser, server: Server, rounds: int) -> None:
     view.page.context.close()
 
 
-def measure_maps(browser: Browser, server: Server, tokens: int) -> None:
+def measure_maps(browser: Browser, url: str, tokens: int) -> None:
     """Pointing at the map of Explore, and what hides or shows heads."""
-    view = open_view(browser, f"{server.url}/?{urlencode({'s': sentence(tokens)})}", Explore.VIEW)
+    view = open_view(browser, f"{url}/?{urlencode({'s': sentence(tokens)})}", Explore.VIEW)
     page, area = view.page, view.locator(".map").first.bounding_box()
     assert area is not None
     hovers = []
     for at in range(HOVERS):
         x, y = area["x"] + area["width"] * (0.4 + 0.018 * at), area["y"] + area["height"] * (0.4 + 0.017 * at)
         hovers.append(timed(view, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
-    tiles, solo = view.locator(".tile .square"), view.get_by_role("button", name="solo", exact=True)
+    explore, tiles = Explore(page, url), view.locator(".tile .square")
     enlarge = [frame(view, tiles.nth(at % 12)) for at in range(CLICKS)]
-    solos = [frame(view, solo) for _ in range(CLICKS)]
-    hides = [frame(view, view.get_by_role("button", name="hide", exact=True)) for _ in range(CLICKS)]
-    view.get_by_role("button", name="all layers and heads at once", exact=True).click()
+    solos, hides = ([frame(view, explore.button(name)) for _ in range(CLICKS)] for name in ("solo", "hide"))
+    explore.button("all 72 heads").click()
     rest(view)
-    among = [frame(view, solo) for _ in range(CLICKS)]
+    among = [frame(view, explore.button("solo")) for _ in range(CLICKS)]
     told = {"hover": hovers, "enlarge": enlarge, "solo": solos, "hide": hides, "solo among 72": among}
     print(f"{tokens:4d} tokens   " + "   ".join(f"{name} {quantiles(times)}" for name, times in told.items()))
     page.context.close()
 
 
-def measure_steps(browser: Browser, server: Server, tokens: int) -> None:
+def measure_steps(browser: Browser, url: str, tokens: int) -> None:
     """From step to step of Shapes, alone and beside another implementation."""
     told = []
     for beside in ("none", "sequence_first"):
         link = urlencode({"step": "x", "vs": beside, "s": sentence(tokens)})
-        view = open_view(browser, f"{server.url}{Shapes.PATH}?{link}", Shapes.VIEW)
+        view = open_view(browser, f"{url}{Shapes.PATH}?{link}", Shapes.VIEW)
         following, times = view.get_by_role("button", name="next ▶"), []
         while following.is_enabled():
             times.append(frame(view, following))

@@ -93,11 +93,11 @@ def main() -> None:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
         with serve() as server:
             measure_acts(browser, server, options.tokens, options.rounds)
-            frames.measure_typing(browser, server, options.rounds)
+            frames.measure_typing(browser, server.url, options.rounds)
             for tokens in options.tokens:
-                frames.measure_maps(browser, server, tokens)
+                frames.measure_maps(browser, server.url, tokens)
             for tokens in (n for n in options.tokens if n <= MOST_WALKED):
-                frames.measure_steps(browser, server, tokens)
+                frames.measure_steps(browser, server.url, tokens)
             print(f"server memory at the end {server.memory():.0f} MiB")
         tour.measure(browser)
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator
 from .explore_page import Explore
 from .tab import Tab
 
-__all__ = ["COLOURS", "Findings"]
+__all__ = ["AXE", "COLOURS", "RUN", "SERIOUS", "Findings"]
 
 CHANGES = ("Hide words", "Take the order away", "Switch heads off", "Sharpen or blur")
 SERIOUS = {"serious", "critical"}  # what axe calls so; the others are minor and moderate

@@ -16,9 +16,7 @@ PANELS = ("Left", "Right", "Right − left")
 
 
 def signed(value: float) -> str:
-    size = abs(value)
-    text = written(size) if not 0.9999 < size < 1 else "0.9999"
-    return f"{'−' if value < 0 else '+' if value else ''}{text}"
+    return f"{'−' if value < 0 else '+' if value else ''}{written(abs(value))}"
 
 
 def read(runs: tuple[Run, Run], layer: int, head: int, row: int, key: int) -> list[str]:

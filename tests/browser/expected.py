@@ -35,13 +35,11 @@ def run_of(settings: Settings) -> Run:
 
 
 def written(weight: float) -> str:
-    """A weight as the page writes it: two digits, four where two would say 0 or 1 of something that is neither."""
+    """A weight as the page writes it: two digits, four where two would say 0 of something that is more."""
     short = f"{weight:.2f}"
-    if weight in (0, 1) or short not in ("0.00", "1.00"):
+    if weight == 0 or short != "0.00":
         return short
-    if weight < 0.00005:
-        return "<0.0001"
-    return ">0.9999" if 0.99995 <= weight < 1 else f"{weight:.4f}"
+    return "<0.0001" if weight < 0.00005 else f"{weight:.4f}"
 
 
 def largest(run: Run, layer: int, head: int, row: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from pages.claims.catalog import CLAIMS
+from pages.claims.claim import OURS, POST
 
 from .claims_page import Claims
 from .conftest import NewTab
@@ -13,6 +14,8 @@ from .conftest import NewTab
 def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open(claim="order")
     own, following = CLAIMS["order"], CLAIMS["news"]
+    expect(claims.view.get_by_role("heading", name=f"“{own.said}”")).to_be_visible()
+    expect(claims.view.get_by_text(POST, exact=True)).to_be_visible()
     verdict = claims.view.locator(".verdict")
     expect(verdict).to_have_role("status")
     assert verdict.inner_text() == ""
@@ -27,3 +30,10 @@ def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
     claims.wait_for_query(claim=["news"], say=None)
     assert verdict.inner_text() == ""
     assert claims.focused() == "next claim"
+
+
+def test_a_question_of_ours_is_told_as_ours(new_tab: NewTab) -> None:
+    claims = new_tab(Claims).open(claim="symmetric")
+    expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"].said, exact=True)).to_be_visible()
+    expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
+    assert "“" not in claims.view.get_by_role("heading").first.inner_text()

@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from mha_core import masks
+from pages.kit.draw.numbers import precise
 from pages.kit.picture import rules
 from pages.kit.picture.settings import Settings
 
@@ -21,7 +22,7 @@ NOBODY, DROP = "nobody may look at it", "keep the weight, drop its value"
 def cosine(**settings: object) -> str:
     """Of the sentence vector to the unchanged one, as the page says it."""
     now, unchanged = run_of(Settings(TIRED, **settings)), run_of(Settings(TIRED))  # type: ignore[arg-type]
-    return f"cosine to the unchanged one is {float(now.sentence @ unchanged.sentence):.4f}"
+    return f"cosine to the unchanged one is {precise(float(now.sentence @ unchanged.sentence))}"
 
 
 def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:
@@ -34,7 +35,7 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     explore.button(NOBODY).click()
     now = explore.shows(mask="causal & unseen:0")
     assert len(asked) == 1
-    assert explore.hover(10, 0) == "it → [CLS] 0.00, not allowed by the mask"
+    assert explore.hover(10, 0) == "it → [CLS] 0.00, blocked by the mask"
     assert explore.hover(10, 2) == f"it → animal {written(float(now.weights[3, 1, 10, 2]))}"
     expect(explore.button(NOBODY)).to_have_attribute("aria-pressed", "true")
     expect(column).to_contain_text("No other token may look at “[CLS]”")

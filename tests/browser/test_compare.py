@@ -20,11 +20,11 @@ BAG = Settings(TIRED, position="none")
 def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     compare.open().shows_default()
     figures = compare.figures()
-    assert figures[0] == "0.9998 → 0.109"
+    assert figures[0] == "0.9998 → 0.1094"
     assert "0.64 → 0.04" in figures
     assert "0.706" in figures
     before, after = figures[-1].split(" → ")
-    assert before == ">0.9999"
+    assert before == "1.000"
     assert float(after.replace("−", "-")) <= 1e-5
     assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
     expect(compare.contrast).to_have_text("One thing differs: positions.")

@@ -88,7 +88,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     runs = compare.shows(left, right)
     assert compare.view.locator(".difference > .words").inner_text().startswith("The sentences differ at 1 position")
     expect(compare.contrast).to_contain_text("5 things differ: sentence, mask, positions, temperature and heads off.")
-    assert compare.hover(0, 2, 7)[1].endswith("not allowed by the mask")
+    assert compare.hover(0, 2, 7)[1].endswith("blocked by the mask")
     compare.page.wait_for_function("location.search.includes('s2=')")
     query = compare.query
     assert {key: query[key] for key in ("mask2", "pos2", "t2", "off2", "s2")} == {

@@ -42,7 +42,7 @@ def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
     explore.mask("causal")
     shows_it(explore, mask="causal")
     explore.wait_for_query(mask=["causal"])
-    assert "not allowed by the mask" in explore.hover(2, 9)
+    assert "blocked by the mask" in explore.hover(2, 9)
     assert "not allowed" not in explore.hover(9, 2)
     expect(width).to_have_count(0)
     explore.mask("window")

@@ -76,10 +76,10 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
     explore.wait_for_query(look=["random"])
 
     explore.open(model="smollm2", s="One.\nTwo.")
-    expect(explore.box).to_have_value("One.⏎Two.")
+    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.")
     explore.box.press("End")
     explore.box.press_sequentially("Three")
-    expect(explore.box).to_have_value("One.⏎Two.Three")
+    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.Three")
     explore.wait_for_query(s=["One.\nTwo.Three"])
 
 

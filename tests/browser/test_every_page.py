@@ -28,6 +28,7 @@ from .scaled_dot_page import ScaledDot
 from .shapes_page import Shapes
 from .side_by_side_page import SideBySide
 from .tab import Tab
+from .texts_page import Texts
 from .train_page import Train
 
 EVIL = "<img src=x onerror=window.ran=1> **it** $x$ <b>it</b>"
@@ -41,6 +42,7 @@ KINDS: dict[str, type[Tab]] = {
     "scaled_dot": ScaledDot,
     "claims": Claims,
     "lessons": Lessons,
+    "texts": Texts,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -57,6 +59,7 @@ RICH: dict[str, dict[str, Any]] = {
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
     "glossary": {},
     "lessons": {},
+    "texts": {},
     "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
     "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
     "claims": {"claim": "symmetric", "say": "2"},

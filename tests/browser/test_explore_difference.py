@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from pages.kit.picture.settings import Settings
@@ -10,6 +12,7 @@ from .expected import TIRED, WIDE, run_of, written
 from .explore_page import Explore
 
 NAME = "show the difference"
+OFF = "A head that is off still looks the same; its absence shows in the layers above."
 
 
 def change(explore: Explore, row: int, key: int, at: tuple[int, int], **settings: object) -> str:
@@ -88,3 +91,26 @@ def test_a_link_with_nothing_changed_has_no_difference(explore: Explore) -> None
     explore.mask("causal")
     explore.shows(mask="causal")
     expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")
+
+
+def test_of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Explore) -> None:
+    explore.open(off="L3 H1", at="3.1.10")
+    change = (explore.shows(heads_off=((3, 1),)).weights - run_of(Settings(TIRED)).weights).abs()
+    assert not change[:4].any()
+    layer, head = divmod(int(change[:, :, 1:-1, 1:-1].flatten(2).amax(-1).argmax()), change.shape[1])
+    title, why = explore.view.locator(".large h2"), explore.view.locator(".why")
+    expect(why).to_be_hidden()
+    explore.button(NAME).click()
+    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
+    expect(why).to_have_text(f"This head changed most. {OFF}")
+    expect(title).to_have_text(re.compile(r"^Now − unchanged: “it” → “.+” [−+]"))
+    explore.wait_for_query(at=f"{layer}.{head}.10", look="difference")
+
+    explore.layer(3).click()
+    explore.tile(3, 1).click()
+    expect(why).to_have_text(f"No weight of this map changed. {OFF}")
+    expect(title).to_contain_text("Now − unchanged: “it” looks as before")
+    explore.layer(layer).click()
+    explore.tile(layer, (head + 1) % 12).click()
+    expect(title).to_have_text(re.compile(r"^Now − unchanged: “it” → “.+” [−+]"))
+    expect(why).to_be_hidden()

@@ -86,3 +86,18 @@ def test_the_widget_tells_what_is_chosen_and_follows_python(cell: Page, run: Run
     assert cell.evaluate("saved.length") == told
     cell.evaluate("away()")
     assert cell.evaluate("listening()") == 0
+
+
+def test_both_say_what_is_changed(cell: Page) -> None:
+    changed = load_model("minilm").run("how are you", mask="causal", heads_off=[(3, 2)])
+    cell.set_content(str(HTMLFormatter()(changed.show(layer=3))))
+    frame = cell.frame_locator("iframe").locator(".standalone")
+    made = widget(changed, layer=3).get_state()
+    message = base64.b64encode(bytes(made["message"])).decode()
+    shared = {name: made[name] for name in ("layer", "head", "row", "key")}
+    cell.evaluate(SHARED_STATE, [made["_esm"], message, shared])
+    for view in (frame, cell.locator(".standalone")):
+        expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
+        expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+        view.get_by_role("button", name="table", exact=True).click()
+        expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)

@@ -125,6 +125,38 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     expect(tab.lit).to_have_count(0)
 
 
+def test_no_menu_names_the_answer_under_the_curtain(new_tab: NewTab) -> None:
+    """Nor a tooltip: neither the key that the heads would be sorted by nor what changed most in a layer."""
+    tab = new_tab(Beside).begin(IT)
+    tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
+    menu = tab.page.locator(".view-menu .menu-panel")
+    sort = menu.get_by_role("button", name=re.compile("^sort"))
+    expect(sort).to_have_text("sort heads")
+    assert "animal" not in menu.inner_text()
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("b")
+    expect(tab.lit).to_have_count(1)
+    tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
+    expect(sort).to_have_text("sort by it → animal")
+
+
+def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> None:
+    order = COURSE.lessons["order"]
+    at = next(at for at, step in enumerate(order.steps, 1) if step.query == "pos=none&at=3.1.1")
+    tab = new_tab(Beside).begin(order, at, look="difference")
+    layer = tab.page.locator(".view.explore").get_by_role("button", name="layer 3", exact=True, include_hidden=True)
+    hints = tab.page.locator(".view.explore .changed button", has_text="show")
+    assert tab.covered()
+    expect(layer).not_to_have_attribute("title", re.compile("."))
+    expect(hints.filter(visible=True)).to_have_count(0)
+    expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Layer 3 head 1"))
+    tab.page.keyboard.press(order.steps[at - 1].right.lower())
+    expect(tab.lit).to_have_count(1)
+    expect(layer).to_have_attribute("title", re.compile("changed most in layer 3: by"))
+    expect(hints.filter(visible=True)).to_have_count(2)
+    expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Now − unchanged"))
+
+
 def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
     press, panel = tab.page.keyboard.press, tab.lesson

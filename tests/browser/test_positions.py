@@ -104,6 +104,18 @@ def test_the_maps_stand_in_two_groups_and_one_that_is_pressed_brings_its_portrai
     positions.page.wait_for_url("**/train*")
 
 
+def test_an_encoding_that_is_taken_back_at_once_by_its_control_stays_taken_back(positions: Positions) -> None:
+    positions.open()
+    positions.map("ALiBi").click()
+    expect(positions.heading(TITLES["alibi"])).to_be_visible()
+    positions.wait_for_query(enc="alibi")
+    positions.choose("Encoding", "sinusoidal")
+    expect(positions.heading(TITLES["alibi"])).to_have_count(0)
+    positions.settled()
+    positions.wait_for_query(enc=None)
+    expect(positions.heading(TITLES["sinusoidal"])).to_be_visible()
+
+
 def test_projected_the_whole_map_stands_in_the_window_with_numbers(new_tab: NewTab) -> None:
     tab = new_tab(Positions)
     tab.page.set_viewport_size({"width": 1280, "height": 720})

@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.kit.picture.settings import Settings
+from pages.shapes import exercise
+from pages.shapes.own_lines import GAPS, last_line
 from pages.shapes.reshape_lessons import LESSONS
 
 from .conftest import NewTab
@@ -232,9 +234,27 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> N
     assert other.notices() == []
 
 
+def test_attention_is_written_line_by_line(shapes: Shapes) -> None:
+    shapes.open(s="how are you", step="out")
+    shapes.side().get_by_role("button", name=f"? {exercise.QUESTION}").click()
+    expect(shapes.lesson).to_be_in_viewport()
+    choices, found = shapes.lesson.locator(".code"), shapes.lesson.locator(".verdict")
+    expect(choices).to_have_count(len(GAPS))
+    written = ""
+    for at, (gap, line) in enumerate(zip(GAPS, (1, 3, 1, 3), strict=True)):
+        choices.nth(at).get_by_role("button", name=last_line(gap.lines[line - 1]), exact=True).click()
+        written = exercise.with_line(written, f"{at}.{line}")
+        shapes.wait_for_query(wrote=[written])
+        expect(found.nth(at)).to_have_attribute("data-result", "holds" if at else "does not hold")
+    expect(found.last).to_have_attribute("data-result", "does not hold")
+    choices.first.get_by_role("button", name=last_line(GAPS[0].lines[1]), exact=True).click()
+    expect(found.last).to_have_attribute("data-result", "holds")
+    expect(found.last).to_contain_text("What the layer makes: relative difference 0")
+
+
 def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
     shapes.open()
-    for name in list(LESSONS)[-1:]:
+    for name in list(LESSONS)[-2:-1]:
         shapes.lesson_button(name).click()
         expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
         expect(shapes.lesson.locator("table").first).to_be_visible()

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from playwright.sync_api import Browser, Page, expect
 
 from mha_core import Run
 from mha_core.show import standalone
 from pages.kit.picture.settings import Settings
 
-from .expected import TIRED, run_of, written
+from .axe import AXE, RUN, SERIOUS
+from .expected import TIRED, core, run_of, written
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +27,23 @@ def run() -> Run:
     return run_of(Settings(TIRED))
 
 
+Opens = Callable[..., AbstractContextManager[Page]]
+
+
 @pytest.fixture
-def opened(browser: Browser, run: Run, tmp_path: Path) -> Iterator[Page]:
-    """The file in a tab without a network; whatever it asks for beyond itself fails the test."""
-    file = tmp_path / "heads.html"
+def opens(browser: Browser, tmp_path: Path) -> Opens:
+    """A run's file in a tab without a network; whatever it asks for beyond itself fails the test."""
+    return contextmanager(partial(in_a_tab, browser, tmp_path / "heads.html"))
+
+
+def in_a_tab(
+    browser: Browser, file: Path, run: Run, *, width: int = 1440, height: int = 900, light: bool = False
+) -> Iterator[Page]:
     file.write_text(standalone(run, layer=3, head=1, row=10, link="http://example.org/?at=3.1.10"), encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark", offline=True)
+    scheme: Any = "light" if light else "dark"
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, has_touch=width < 500
+    )
     page = context.new_page()
     asked, said = list[str](), list[str]()
     page.on("request", lambda request: asked.append(request.url))
@@ -55,6 +72,12 @@ def point(page: Page, row: int, key: int) -> str:
     return page.locator(".readout").inner_text()
 
 
+@pytest.fixture
+def opened(opens: Opens, run: Run) -> Iterator[Page]:
+    with opens(run) as page:
+        yield page
+
+
 def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
     tokens = run.tokens
     expect(opened.locator("h2")).to_have_text("“it” puts 64 % on “animal”")
@@ -80,3 +103,130 @@ def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
     opened.get_by_role("button", name="light theme", exact=True).click()
     expect(opened.locator(".view.standalone")).to_have_attribute("data-theme", "light")
     expect(opened.get_by_role("link")).to_have_attribute("href", "http://example.org/?at=3.1.10")
+
+
+CAUSAL = Settings(TIRED, mask="causal", position="none", temperature=2, heads_off=((3, 2), (0, 5)), values_off=(0,))
+CHANGED = "mask causal, no positions, temperature 2, 2 heads off, without the value of “[CLS]”"
+# The pixels of a part of a canvas, read from a copy: of a canvas that is read itself Chromium has something to say.
+READ = """const read = (canvas, ...part) => {
+  const [x, y, width, height] = part.map((one) => Math.round(one * devicePixelRatio));
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, x, y, width, height, 0, 0, width, height);
+  return copy.getImageData(0, 0, width, height).data;
+};
+const colours = (data) => new Set(new Uint32Array(data.buffer)).size;
+const mapOf = (tile) => {
+  const canvas = tile.closest(".heads-holder").querySelector("canvas.over"), from = canvas.getBoundingClientRect();
+  const { x, y, width, height } = tile.querySelector(".square").getBoundingClientRect();
+  return { canvas, x: x - from.x, y: y - from.y, width, height };
+};"""
+# The colours inside a cell of the large map, the lines between cells left out.
+IN_CELL = f"""(map, [row, key]) => {{ {READ}
+  const cell = map.querySelector(".cell");
+  const [i, j] = [cell.parentElement.ariaRowIndex - 1, cell.ariaColIndex - 1];
+  const [side, left, top] = [cell.style.width, cell.style.left, cell.style.top].map(parseFloat);
+  const place = [left + (key - j) * side + 2, top + (row - i) * side + 2, side - 4, side - 4];
+  return colours(read(map.querySelector("canvas"), ...place));
+}}"""
+# The same of the corner of a small map where the first queries would look at the last keys.
+IN_CORNER = f"""(tile) => {{ {READ}
+  const {{ canvas, x, y, width, height }} = mapOf(tile);
+  return colours(read(canvas, x + 0.7 * width, y + 0.02 * height, 0.28 * width, 0.25 * height));
+}}"""
+# How opaque the first column of a small map is.
+OPAQUE = f"""(tile) => {{ {READ}
+  const {{ canvas, x, y, width, height }} = mapOf(tile);
+  return Math.max(...read(canvas, x + 1, y + 1, width / 20, height / 3).filter((_, at) => at % 4 === 3));
+}}"""
+
+
+@pytest.mark.parametrize("look", [{}, {"width": 375, "height": 812, "light": True}], ids=["desktop", "phone"])
+def test_the_file_says_what_is_changed(opens: Opens, look: dict[str, Any]) -> None:
+    """In the tab and on top; a head that is off is marked and dimmed, what is blocked is hatched, large and small."""
+    run = run_of(CAUSAL)
+    with opens(run, **look) as page:
+        assert page.title().endswith(f" · {CHANGED}")
+        expect(page.locator(".top")).to_contain_text(CHANGED)
+        off, on = page.locator('[data-head="3.2"]'), page.locator('[data-head="3.1"]')
+        expect(off).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+        expect(on).to_have_attribute("aria-label", "layer 3 head 1")
+        mark = "tile => getComputedStyle(tile.querySelector('.name'), '::after').content"
+        assert (off.evaluate(mark), on.evaluate(mark)) == ('"off"', "none")
+        assert off.evaluate(OPAQUE) < 100 < on.evaluate(OPAQUE)
+        large = page.locator(".large .map")
+        for theme in ("light", "dark"):
+            if page.locator(".view.standalone").get_attribute("data-theme") != theme:
+                page.get_by_role("button", name=f"{theme} theme", exact=True).click()
+            expect(page.locator(".view.standalone")).to_have_attribute("data-theme", theme)
+            assert large.evaluate(IN_CELL, [3, 13]) > 1
+            assert on.evaluate(IN_CORNER) > 1
+            assert off.evaluate(IN_CORNER) > 1
+            page.evaluate(AXE)
+            options = {"resultTypes": ["violations"], "rules": {"region": {"enabled": False}}}
+            found = page.locator("html").evaluate(RUN, options)
+            assert [line for impact, line in found if impact in SERIOUS] == []
+        expect(page.locator(".legend")).to_contain_text("hatched: blocked by the mask")
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
+
+        off.click()
+        heading = page.locator(".large h2")
+        expect(heading).to_contain_text("“it” puts")
+        expect(heading).to_contain_text("off: its output is 0")
+        expect(page.locator(".large.is-off")).to_be_visible()
+        expect(page.locator(".aloud")).to_contain_text("Layer 3 head 2, off: its output is 0. “it” puts")
+        on.click()
+        expect(heading).not_to_contain_text("off")
+        expect(page.locator(".large.is-off")).to_have_count(0)
+
+
+def test_the_keyboard_and_the_table_tell_what_is_blocked_and_off(opens: Opens) -> None:
+    with opens(run_of(CAUSAL)) as page:
+        assert point(page, 10, 12) == "it → too 0.00, blocked by the mask"
+        assert "blocked" not in point(page, 10, 2)
+        tile = page.locator('[data-head="3.1"]')
+        tile.hover(position={"x": 90, "y": 10})
+        expect(page.locator(".readout")).to_have_text(re.compile(r"^L3 H1: .* 0\.00, blocked by the mask$"))
+        tile.focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator('[data-head="3.2"]')).to_be_focused()
+        page.keyboard.press("Enter")
+        grid = page.get_by_role("grid", name="Layer 3 head 2, off: its output is 0: rows are queries, columns are keys")
+        cell = grid.get_by_role("gridcell")
+        cell.focus()
+        for _ in range(2):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("End")
+        expect(cell).to_have_accessible_name("it → [SEP] 0.00, blocked by the mask")
+
+        page.get_by_role("button", name="table", exact=True).click()
+        blocked = page.get_by_role("cell", name="blocked by the mask")
+        expect(blocked).to_have_count(15 * 14 // 2)
+        assert set(blocked.all_inner_texts()) == {"—"}
+
+
+def test_nothing_is_marked_where_nothing_is_changed(opened: Page) -> None:
+    assert opened.title().endswith(" · nothing changed")
+    expect(opened.locator(".top")).to_contain_text("nothing changed")
+    expect(opened.locator(".tile.off, .is-off, .off-note")).to_have_count(0)
+    expect(opened.locator(".legend")).not_to_contain_text("blocked")
+    opened.get_by_role("button", name="table", exact=True).click()
+    expect(opened.locator(".table tbody td")).to_have_count(15 * 15)
+    expect(opened.get_by_role("cell", name="blocked by the mask")).to_have_count(0)
+
+
+def test_a_row_that_may_look_at_nobody_says_so(opens: Opens) -> None:
+    allow = torch.ones(15, 15, dtype=torch.bool)
+    allow[10] = False
+    with opens(core().run(TIRED, mask=allow)) as page:
+        expect(page.locator(".large h2")).to_have_text("“it” may look at nobody")
+
+
+def test_many_layers_leave_room_for_all_their_heads(opens: Opens) -> None:
+    run = run_of(CAUSAL)
+    with opens(replace(run, weights=run.weights.repeat(3, 1, 1, 1))) as page:
+        page.get_by_role("button", name="all 216 heads", exact=True).click()
+        expect(page.locator(".tile")).to_have_count(216)
+        mark = "tile => getComputedStyle(tile.querySelector('.square'), '::after').content"
+        assert page.locator('[data-head="0.5"]').evaluate(mark) == '"off"'
+        page.get_by_role("button", name="layer 17", exact=True).click()
+        expect(page.locator(".view.standalone")).to_have_attribute("data-layer", "17")

@@ -70,7 +70,7 @@ def colours_of(drawing: ET.Element, n: int) -> list[int]:
 
 def short(weight: float) -> str:
     """The number in a cell, as words.js writes it."""
-    return "" if weight < 0.005 else f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "≈1"
+    return "" if weight < 0.005 else f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
 
 
 def check_drawing(explore: Explore, drawing: ET.Element, run: Run, link: str) -> None:
@@ -83,7 +83,7 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run, link: str) ->
         assert colour in {palette[max(0, byte)] for byte in near}
     texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
     wanted = [short(weight) for weight in weights.tolist()]
-    numbers = [text for text in texts if re.fullmatch(r"\.\d\d|≈1|1", text)]
+    numbers = [text for text in texts if re.fullmatch(r"\.\d\d|1", text)]
     assert numbers[: len([text for text in wanted if text])] == [text for text in wanted if text]
     assert all(texts.count(token) >= 2 for token in run.tokens)
     assert texts[-1] == link

@@ -302,10 +302,28 @@ def test_weights_read_alike(modules: Modules) -> None:
 
 
 def test_bytes_of_weights_read_alike(modules: Modules) -> None:
-    """A weight that is known to 1/510 is never told to be 0 or 1."""
-    shares = [byte / 255 for byte in range(1, 255)]
-    wanted = ["<0.01", *(numbers.share(value, 2) for value in shares), ">0.99"]
-    assert modules.each("film_maps.js", [0, *shares, 1], "m.digits(row)") == wanted
+    """A weight that is known to 1/510 is never told to be 0; what rounds to 1 is, known or not."""
+    shares = [byte / 255 for byte in range(2, 256)]
+    wanted = ["<0.01", "<0.01", *(numbers.weight(value) for value in shares)]
+    assert modules.each("film_maps.js", [0, 1 / 255, *shares], "m.digits(row)") == wanted
+
+
+def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
+    """In a cell, where it is read off, in a table and in a sentence: each is the same weight, rounded."""
+    weights = [value for value in weights_to_write() if value >= 0.005]
+    spellings = ["m.short(row)", "m.number(row)", "row.toFixed(4)", "m.percent(row)"]
+    for weight, *texts in zip(weights, *(modules.each("words.js", weights, each) for each in spellings), strict=True):
+        cell, read, table, share = (float(text.removesuffix(" %")) for text in texts)
+        assert cell == read == share / 100, (weight, texts)
+        assert cell == pytest.approx(weight, abs=0.005), texts
+        assert table == pytest.approx(weight, abs=0.00005), texts
+    assert modules.each("words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
+        "0 %",
+        "less than 1 %",
+        "less than 1 %",
+        "100 %",
+        "100 %",
+    ]
 
 
 def test_counts_read_alike(modules: Modules) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,15 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
 from mha_core.attention import AttentionLayer
+from mha_core.measure import rounding
+from mha_core.measure.compare import loaded
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
 
 from .dense import dense_attention, flat, gradient_of
 
 B, H, C = 2, 3, 12
-LIMITS = {torch.float64: (1e-14, 1e-13), torch.float32: (5e-7, 2e-6)}  # outputs and maps; gradients
-LOOSE = {torch.float64: 1e-14, torch.float32: 2e-6}  # with a temperature or an encoding
+EXACT = 1e-14  # of outputs and maps in float64
+GRADIENTS = {torch.float64: 1e-13, torch.float32: 2e-6}
 
 each = pytest.mark.parametrize("name", IMPLEMENTATIONS)
 
@@ -102,6 +105,19 @@ def able(cases: list[Case]) -> Any:
 def build(name: str, weights: Weights) -> AttentionLayer:
     biases = {"bias": weights.q_bias is not None, "out_bias": weights.o_bias is not None}
     return IMPLEMENTATIONS[name](C, H, **biases).to(weights.q.dtype).load(weights)
+
+
+def bounds(weights: Weights, n_heads: int, inputs: list[Tensor], options: dict[str, Any]) -> tuple[float, float]:
+    """Up to where a relative difference of two passes in the weights' format is rounding: of out, and of maps."""
+    both = weights.q.dtype, weights.q.dtype
+    if set(options) <= {"allow", "heads", "temperature"}:
+        layer = loaded("efficient", weights, n_heads, torch.float64)
+        options = {name: one.cpu() if isinstance(one, Tensor) else one for name, one in options.items()}
+        found = rounding.spread(layer, *(x.detach().cpu().double() for x in inputs), **options)
+        return rounding.bound(found.out, *both), rounding.bound(found.maps, *both)
+    # q, scores, mixed and out come one after the other, each a sum of no more than d_model products and a bias
+    four = math.sqrt(2) * rounding.of_sums(*[len(weights.q) + 1] * 4, dtype=weights.q.dtype)
+    return four, four
 
 
 def pull(out: Tensor, maps: Tensor | None, inputs: list[Tensor]) -> None:

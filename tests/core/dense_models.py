@@ -36,5 +36,5 @@ def dense_block(block: nn.Module, x: Tensor, allow: Tensor | None, position: Pos
     assert isinstance(contract, nn.Linear)
     inner = layer_norm(x, norm) @ expand.weight.T + expand.bias
     inner = inner * 0.5 * (1 + torch.erf(inner / 2**0.5))  # gelu
-    x = x + inner @ contract.weight.T + contract.bias
-    return layer_norm(x, block.output_norm)
+    fed = inner @ contract.weight.T + contract.bias
+    return layer_norm(x + fed if block.residual else fed, block.output_norm)

@@ -14,6 +14,8 @@ from mha_core.attention.functional import softmax_over_keys
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from mha_core.measure.compare import relative_difference
 
+pytestmark = pytest.mark.numeric
+
 LEADING = [(), (2,), (2, 4), (2, 2, 4)]
 
 

@@ -16,6 +16,7 @@ from mha_core.training.recipe import Recipe
 from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
 
 PLAIN = replace(TINY, bias=False)
+OUTPUT = replace(TINY, bias=False, out_bias=True)
 DROPPING = replace(TINY, dropout=0.4)
 
 
@@ -33,7 +34,27 @@ def test_without_biases_there_are_four_vectors_less_a_layer(name: str) -> None:
             assert torch.equal(mine[part], other[part])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("recipe", [PLAIN, replace(TINY_WORDS, bias=False, dropout=0.2)], ids=["classes", "words"])
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_with_the_outputs_bias_alone_there_is_one_vector_more_than_without_any(name: str) -> None:
+    recipe = replace(OUTPUT, implementation=name, n_layers=2)
+    kinds = [recipe, replace(recipe, out_bias=None), replace(recipe, bias=True)]
+    assert [kind.biases for kind in kinds] == ["output alone", "none", "all"]
+    lesson, plain, whole = (Training(kind, task("who")).stack for kind in kinds)
+    count = [sum(parameter.numel() for parameter in stack.parameters()) for stack in (lesson, plain, whole)]
+    assert [count[0] - count[1], count[2] - count[0]] == [2 * TINY.d_model, 2 * 3 * TINY.d_model]
+    for layer in range(2):
+        mine, other = (stack.block(layer).attention.save() for stack in (lesson, whole))
+        assert mine.biases == {"bias": False, "v_bias": False, "out_bias": True}
+        for part in ("q", "k", "v", "o", "o_bias"):  # they begin where those of the model with biases begin
+            assert torch.equal(getattr(mine, part), getattr(other, part))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [PLAIN, OUTPUT, replace(OUTPUT, implementation="torch", start="own"), replace(TINY_WORDS, bias=False, dropout=0.2),
+     replace(TINY_WORDS, bias=False, out_bias=True)],
+    ids=["classes", "output alone", "torch", "words", "words, output alone"],
+)  # fmt: skip
 def test_such_a_run_is_saved_and_read(tmp_path: Path, recipe: Recipe) -> None:
     made = trained(recipe)
     made.save(tmp_path / "run")

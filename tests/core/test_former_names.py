@@ -18,7 +18,7 @@ USED = {
     "by_hand": "Cell Stages entropy softmax_steps softmax_three_ways take_apart weights_of",
     "checkpoints": "VARIANTS recipes",
     "classifier": "Classifier ClassifierSizes FULLY_CONNECTED PADDING",
-    "compare": "BOUNDS Agreement Change Difference Repeated agreements bound cosine difference_in_new_order "
+    "compare": "Agreement Change Difference Repeated agreements cosine difference_in_new_order "
     "difference_to_transformers key_bias_gradient largest_change largest_difference new_places previous_token_weight "
     "random_weights relative_difference repeated_words row_distances without_each_head worst_row_sum",
     "encoder": "Encoder EncoderLayer EncoderSizes",

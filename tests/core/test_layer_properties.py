@@ -15,6 +15,8 @@ from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias
 from .attention_cases import PAIRS, B, C, Case, H, build, each
 from .dense import Counting, random_weights
 
+pytestmark = pytest.mark.numeric
+
 with_heads = pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "heads" in kind.can])
 
 

@@ -16,6 +16,8 @@ from mha_core.positions import NAMES, acts
 
 from .runs import randomised
 
+pytestmark = pytest.mark.numeric
+
 SIZES = ClassifierSizes(vocabulary=30, d_model=16, n_heads=4, n_layers=2, max_len=12, classes=3)
 IDS = torch.tensor([[2, 7, 9, 3, 0, 0, 0], [2, 5, 9, 4, 11, 6, 3], [2, 3, 0, 0, 0, 0, 0]])
 EVERYTHING: dict[str, Any] = {"d_feed_forward": 20, "residual": True, "norm": True}

@@ -12,6 +12,8 @@ from mha_core import attention
 from mha_core.attention.own_backward import with_own_backward
 from mha_core.measure.compare import relative_difference
 
+pytestmark = pytest.mark.numeric
+
 
 def inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
     shapes = ((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 5))

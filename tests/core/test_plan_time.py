@@ -28,7 +28,7 @@ def test_the_length_is_that_of_the_longest_in_a_batch_and_no_more_than_is_read()
 
 
 def test_more_steps_looks_and_letters_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_time, "step_seconds", lambda recipe, length, classes: 0.01 * length)
+    monkeypatch.setattr(plan_time, "step_seconds", lambda recipe, length, *_: 0.01 * length)
     one = plan_time.run_seconds(SHORT, task(30))
     looks = 3 * 4 * plan_time.FORWARD  # three looks at 30 rows in batches of 8
     assert one == pytest.approx((10 + looks) * 0.12)

@@ -17,6 +17,8 @@ from mha_core.measure.compare import largest_difference, worst_row_sum
 
 from .conftest import TIRED
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def in_another_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:

@@ -19,6 +19,8 @@ from mha_core.positions.biased import slopes
 
 from .position_cases import EVERY, C, D, H
 
+pytestmark = pytest.mark.numeric
+
 
 def llama(d_head: int, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
     """transformers' own Llama rotation, positions from 0."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -206,11 +207,26 @@ def test_torchs_own_law() -> None:
             assert 0.98 * bound < float(matrix.abs().max()) <= bound
         assert float(weights.o.abs().max()) <= 64**-0.5
         assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
-    for name in IMPLEMENTATIONS.keys() - {"torch"}:
-        shared, own = (Classifier(replace(CLASSIFIER, implementation=name)) for _ in range(2))
-        draw(shared, 1)
-        draw(own, 1, own=True)
-        assert all(torch.equal(a, b) for a, b in zip(shared.parameters(), own.parameters(), strict=True))
+
+
+def test_own_draws() -> None:
+    """Each implementation begins with numbers of its own, the attention's and all others'; a shared draw gives one."""
+    shared, own = (
+        {name: Classifier(replace(CLASSIFIER, implementation=name)) for name in IMPLEMENTATIONS} for _ in range(2)
+    )
+    for name in IMPLEMENTATIONS:
+        draw(shared[name], 1)
+        draw(own[name], 1, own=True)
+
+    def values(stack: Classifier) -> list[torch.Tensor]:
+        weights = [stack.block(layer).attention.save() for layer in range(len(stack.layers))]
+        return [stack.words.weight, stack.connected.weight, *(matrix for one in weights for matrix in (one.q, one.o))]
+
+    for one, other in combinations(IMPLEMENTATIONS, 2):
+        assert all(map(torch.equal, values(shared[one]), values(shared[other])))
+        same = [torch.equal(*pair) for pair in zip(values(own[one]), values(own[other]), strict=True)]
+        assert not same[2]  # q
+        assert not any(same) or {one, other} == {"torch", "efficient"}  # what their law leaves alike
 
 
 def test_every_parameter_is_drawn() -> None:

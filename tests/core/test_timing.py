@@ -12,6 +12,7 @@ import torch
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import SizeError
 from mha_core.measure import timing
+from mha_core.measure.compare import BIASES
 
 
 def test_candidates_are_visited_equally_often_in_shuffled_order() -> None:
@@ -68,6 +69,17 @@ def test_the_race_is_run_with_the_same_weights() -> None:
     assert list(timing.same_weights(24, 3, names=["sdpa"])[1]) == ["sdpa"]
     with pytest.raises(SizeError, match="d_model=50"):
         timing.same_weights(50, 6)
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_the_race_is_of_layers_with_the_biases_that_are_chosen(biases: str) -> None:
+    theirs, ours = timing.same_weights(24, 3, biases=biases)
+    x = torch.randn(2, 5, 24)
+    expected, _ = theirs(x, x, x)
+    for layer in ours.values():
+        torch.testing.assert_close(layer(x)[0], expected)
+    efficient = ours["efficient"].save().items()
+    assert [name[0] for name, one in efficient if name.endswith("_bias") and one is not None] == list(BIASES[biases])
 
 
 def test_what_is_timed_leaves_no_gradient_behind() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -58,6 +60,41 @@ def test_runs_on_one_task_share_their_tokenizer() -> None:
     assert tokens.of(task) is tokens.of(equal)
     for other in (tokens.of(task, 50), tokens.of(task, all_texts=True), tokens.of(labelled("One one", "three"))):
         assert other is not tokens.of(task)
+
+
+def test_of_a_task_the_last_tokenizers_are_kept() -> None:
+    task = labelled("One one", "two")
+    first = tokens.of(task, 50)
+    assert tokens.of(task, 60) is tokens.of(task, 60)
+    assert tokens.of(task, 50) is first
+    tokens.of(task, 70)
+    assert tokens.of(task, 50) is not first
+
+
+def test_no_text_outlives_its_task() -> None:
+    """Strings cannot be watched: whatever the process holds is searched for one of these texts."""
+    task = labelled(*(f"{word} was said of number {number}" for number in range(6) for word in ("much", "little")))
+    texts = {hash(row.text) for row in task.train}
+    tokens.of(task)
+    tokens.of(task, all_texts=True)
+    assert _holders(texts)
+    del task
+    assert not _holders(texts)
+
+
+def _holders(texts: set[int]) -> list[object]:
+    """Everything that refers to one of the strings of these hashes."""
+    gc.collect()
+    return [one for one in gc.get_objects() if any(hash(held) in texts for held in _strings(one))]
+
+
+def _strings(one: object) -> Iterator[str]:
+    """The strings that it refers to, and those of the tuples that the collector does not follow."""
+    for held in gc.get_referents(one):
+        if type(held) is str:  # not isinstance, which wakes lazy objects up
+            yield held
+        elif type(held) is tuple and not gc.is_tracked(held):
+            yield from _strings(held)
 
 
 def test_a_vocabulary_is_never_larger_than_asked() -> None:

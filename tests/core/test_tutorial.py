@@ -35,10 +35,40 @@ def test_every_cell_prints_what_stands_below_it(monkeypatch: pytest.MonkeyPatch)
         printed.append(out.getvalue())
         assert close(out.getvalue(), "".join(output.text for output in cell.outputs)), cell.source
     assert sum(map(bool, printed)) >= 12
-    seven = re.findall(r"^(\w+) +(\S+)$", printed[-5], re.MULTILINE)
+    (of_all,) = [text for text in printed if text.startswith("naive")]
+    seven = re.findall(r"^(\w+) +(\S+)$", of_all, re.MULTILINE)
     assert [name for name, _ in seven] == list(names["IMPLEMENTATIONS"])
     assert all(float(difference) < 1e-14 for _, difference in seven)
     assert names["distance"](names["out"], names["their_out"]) < 1e-6
+
+
+RIGHT = """
+def scores(q, k):
+    return q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
+
+
+def combine_heads(mixed):
+    return mixed.transpose(1, 2).flatten(2)
+"""
+WRONG = "def scores(q, k):\n    return q\n\n\ndef combine_heads(mixed):\n    return mixed.transpose(1, 2).flatten(2)\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [("", ["not yet", "not yet"]), (RIGHT, ["what the layer does"] * 2), (WRONG, ["not yet", "what the layer does"])],
+    ids=["as it stands", "right", "another shape"],
+)
+def test_the_exercise_says_whether_what_was_written_is_what_the_layer_does(own: str, said: list[str]) -> None:
+    cells = {cell.id: cell.source for cell in nbformat.read(TUTORIAL, as_version=4).cells if cell.cell_type == "code"}
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        for name, source in cells.items():
+            exec(compile(own if own and name == "own-lines-write" else source, name, "exec"), names)
+            if name == "own-lines-check":
+                break
+    judged = out.getvalue().splitlines()[-2:]
+    assert [re.split(r" {2,}| (?=not)| (?=what)|, relative", line)[1] for line in judged] == said
+    assert [line.split()[0] for line in judged] == ["scores", "combine_heads"]
 
 
 def test_another_number_or_word_is_seen() -> None:

@@ -17,7 +17,7 @@ from mha_core.attention import AttentionLayer
 from mha_core.measure.timing import forward_pass, training_step
 from mha_core.positions import Learned
 from mha_core.training import recorded
-from pages.claims import evidence, times
+from pages.claims import evidence, layers, times
 from pages.claims.catalog import CLAIMS
 from pages.claims.rules.verdict import Verdict
 from pages.kit.picture import pictures, sharing
@@ -27,11 +27,26 @@ def numbers(verdict: Verdict) -> list[float]:
     return [number for _, number in verdict.numbers]
 
 
+def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
+    """Laws of Xavier and of nn.Linear, as a new nn.MultiheadAttention without biases has them."""
+    drawn = [layers.notebook_draw(seed)[0] for seed in range(40)]
+    theirs = [nn.MultiheadAttention(12, 2, bias=False) for _ in range(40)]
+    for ours, other in (
+        (torch.stack([torch.cat([one.q, one.k, one.v]) for one in drawn]), [one.in_proj_weight.data for one in theirs]),
+        (torch.stack([one.o for one in drawn]), [one.out_proj.weight.data for one in theirs]),
+    ):
+        weights = torch.stack(other)
+        assert float(ours.abs().max()) == pytest.approx(float(weights.abs().max()), rel=0.02)
+        assert float(ours.std()) == pytest.approx(float(weights.std()), rel=0.05)
+    x = layers.notebook_draw(0)[1]
+    assert x.shape == (8, 80, 12)
+    assert float(x.std()) == pytest.approx(1, rel=0.05)
+
+
 def test_the_notebooks_case() -> None:
     """A draw as the notebook writes it, against torch's own layer."""
-    generator = torch.Generator().manual_seed(3)
-    q, k, v, o = torch.randn(4, 12, 12, generator=generator) / math.sqrt(12)
-    x = torch.randn(8, 80, 12, generator=generator)
+    weights, x = layers.notebook_draw(3)
+    q, k, v, o = weights.q, weights.k, weights.v, weights.o
     qx, kx, vx = (torch.einsum("ij,bsj->bsi", one, x).reshape(8, 80, 2, 6) for one in (q, k, v))
     exps = torch.exp(torch.einsum("bshi,bthi->bhst", qx, kx) / math.sqrt(6))
     z = torch.einsum("bhst,bthi->bshi", exps / exps.sum(-1, keepdim=True), vx).reshape(8, 80, 12)
@@ -40,12 +55,13 @@ def test_the_notebooks_case() -> None:
         theirs.in_proj_weight.copy_(torch.cat([q, k, v]))
         theirs.out_proj.weight.copy_(o)
         wanted = theirs(x, x, x)[0]
-    assert float((torch.einsum("ij,bsj->bsi", o, z) - wanted).norm() / wanted.norm()) < 3e-7
-    verdict = evidence.torchs_own()
-    least, most, real, reported = numbers(verdict)
-    assert 0 < least <= most < 3e-7 > reported
-    assert 0 < real < 1e-6
-    assert (verdict.answer == 0) == (most <= reported)
+    verdict = layers.torchs_own()
+    least, most, printed, real, bound = numbers(verdict)
+    assert float((torch.einsum("ij,bsj->bsi", o, z) - wanted).norm() / wanted.norm()) <= bound
+    assert least <= most <= bound
+    assert real < 10 * bound
+    assert f"{printed:.7e}" == CLAIMS["torch"].said
+    assert (verdict.result, verdict.answer) == ("holds", 0)
 
 
 def test_the_news() -> None:
@@ -59,22 +75,23 @@ def test_the_news() -> None:
     assert numbers(verdict) == pytest.approx(expected)
     as_the_post, with_waves = expected[:2]
     assert as_the_post - with_waves > 0.03
-    assert verdict.result in ("depends", "holds")
+    assert (verdict.result, verdict.answer) == ("depends", 1)
 
 
-@pytest.mark.parametrize("name", ["naive", "einsum"])
+@pytest.mark.parametrize("name", ["naive", "fastest", "einsum"])
 def test_times(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"fast": (forward_pass, (1, 8, 24, 3)), "slow": (training_step, (2, 16, 24, 3))}
     monkeypatch.setattr(times, "SECONDS", 0.02)
     monkeypatch.setattr(times, "TASKS", small)
-    seconds = times.seconds_of(name, "efficient")
+    seconds = times.seconds_of("naive" if name == "fastest" else name, "torch" if name == "fastest" else "efficient")
     assert list(seconds) == list(small)
     for first, second in seconds.values():
         assert len(first) == len(second) >= times.FEWEST
         assert float(torch.cat([first, second]).min()) > 0
     verdict = CLAIMS[name].judge()
     assert len(numbers(verdict)) == 2
-    assert verdict.answer == {"holds": 0, "depends": 1, "does not hold": 2}[verdict.result]
+    unsteady = "unsteady" in verdict.said
+    assert verdict.answer == (None if unsteady else {"holds": 0, "depends": 1, "does not hold": 2}[verdict.result])
 
 
 @pytest.fixture
@@ -100,8 +117,9 @@ def changed(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("changed")
 def test_other_weights_another_verdict() -> None:
     """Each of these is another one on MiniLM's own weights."""
-    found = {name: CLAIMS[name].judge() for name in ("same-word", "values", "biases", "key-bias", "symmetric")}
-    assert [verdict.result for verdict in found.values()] == ["holds"] * 4 + ["does not hold"]
+    names = ("same-word", "values", "trained-biases", "key-bias", "symmetric")
+    found = {name: CLAIMS[name].judge() for name in names}
+    assert [verdict.result for verdict in found.values()] == ["depends", *["holds"] * 3, "does not hold"]
     assert CLAIMS["symmetric"].answers[found["symmetric"].answer or 0] == "A Aᵀ and the scores"
     with_positions, without = numbers(found["same-word"])
     assert with_positions == without

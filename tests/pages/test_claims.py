@@ -9,12 +9,56 @@ import pytest
 import torch
 
 from pages.claims import answer, evidence, page
-from pages.claims.catalog import CLAIMS, GROUPS, SHOW
+from pages.claims.catalog import CLAIMS, GROUPS
+from pages.claims.claim import LESSON, NOTEBOOK, OURS, POST, SHOW, TIME_FIRST
 from pages.claims.rules.verdict import Verdict
 from pages.kit.draw import pages
 from pages.kit.picture.fields import FIELDS
 
-from .conftest import app_at, blocks
+from .conftest import app_at, blocks, payloads
+
+# what is there where a claim's link leads: in what its views and sheets were given, or among the values of its query
+SHOWN = {
+    "orange": "at=0.3.1",
+    "heads": "at=1.3.9",
+    "overlap": "look=all",
+    "mean": "at=0.2",
+    "same-word": "pos2=none",
+    "symmetric": "at=0.0",
+    "order": "Shuffle test",
+    "news": "accuracy on unseen sentences",
+    "positions": "360 test rows",
+    "waves": "pos2=sinusoidal",
+    "padding": "Padding: a short sentence beside a longer one",
+    "root-d": "Mean entropy of a row in bits, over d",
+    "amplitude": "Random q and k, standard normal",
+    "minus-1e9": "A row that may look at nobody",
+    "row-sum": "row sums 1.0000",
+    "values": '"name":"v.project"',
+    "biases": "The settings now say biases in the attention no: press Train",
+    "trained-biases": "Each bias alone set to 0",
+    "key-bias": "of the key bias, its largest number relative to the whole gradient",
+    "one-function": "class NaiveAttention",
+    "torch": "The notebook reports 1.98e",
+    "axes": "two loops, one in the other",
+    "naive": "Which is the fastest here?",
+    "fastest": "Which is the fastest here?",
+    "einsum": "Which is the fastest here?",
+}
+
+
+# of one letter to 2,000, of other scripts, markup, nothing but signs
+HOSTILE = (
+    "x",
+    "x" * 2_000,
+    "🍊🍊",
+    "橙子是我最喜欢的水果",
+    "<b>orange</b>",
+    "?!…",
+    "orange " * 300,
+    "../orange",
+    "None",
+)
 
 
 def kinds(shown: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -41,10 +85,32 @@ def test_there_are_enough_claims_and_every_one_is_whole() -> None:
     for name, claim in CLAIMS.items():
         assert len(name) <= FIELDS["claim"].longest
         assert 2 <= len(claim.answers) <= 4
-        assert claim.said.endswith(".")
         assert claim.question.endswith("?")
-        assert claim.source
         assert claim.see.page in pages.PAGES
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: list[int]) -> None:
+    """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours."""
+    claim, panel = CLAIMS[name], answer.panel(name, "", 0)
+    assert panel["note"] == claim.source
+    if claim.source == OURS:
+        assert panel["heading"] == claim.said
+        assert claim.said.endswith(".")
+        assert "“" not in claim.said
+    else:
+        assert claim.source in (LESSON, NOTEBOOK, POST, TIME_FIRST)
+        assert panel["heading"] == f"“{claim.said}”"
+        assert 1 <= len([word for word in claim.said.split() if word != "…"]) <= 15
+    texts = [block["text"] for block in kinds(panel["blocks"], "text")]
+    assert texts == [*([claim.about] if claim.about else []), claim.question]
+
+
+def test_both_kinds_of_claims_are_there() -> None:
+    ours = [name for name, claim in CLAIMS.items() if claim.source == OURS]
+    assert {"minus-1e9", "symmetric", "key-bias", "mean", "waves", "einsum"} <= set(ours)  # no text says these
+    assert {claim.source for claim in CLAIMS.values()} == {LESSON, NOTEBOOK, POST, TIME_FIRST, OURS}
+    assert len(CLAIMS) - len(ours) >= 15
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -88,6 +154,24 @@ def test_the_link_to_see_it_has_values_of_controls(name: str) -> None:
         assert len(value) < field.longest
 
 
+@pytest.mark.parametrize("name", CLAIMS)
+def test_the_link_opens_a_page_on_which_it_is_shown(name: str) -> None:
+    link: dict[str, list[str]] = {}
+    for key, value in CLAIMS[name].see.link:
+        link.setdefault(key, []).append(value)
+    app = app_at(CLAIMS[name].see.page, **link).run()
+    everything = " ".join([payloads(app), *(code.value for code in app.code)])
+    assert SHOWN[name] in everything
+    assert "The link says" not in everything
+    for key, values in link.items():
+        kept = app.session_state[key]
+        every = kept if isinstance(kept, list) else [kept]
+        assert [f"{one:g}" if isinstance(one, float) else str(one) for one in every] == values
+    if name in ("trained-biases", "key-bias", "one-function"):
+        (unfolded,) = [fold.label for fold in app.expander if fold.proto.expanded]
+        assert unfolded.startswith("Two classes" if name == "one-function" else "The numbers")
+
+
 def test_a_link_opens_an_answered_claim() -> None:
     app = app_at("claims", claim="order", say="2").run()
     (verdict,) = kinds(blocks(app, "claims"), "verdict")
@@ -106,6 +190,11 @@ def test_a_link_opens_an_answered_claim() -> None:
 @pytest.mark.parametrize(
     ("link", "unusable"),
     [
+        *(({"claim": text, "say": text}, [f"claim={text[:8]}", f"say={text[:8]}"]) for text in HOSTILE),
+        ({"claim": "orange", "say": "x" * 2_000}, ["say=xxxxxxxx"]),
+        ({"claim": "heads", "say": "4"}, ["say=4"]),
+        ({"claim": "heads", "say": "1.0"}, ["say=1.0"]),
+        ({"claim": "heads", "say": "٢"}, ["say=٢"]),
         ({"claim": "99", "say": "1"}, ["claim=99", "say=1"]),
         ({"claim": "order", "say": "3"}, ["say=3"]),
         ({"claim": "orange" * 100}, ["claim=orangeorange"]),
@@ -119,7 +208,7 @@ def test_a_link_with_unknown_values_says_so_and_tells_nothing(link: dict[str, st
         assert sentence.startswith(f"The link says {value}")
     (place,) = kinds(blocks(app, "claims"), "verdict")
     assert not place["result"]
-    shown = CLAIMS["order" if link.get("claim") == "order" else "orange"]
+    shown = CLAIMS[link["claim"] if link["claim"] in CLAIMS else "orange"]
     assert shown.question in [block["text"] for block in kinds(blocks(app, "claims"), "text")]
 
 

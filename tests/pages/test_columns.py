@@ -13,6 +13,7 @@ from mha_core import Model
 from mha_core.attention import respelled
 from mha_core.errors import HeadlightError
 from pages.explore import mean_map
+from pages.kit.draw.numbers import precise
 from pages.kit.picture import pictures, rules, words
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
@@ -61,7 +62,7 @@ def test_the_sentence_has_the_cosine_of_both_ways_to_lose_a_token(model: Model) 
         cosine = float(model.run(PRESETS[0], **switches).sentence @ unchanged)
         said = explored(**link)[0]["columns"]
         assert "“[CLS]”" in said
-        assert f"cosine to the unchanged one is {cosine:.4f}." in said
+        assert f"cosine to the unchanged one is {precise(cosine)}." in said
     both = explored(**NO_CLS, unheard="2-400", t="2")[0]["columns"]
     assert both.startswith("No other token may look at “[CLS]”:")
     assert "The weights on “animal” stay" in both

@@ -81,8 +81,8 @@ def test_default(opened: OpenPage) -> None:
     assert (header["boxes"], header["typed"]) == ([TIRED, ""], [TIRED, ""])
     assert header["tokens"][header["row"]] == "it"
     assert header["tried"] == "with and without positions"
-    assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.109", "0.706"]
-    assert [figure["value"] for figure in header["figures"][:1]] == ["0.9998 → 0.109"]
+    assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
+    assert [figure["value"] for figure in header["figures"][:1]] == ["0.9998 → 0.1094"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
     assert (header["differs"], header["contrast"]) == (["pos"], "One thing differs: positions.")
     assert [side["repeated"] for side in header["sides"]] == [[1, 7], [1, 7]]

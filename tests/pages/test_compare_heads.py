@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core.measure import compare
-from pages.compare import pairs
-from pages.kit.picture import pictures
+from pages.kit.picture import pictures, without_heads
 from pages.kit.picture.settings import Settings
 
 from .conftest import answers, app_at, component, control, told_to, unpacked
@@ -29,17 +29,17 @@ def test_one_head_at_a_time() -> None:
 
 
 def test_a_long_sentence_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
+    asked: list[str] = []
 
-    def each_head(settings: Settings, *, ask: bool, told: Any = None) -> list[list[float]] | None:
-        asked.append(ask)
-        return [[0.5] * 12] * 6 if ask else None
+    def cosines(settings: Settings, told: Any) -> torch.Tensor:
+        asked.append(settings.text)
+        return torch.full((6, 12), 0.5)
 
-    monkeypatch.setattr(pairs, "each_head", each_head)
+    monkeypatch.setattr(without_heads, "cosines", cosines)
     app = app_at("compare", s=LONG).run()
-    assert asked == [False]
+    assert asked == []
     (packed,) = answers("pair", control(app, "pair")["query"])
     assert len(unpacked(packed)[0]["sides"][0]["tokens"]) == 502
     app.button(key="each").click().run()
-    assert asked == [False, False, True]
+    assert asked == [LONG]
     assert told_to(component(app, "heads"))["shown"][0][0] == "0.5000"

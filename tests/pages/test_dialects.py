@@ -49,11 +49,14 @@ def test_every_row_has_a_word_for_every_dialect() -> None:
             "PrepareForMultiHeadAttention get_scores prepare_mask attn heads d_k scale output",
         ),
         ("lesson with three helpers", "split_heads compute_attention combine_heads num_heads head_dim"),
+        ("lesson with three helpers", "seq_length attention_weights"),
         (
             "blog post, naive and efficient",
             "W_q W_k W_v head_blocks AttentionBlock projection projection_bias attn_weights n_heads",
         ),
         ("blog post, naive and efficient", "MyMultiheadAttention my_scaled_dot_product_attention averaged"),
+        ("blog post, naive and efficient", "embed_dim head_embed_dim head_dim bs seq_len split_heads qk dk"),
+        ("blog post, naive and efficient", "MyEfficientMultiHeadAttention TextClassifier PositionalEncoding"),
         ("notebook in einsum", "KX QX VX Uₜ Ut barycentres n_b n_h d_h D U Z Y L"),
     ],
 )
@@ -77,6 +80,9 @@ def test_the_mistakes_of_before_are_mended() -> None:
     assert said("axes of the weights", "blog post, naive and efficient").endswith("b i j")
     assert said("weights · v", "notebook in einsum").startswith("Z")
     assert said("number of heads", "blog post, naive and efficient") == "n_heads"
+    assert "does not divide" in said("q kᵀ / √d_head", "lesson with three helpers")
+    assert "none on its projection" in said("bias=False", "blog post, naive and efficient")
+    assert "d_model" not in said("width of a token", "blog post, naive and efficient")
 
 
 def test_true_means_blocked_in_multiheadattention(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:

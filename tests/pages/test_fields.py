@@ -37,7 +37,12 @@ def test_a_control_is_what_the_table_says(page: str) -> None:
     app = app_at(page, **CHOSEN.get(page, {})).run()
     assert not app.exception
     controls = mounted(app)
-    assert len(controls) > 3 or page in ("glossary", "claims", "lessons")  # whose words and buttons are a sheet
+    assert len(controls) > 3 or page in (
+        "glossary",
+        "claims",
+        "lessons",
+        "texts",
+    )  # whose words and buttons are a sheet
     for key, control in controls.items():
         check(FIELDS[key], control)
         assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))

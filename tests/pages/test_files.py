@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
 import io
 import json
+import re
 import struct
+import zlib
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 
-from mha_core import Model
+from mha_core import Model, Run
 from mha_core.errors import HeadlightError
+from mha_core.show import standalone
 from pages.kit.draw.pages import PAGES
 from pages.kit.lessons.course import course
 from pages.kit.lessons.verdict import verdict
+from pages.kit.picture import pictures, sharing
+from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.query import Query
+from pages.kit.picture.settings import Settings
 from pages.kit.server import addresses
 from pages.kit.wire import files, routes
+
+from .conftest import answers, unpacked
 
 ODD = 'say "=cmd", it @ 😀'
 
@@ -54,6 +64,67 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     assert np.array_equal(arrays["weights"], run.weights.numpy())
     assert arrays["tokens"].tolist() == run.tokens
     assert made("explore.html", **link).decode().count("</title>") == 1
+
+
+CHANGED: list[dict[str, Any]] = [
+    {},
+    {"mask": "causal"},
+    {"mask": "window", "w": 2},
+    {"mask": "combination", "rule": "causal & unseen:0"},
+    {"mask": "painted", "on": "causal", "p": "6.rGB.3rJB"},
+    {"pos": "none"},
+    {"pos": "halved"},
+    {"t": 2},
+    {"off": ["L3 H1", "L0 H2"]},
+    {"unheard": "0"},
+    {"mask": "causal", "pos": "rotary", "t": 0.5, "off": "L5 H11", "unheard": "1-2"},
+]
+
+
+@pytest.mark.parametrize("link", CHANGED, ids=lambda link: " ".join(link) or "nothing")
+def test_the_html_file_says_what_the_page_says_is_changed(link: dict[str, Any]) -> None:
+    asked = {"s": "how are you now", "at": "3.1.2", **link}
+    page = made("explore.html", **asked).decode()
+    block = re.search(r'id="headlight-run">([^<]*)<', page)
+    assert block
+    _, parts = unpacked(zlib.decompress(base64.b64decode(block[1])))
+    said, _ = unpacked(parts)
+    shown, _ = unpacked(answers("focus", urlencode(asked, doseq=True))[0])
+    assert said["changed"] == shown["label"]
+    assert ("nothing changed" in said["changed"]) == (not link)
+    assert f"{html.escape(shown['label'])}</title>" in page
+    assert [text for text in said["forbidden"] if text] == [text for text in shown["forbidden"] if text]
+    off = [link["off"]] if isinstance(link.get("off"), str) else link.get("off", [])
+    assert said["off"] == sorted(name[1:].replace(" H", ".") for name in off)
+
+
+def test_the_same_html_file_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sharing.forget()
+    made_of = list[tuple[int, int]]()
+
+    def counted(run: Run, **said: Any) -> str:
+        made_of.append((said["layer"], said["head"]))
+        return standalone(run, **said)
+
+    monkeypatch.setattr("pages.explore.files.standalone", counted)
+    same = {made("explore.html", s="how are you", at="3.1", **more) for more in ({}, {}, {"look": "table"})}
+    assert len(same) == 1
+    assert made("explore.html", s="how are you", at="3.2") not in same
+    assert made_of == [(3, 1), (3, 2)]
+
+
+def test_more_than_the_html_file_holds_is_refused_before_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(settings: Settings) -> None:
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("pages.explore.files.pictures.picture", never)
+    tokens = len(pictures.tokens(Settings("a " * 280, model=SMOLLM2)))
+    with pytest.raises(HeadlightError) as refused:
+        made("explore.html", s="a " * 280, model=SMOLLM2)
+    assert str(refused.value) == (
+        f"270 heads of {tokens} tokens have {270 * tokens**2:,} weights, an HTML file holds at most 20,000,000; "
+        "shorten the text to 272 tokens"
+    )
 
 
 def test_compare_and_masks_give_both_maps(model: Model) -> None:

@@ -75,9 +75,10 @@ def test_the_picture_of_the_differences_is_of_the_tables() -> None:
     (bars,) = [block for block in blocks(app, "opening_picture") if block["kind"] == "bars"]
     assert bars["labels"] == ALL
     both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(Sizes(1, 128, 384, 12), "none", "auto")
-    bound = min(one.bounds["float32"] for one in both)
-    worst = [max(one.agreements["float32"][name].worst for one in both) for name in ALL]
-    assert bars["sizes"] == pytest.approx([value / bound for value in worst], abs=1e-3)
+    differences = [[each for one in both for each in one.agreements["float32"][name].every] for name in ALL]
+    shares = [max(each.relative / each.bound for each in of_name) for of_name in differences]
+    assert bars["sizes"] == pytest.approx(shares, abs=1e-3)
+    assert max(bars["sizes"]) <= 1, "no bar is longer than its bound while the sentence says rounding"
     (said,) = [block["text"] for block in blocks(app, "race_limits")]
     assert said.startswith("What fits: texts × heads × tokens² up to 8,000,000")
 
@@ -251,7 +252,8 @@ def test_biases_off_changes_the_tables_and_says_what_each_does(opened: Callable[
     assert differences(bare)[2:] != differences(app)[2:]
     assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, Sizes(1, 9, 24, 3, "none"))[2:]
     (kinds,) = [block for block in blocks(bare) if block.get("head", [""])[0] == "implementation"]
-    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,400", "2,304")}
+    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,304", "2,304")}
+    assert kinds["caption"].startswith("Parameters for d_model 24 and 3 heads, with no biases;")
     assert "drop them inside torch" in json.dumps(blocks(bare), ensure_ascii=False)
 
 

@@ -91,6 +91,15 @@ def test_the_reasons() -> None:
         assert f"on “you” in every row: all become its value, {out}." in said
 
 
+def test_the_second_product_is_with_the_other_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    product = the("stacked weights", "x Wᵀ")
+    assert in_print.reason(product).endswith("called QW₁ᵀ, heads counted from 1; the second is the product with W₂.")
+    made = in_print.computed("stacked weights")
+    turned = {**made, "W of head 0": made["W of head 1"], "W of head 1": made["W of head 0"]}
+    monkeypatch.setattr(in_print, "computed", lambda _: turned)
+    assert in_print.reason(product).endswith("the second is the product with W₁.")
+
+
 def test_another_table_is_spoken_of_otherwise() -> None:
     """The reasons are computed from the table, not written for it."""
     rounded = Printed("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)

@@ -110,7 +110,81 @@ def test_a_files_name_is_a_number_and_small_letters(name: str) -> None:
 
 def test_what_is_too_large_is_not_read() -> None:
     assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
-    assert "nested too deep" in wrong("a = " + "[" * 5000 + "]" * 5000) or "not TOML" in wrong("a = " + "[" * 5000)
+
+
+NAMES = ".".join("a" * 60_000)  # `tomllib` would take a minute over such a key
+HOSTILE = [
+    (f"{NAMES}=1", 1, "at most 8 names in one key"),
+    (f"title = 'a'\n[{NAMES}]", 2, "at most 8 names in one key"),
+    (" . ".join(["'a b'"] * 20_000) + " = 1", 1, "at most 8 names in one key"),
+    (f'a = {{ x = """ y """", {NAMES} = 1 }}', 1, "at most 8 names in one key"),
+    (f"a = {{ x = ''' y ''''', {NAMES} = 1 }}", 1, "at most 8 names in one key"),
+    (f'a = "\\\\" # "\n{NAMES} = 1', 2, "at most 8 names in one key"),
+    ("a = " + "{a = " * 300 + "1" + "}" * 300, 1, "at most 8 tables and lists within each other"),
+    ("a = " + "[" * 5_000 + "]" * 5_000, 1, "at most 8 tables and lists within each other"),
+    ("\n\na = " + "[" * 5_000, 3, "at most 8 tables and lists within each other"),
+    ("\n".join(f"a{n} = 1" for n in range(9_000)), 2_001, "at most 2,000 keys and lists in a lesson"),
+    ("\n".join(f"[a{n}]" for n in range(9_000)), 2_001, "at most 2,000 keys and lists in a lesson"),
+    ("a = {" + ",".join(f"a{n} = 1" for n in range(9_000)) + "}", 1, "at most 2,000 keys and lists in a lesson"),
+    ("title = 'a'\nminutes = " + "9" * 5_000, 2, "at most 100 digits in a number"),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "why"), HOSTILE, ids=[text[:30] for text, _, _ in HOSTILE])
+def test_keys_and_nesting_are_bounded_before_toml_is_read(
+    text: str, at: int, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loads(text: str) -> None:
+        pytest.fail("it must not come so far")
+
+    monkeypatch.setattr("tomllib.loads", loads)
+    said = wrong(text)
+    assert said.startswith(f"90-back.toml, line {at}: ")
+    assert why in said
+
+
+def test_what_stands_in_texts_and_comments_counts_for_nothing() -> None:
+    dots, deep = "a." * 300 + "a = 1", "[" * 300
+    note = EXAMPLE.replace('teacher = "', f"teacher = '''{dots[:400]} {deep}''' # {dots} {deep} \"\n# '''\nsay = \"", 1)
+    note = note.replace('say = "Look at head 2 of layer 0."\n', "", 1)
+    assert reading.read("90-back.toml", note, 1).steps[0].teacher == f"{dots[:400]} {deep}"
+
+
+def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
+    head, _, step = EXAMPLE.partition("[[steps]]\n")
+    option = '[[steps.options]]\ntext = "{0}"\nholds = "W[0,2,0,0] < 2"\n'
+    number = '[[steps.shows]]\nlabel = "{0}"\nvalue = "n"\nformat = "0"\n'
+    parts = "".join(option.format(n) for n in range(4)) + "".join(number.format(n) for n in range(6))
+    lines = [line for line in step.splitlines() if line[:1].isalpha() and not line.startswith(("options", "shows"))]
+    full = "\n".join(["[[steps]]", *lines, "holds_in = 0", parts])
+    lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS, 1)
+    assert len(lesson.steps) == 20
+    assert [len(step.options) + len(step.shows) for step in lesson.steps] == [10] * 20
+
+
+def test_a_file_is_read_once_a_change_whether_it_is_broken_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, broken = tmp_path / "90-back.toml", tmp_path / "91-broken.toml"
+    good.write_text(EXAMPLE, "utf-8")
+    broken.write_text(f"{NAMES} = 1", "utf-8")
+    seen, read = list[str](), reading.read
+
+    def counted(name: str, text: str, number: int) -> object:
+        seen.append(name)
+        return read(name, text, number)
+
+    monkeypatch.setattr(course, "read", counted)
+    first = course.of_folders((tmp_path,))
+    assert [*first.lessons] == ["back"]
+    assert first.errors == ("91-broken.toml, line 1: at most 8 names in one key, here are more.",)
+    assert course.of_folders((tmp_path,)) is first
+    assert seen == [good.name, broken.name]
+    broken.write_text(f"{NAMES} = 12", "utf-8")
+    second = course.of_folders((tmp_path,))
+    assert second.stamps != first.stamps
+    assert second.lessons["back"] is first.lessons["back"], "the other file is as it was"
+    assert seen == [good.name, broken.name, broken.name]
 
 
 def test_whatever_a_file_holds_only_a_lessons_error_comes() -> None:

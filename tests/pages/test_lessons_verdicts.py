@@ -24,6 +24,8 @@ from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing
 from pages.kit.picture.query import Query
 
+pytestmark = pytest.mark.numeric
+
 COURSE = course.of_folders((course.SHIPPED,))
 STEPS = {f"{lesson.id}.{at}": step for lesson in COURSE.lessons.values() for at, step in enumerate(lesson.steps, 1)}
 ANIMAL = "The animal didn't cross the street because it was too tired"

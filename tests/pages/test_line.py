@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from pages.kit.wire.line import RATE, Busy, Gone, Line
+from pages.kit.picture.sharing import Unwanted, check_wanted
+from pages.kit.wire.line import RATE, Busy, Gone, Line, Work
 
 
 async def never() -> None:
@@ -149,7 +150,7 @@ def test_what_takes_long_does_not_hold_up_what_is_short() -> None:
             held.wait(10)
             return b"slow"
 
-        long = [asyncio.create_task(line.answer("one", key, slow, never(), is_long=True)) for key in "ab"]
+        long = [asyncio.create_task(line.answer("one", key, slow, never(), work=Work.LONG)) for key in "ab"]
         await asyncio.sleep(0.02)
         assert await line.answer("other", "short", lambda: b"short", never()) == b"short"
         held.set()
@@ -167,3 +168,27 @@ def test_many_may_wait_behind_one_address() -> None:
         assert await asyncio.gather(*asked) == [b"page"] * 25
 
     in_line(scene, most_of_one=3)
+
+
+def test_heavy_work_that_nobody_waits_for_is_broken_off() -> None:
+    async def play() -> None:
+        line, begun, ended = Line(), threading.Event(), threading.Event()
+
+        def heavy() -> bytes:
+            begun.set()
+            try:
+                while True:
+                    check_wanted()
+            except Unwanted:
+                ended.set()
+                raise
+
+        async def leaves() -> None:
+            await asyncio.to_thread(begun.wait, 10)
+
+        with pytest.raises(Gone):
+            await line.answer("visitor", "key", heavy, leaves(), work=Work.HEAVY)
+        assert await asyncio.to_thread(ended.wait, 10)
+        assert await line.answer("visitor", "key", lambda: b"again", never(), work=Work.HEAVY) == b"again"
+
+    asyncio.run(play())

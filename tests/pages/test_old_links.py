@@ -48,6 +48,7 @@ NEWER = {
     "unheard",
     "unheard2",
     "learn",
+    "wrote",
 }  # keys that no link of that day has
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name(VERSIONS[1]).read_text("utf-8"))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mha_core import Model
 from mha_core.measure import compare
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
@@ -35,20 +34,20 @@ def test_the_numbers_of_the_default_screen() -> None:
     pair = pair_of(Settings(TIRED), BAG)
     at = At(0, 2).on(pair.left.run.tokens)
     found = values(pair, at)
-    assert found["weight on the previous token, mean over queries"] == "0.9998 → 0.109"
+    assert found["weight on the previous token, mean over queries"] == "0.9998 → 0.1094"
     assert found["it → animal, layer 3 · head 1, where Explore begins"] == "0.64 → 0.04"
-    assert found["it → because, the marked cell"] == ">0.9999 → 0.04"
+    assert found["it → because, the marked cell"] == "1.00 → 0.04"
     head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
-    assert head["value"] == "0.9998 → 0.109"
+    assert head["value"] == "0.9998 → 0.1094"
     assert head["label"].endswith("on the previous token, on average: learned positions → no positions")
     assert sentence["value"] == "0.706"
     assert "the cosine of its two vectors" in sentence["label"]
     change = compare.largest_change(*pair.maps)
     tokens = pair.tokens
-    assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, >0.9999 → 0.0009"] == "−0.999"
+    assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, 1.00 → 0.0009"] == "−0.999"
     (rows,) = [value for label, value in found.items() if "between the rows of “the” (at 1 and 7)" in label]
     before, after = rows.split(" → ")
-    assert before == ">0.9999"
+    assert before == "1.000"
     assert float(after) <= pairs.SAME
 
 
@@ -67,7 +66,7 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     left, right = (pairs.story(side, 0, 2) for side in (pair.left, pair.right))
     (masked,) = pairs.asides(pair, ("With", "Without"))
     which = "The rows of “the” (at 1 and 7)"
-    assert left == f"{which} differ by more than 0.9999 in layer 0 head 2. Positions say where each one stands."
+    assert left == f"{which} differ by up to 1.000 in layer 0 head 2. Positions say where each one stands."
     rows = pairs.repeated(pictures.picture(BAG))
     assert rows is not None
     said = "are equal in every layer and head" if rows.difference == 0 else f"{small(rows.difference)}."
@@ -175,19 +174,6 @@ def test_rows_that_are_empty() -> None:
     nobody = Settings(TIRED, "sinks:1 & !sinks:1")
     pair = pair_of(Settings(TIRED), nobody)
     assert torch.equal(pair.maps[1], torch.zeros_like(pair.maps[1]))
-    assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.000"
+    assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.0000"
     assert pairs.fitness(pair.right) == f"{NOT_TRAINED}."
     assert pairs.fitness(pair.left) == ""
-
-
-def test_each_head_is_computed_when_asked_and_then_known(model: Model) -> None:
-    settings = Settings("a sentence for this test alone")
-    assert pairs.each_head(settings, ask=False) is None
-    heard: list[float] = []
-    found = pairs.each_head(settings, ask=True, told=heard.append)
-    assert heard[-1] == 1
-    assert found is not None
-    assert [len(own) for own in found] == [12] * 6
-    assert pairs.each_head(settings, ask=False) is found
-    run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
-    assert found[5][3] == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)

@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention.base import EVERYTHING
 from mha_core.errors import SizeError, TooLong
 from mha_core.measure import compare
+from mha_core.measure.compare import BIASES
 from pages.implementations import parity
 from pages.implementations.parity import FEATURES, Equality, Sizes
 from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+
+pytestmark = pytest.mark.numeric
 
 
 def check(equality: Equality) -> None:
@@ -79,7 +83,7 @@ def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_above_its_bound_says_so() -> None:
     equality = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
-    worse = compare.Agreement(*[compare.Difference(0.5, 0.25)] * 4)
+    worse = compare.Agreement(*[compare.Difference(0.5, 0.25, 1e-6)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
     block = parity.differences(wrong, "float32", largest=False)
     row = list(IMPLEMENTATIONS).index("einsum")
@@ -112,6 +116,26 @@ def test_what_each_one_is() -> None:
         assert cannot == (", ".join(lacking) or "–")
         assert can == "everything" or not set(can.split(", ")) & set(lacking)
     assert FEATURES.keys() == EVERYTHING
+
+
+@pytest.mark.parametrize("biases", BIASES)
+def test_the_parameters_are_those_of_the_biases_that_are_chosen(biases: str) -> None:
+    block = parity.kinds(24, 3, biases)
+    for name, _, written, bare, *_ in block["rows"]:
+        letters = "qkvo" if biases == "value and output" and IMPLEMENTATIONS[name].one_matrix else BIASES[biases]
+        assert (int(written.replace(",", "")), bare) == (4 * 24**2 + 24 * len(letters), "2,304"), name
+    assert ("are 0, and are counted" in block["caption"]) == (biases == "value and output")
+
+
+def test_the_lessons_class_has_so_many_parameters() -> None:
+    class Lesson(nn.Module):
+        def __init__(self, d_model: int) -> None:
+            super().__init__()
+            self.query, self.key, self.value = (nn.Linear(d_model, d_model, bias=False) for _ in range(3))
+            self.output = nn.Linear(d_model, d_model)
+
+    counted = f"{sum(one.numel() for one in Lesson(384).parameters()):,}"
+    assert {row[2] for row in parity.kinds(384, 12, "output alone")["rows"]} == {counted} == {"590,208"}
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (4.04e-7, "4.0e−7"), (1.5e-16, "1.5e−16"), (0.25, "2.5e−1")])

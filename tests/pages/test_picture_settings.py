@@ -43,6 +43,9 @@ def test_what_is_chosen_and_not_in_the_picture() -> None:
         "The settings now say steps 1,500, learning rate 0.01, residual connection yes: press Train to see what that "
         "changes."
     ]
+    assert picture_settings.beyond(picture, [replace(NONE, bias=False, out_bias=True)]) == [
+        "The settings now say biases in the attention output alone: press Train to see what that changes."
+    ]
 
 
 def test_the_places_of_choices_that_are_not_in_the_picture() -> None:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import Model
 from mha_core.positions import NAMES
-from pages.kit.draw.numbers import weight
+from pages.kit.draw.numbers import number
 from pages.kit.frame import widgets
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.presets import PRESETS
@@ -276,7 +276,7 @@ def test_the_maps_are_those_of_the_model(as_it_opens: Callable[..., AppTest]) ->
     sent = torch.frombuffer(bytearray(base64.b64decode(told["maps"])), dtype=torch.float32).reshape(-1, 5, 5)
     assert torch.equal(sent, torch.stack(found.maps))
     assert [tile["name"] for tile in told["tiles"]] == list(POSITIONS)
-    assert [tile["figure"] for tile in told["tiles"]] == [weight(row[3]) for row in found.rows]
+    assert [tile["figure"] for tile in told["tiles"]] == [number(row[3]) for row in found.rows]
     assert (told["place"], told["chosen"]) == (f"Layer {found.layer} head {found.head}", "t5")
 
 

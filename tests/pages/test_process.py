@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mha_core.training.nursery import NICENESS
 from pages.kit.jobs import process
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,18 @@ def test_several_do_not_hear_each_other() -> None:
 
 
 if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked
+
+    def test_the_nursery_and_those_that_train_let_visitors_come_first() -> None:
+        """The one reads torch in while a browser draws the page; the others are not put back once more."""
+        own = process.start()
+        assert process._nursery is not None
+        wanted = max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0))
+        assert os.getpriority(os.PRIO_PROCESS, process._nursery[0].pid) == wanted
+        assert said(own) == NO_ORDER
+        assert own.wait(PATIENCE) == 0
+        line = "import os; from mha_core.training.nursery import step_back; step_back(); step_back(); print(os.nice(0))"
+        told = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert int(told.stdout) == wanted
 
     def test_one_that_is_killed_from_outside_is_told() -> None:
         own = process.start()

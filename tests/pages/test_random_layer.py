@@ -79,6 +79,17 @@ def test_a_link_gives_the_random_layer() -> None:
     ]
 
 
+def test_the_lessons_class_is_one_of_them() -> None:
+    app = app_at("shapes", s="how are you", lw="random", biases="output alone").run()
+    assert state(app)["notices"] == []
+    assert [caption.value for caption in app.caption] == [
+        "590,208 parameters; with all biases 591,360, with none 589,824."
+    ]
+    (told, *_) = answers("steps", "s=how+are+you&lw=random&biases=output+alone&impl=torch")
+    assert unpacked(told)[0]["label"] == "layer 3, random weights (seed 0), biases of output alone"
+    assert unpacked(told)[0]["notices"] == []
+
+
 def test_the_models_own_weights_say_which_biases_they_have() -> None:
     (caption,) = app_at("shapes").run().caption
     assert caption.value.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")
@@ -167,7 +178,13 @@ def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
     assert "'bshi,bthi->bhst'" in words["scores.product"]
     assert "'bhst,bthi->bshi'" in words["mixed"]
     assert words["out"].startswith("Y = ")
-    assert text_words.of("efficient", "k.view")[0] == (
-        text_words.LESSON,
-        "split_heads: (batch, length, heads, head_dim)",
-    )
+
+
+def test_what_a_text_says_and_does_not_do_stands_at_its_step() -> None:
+    (lesson, split), (post, view) = text_words.of("efficient", "k.view")
+    assert (lesson, post) == (text_words.LESSON, text_words.POST)
+    assert split.startswith("split_heads: (batch_size, seq_length, num_heads, head_dim); it says that the embeddings")
+    assert view.endswith("view(batch_size, seq_len, n_heads, head_embed_dim)")
+    assert "never divided" in dict(text_words.of("efficient", "scores"))[text_words.LESSON]
+    assert "“weights”, and joins the mixed values" in dict(text_words.of("efficient", "joined"))[text_words.LESSON]
+    assert "⟨k_s, q_t⟩, this line q_s · k_t" in text_words.of("einsum", "scores.product")[0][1]

@@ -67,7 +67,8 @@ def test_reports_and_predictions_are_those_that_were_recorded(runs: dict[str, tu
 def test_both_orders_and_the_three_maps(runs: dict[str, tuple[Recorded, ...]]) -> None:
     page = Train(task="BBC news", tab="Ask")
     said = [line for line in page.texts().splitlines() if line.startswith("“")]
-    assert ["same probabilities" in line for line in said[: len(POST)]] == [True, True, True, False]
+    assert "“torch”, “naive”, “efficient”: both orders get the same probabilities" in said[0]
+    assert said[1].startswith("“efficient + sinusoidal”: the other order changes the probability of a class by ")
     maps = page.panel("Where each one looks")["blocks"][0]["blocks"]
     assert [one["name"] for one in maps] == POST
     for one in maps:
@@ -86,9 +87,44 @@ def test_the_sentences_follow_the_numbers(runs: dict[str, tuple[Recorded, ...]])
     answers = one.answers.clone()
     answers[PROBES.index("you how are")] = answers.new_tensor([1.0, 0, 0, 0, 0])
     (said,) = recorded_section.both_orders({"torch": (replace(one, answers=answers),)})
-    assert "differs between the orders" in said
+    most = max(abs(a - b) for a, b in zip(answers[0].tolist(), answers[1].tolist(), strict=True))
+    assert said == f"“torch”: the other order changes the probability of a class by {most:.3f}."
+    both = (replace(one, answers=answers), replace(one, answers=one.answers.flip(0)))
+    (said,) = recorded_section.both_orders({"torch": both})
+    least = max(map(abs, (one.answers[2] - one.answers[1]).tolist()))
+    spread = f"by {most:.3f} in the seed where it does most, by {least:.3f} where it does least."
+    assert said == f"“torch”: the other order changes the probability of a class {spread}"
     worse = replace(one, probabilities=one.probabilities.flip(1))
     assert "more than the seeds" in recorded_section.compared({"torch": runs["torch"], "naive": (worse, worse)})[0]
+
+
+def test_one_draw_that_is_shown_twice_is_told(runs: dict[str, tuple[Recorded, ...]]) -> None:
+    """A model beside itself says nothing of seeds; what was drawn on its own is not told as the same."""
+    assert recorded_section.twice(runs) == []
+    torch_, naive = runs["torch"], runs["naive"]
+    again = {"torch": torch_, "naive": torch_}
+    (said, *_) = recorded_section.compared(again)
+    assert said == (
+        "“torch”, “naive” give every test row the same class in 5 seeds: read them as one model that is shown again."
+    )
+    assert not any("the seeds of one do" in line for line in recorded_section.compared(again))
+    means = [sum(run.accuracy for run in line) / len(line) for line in (torch_, naive)]
+    (said,) = [line for line in recorded_section.compared(again | {"efficient": naive}) if "apart" in line]
+    assert f"lie {abs(means[0] - means[1]):.3f} apart: less than the seeds of one do" in said
+    fair = recorded_runs.of_task("news", fair=True).recorded
+    told = "\n".join(recorded_section.compared(fair))
+    assert "“naive”, “fused” give every test row the same class in 5 seeds" in told
+    assert "only rounding differs" in told
+    assert "the seeds of one do" not in told
+    assert "“naive”, “fused” give" in Train(task="BBC news", lines="made fair", tab="Ask").texts()
+
+
+def test_naive_and_efficient_are_two_draws() -> None:
+    runs = recorded_runs.of_task("news", fair=False).recorded
+    for one, other in zip(runs["naive"], runs["efficient"], strict=True):
+        assert one.start.recipe == replace(other.start.recipe, implementation="naive")
+        assert one.predicted != other.predicted
+        assert one.history.evaluations[0] != other.history.evaluations[0]  # before the first step
 
 
 def test_the_posts_figures_add_up() -> None:

@@ -167,7 +167,7 @@ def test_an_address_comes_so_often(serve: Callable[..., Serving]) -> None:
 
 
 def test_a_flood_waits_and_is_then_hung_up_on(serve: Callable[..., Serving]) -> None:
-    serving = serve(messages=(2_000.0, 1), flood=(20.0, 100))
+    serving = serve(messages=(0.0, 1), hasty=(2_000.0, 1), flood=(20.0, 100))
     with serving.open() as flood:
         try:
             for _ in range(100_000):
@@ -178,6 +178,25 @@ def test_a_flood_waits_and_is_then_hung_up_on(serve: Callable[..., Serving]) -> 
             pytest.fail("nobody hung up")
     received = [message for message in serving.heard if message["type"] == "websocket.receive"]
     assert len(received) < 200
+
+
+def test_who_is_hasty_shares_one_pace_with_all_who_are_and_keeps_nobody_else_waiting(
+    serve: Callable[..., Serving],
+) -> None:
+    serving = serve(messages=(1_000.0, 5), hasty=(0.001, 1))
+    hasty = [Deaf(serving) for _ in range(4)]
+    with serving.open() as calm:
+        for flood in hasty:
+            for _ in range(50):
+                flood.say(b"x")
+        for number in range(20):  # far more than five, each after the answer to the one before
+            time.sleep(0.02)
+            calm.send(b"%d" % number)
+            assert calm.recv(10) == b"%d" % number
+        heard = [message.get("bytes") for message in serving.heard]
+        assert 4 * 5 <= heard.count(b"x") < 4 * 10, "what each may say at once, and of all together one or two more"
+    for flood in hasty:
+        flood.close()
 
 
 class Deaf:
@@ -204,11 +223,14 @@ class Deaf:
             assert taken, "the connection has ended"
             count -= taken
 
+    def close(self) -> None:
+        self._socket.close()
+
     def __enter__(self) -> Deaf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()
+        self.close()
 
 
 def naming(controls: int, text: str = "") -> bytes:

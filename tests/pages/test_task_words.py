@@ -52,7 +52,7 @@ def test_of_a_table_its_shortest_rows_of_two_classes() -> None:
     rows = (Row("a long text", 0), Row("short", 0), Row("other text", 1), Row("x" * 200, 1))
     task = Labelled("csv", "Mine", 1, ("a", "b"), rows, rows, ("how are you",), ("q",))
     assert task_words.rows(task) == [("short", "a"), ("other text", "b")]
-    assert task_words.usual_texts(task) == ("short", "other text", "how are you")
+    assert task_words.usual_texts(task) == ("how are you", "short", "other text")
     assert task_words.asked("csv", task) == "Which of “a”, “b” is the text?"
 
 

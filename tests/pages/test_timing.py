@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from mha_core import IMPLEMENTATIONS
+from mha_core.attention import AttentionLayer
 from mha_core.errors import DeviceError, SizeError
+from mha_core.measure.compare import BIASES
 from mha_core.pretrained import memory
 from pages.implementations import timing
 from pages.implementations.timing import YARDSTICK, Plan, TimingJob
@@ -167,13 +169,14 @@ def test_a_large_call_has_few_rounds_and_the_time_ends_it(monkeypatch: pytest.Mo
     assert short.results[0].times["fused"].calls == 1
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_a_race_is_of_layers_with_or_without_biases(monkeypatch: pytest.MonkeyPatch, bias: bool) -> None:
-    seen: set[bool] = set()
+@pytest.mark.parametrize("biases", BIASES)
+def test_a_race_is_of_layers_with_the_biases_that_are_chosen(monkeypatch: pytest.MonkeyPatch, biases: str) -> None:
+    seen: dict[str, bool] = {}
 
     def call(layer: nn.Module, x: Tensor, *, maps: bool) -> None:
-        seen.update("bias" in name for name, _ in layer.named_parameters())
+        if isinstance(layer, AttentionLayer):
+            seen.update({name[0]: one is not None for name, one in layer.save().items() if name.endswith("_bias")})
 
     monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
-    TimingJob(replace(SMALL, lengths=(4,), bias=bias)).start().join(PATIENCE)
-    assert seen == ({True, False} if bias else {False})
+    TimingJob(replace(SMALL, names=("efficient",), lengths=(4,), biases=biases)).start().join(PATIENCE)
+    assert [letter for letter, there in seen.items() if there] == list(BIASES[biases])

@@ -12,8 +12,9 @@ from mha_core.training import plan_time, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import Data, Plan
-from pages.train import task_words, uploads
+from pages.train import ask_section, task_words, uploads
 from pages.train.grid import POST_CHOICES
+from pages.train.runs import Shown
 
 from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
 
@@ -32,10 +33,22 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert page.job.plan.data
     assert page.job.plan.data.content == NEWS.encode()
     assert page.open("Report").table("precision")["rows"][0][0] == "sport"
-    own = [text for text, _ in task_words.rows(tasks.from_csv(NEWS.encode()))]
-    assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == own
+    task = tasks.from_csv(NEWS.encode())
+    assert isinstance(task, Labelled)
+    asked = [row[0] for row in page.open("Ask").table("none")["rows"]]
+    assert asked[:2] == list(task.questions)
+    assert set(asked) >= {text for text, _ in task_words.rows(task)}
     upload(page, "csv_file", NEWS.replace(" a", " z").encode())
     assert "The runs below were trained on other data than what is chosen now." in page.notices()
+
+
+def test_of_a_table_in_english_the_posts_sentences_are_asked_first() -> None:
+    """Its own rows may be articles, whose maps have a thousand times as many cells."""
+    long = "and how are you today, said the man who can do that before you know it. " * 20
+    lines = [f'"{word} {other}: {long}",{word}' for word in ("sport", "tech") for other in "abcdefgh"]
+    asked = ask_section.asked_of(Shown(), tasks.from_csv("\n".join(["text,label", *lines]).encode()))
+    assert (asked.typed(0), asked.typed(1), asked.texts[2]) == ("how are you", "you how are", "can you can that")
+    assert len(asked.texts) > 3
 
 
 def test_a_bad_table_is_told(shipped: Path) -> None:
@@ -195,7 +208,7 @@ def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monke
         return str(bar.proto.text)
 
     monkeypatch.setattr(plan_time, "READING", 0.0)
-    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, task: 0.5 * recipe.steps)
+    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, *_: 0.5 * recipe.steps)
     page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
     upload(page, "csv_file", NEWS.encode())
     assert progress(page) == "3 runs (1 × 3 seeds) of 100 steps: about 150 s here, of 120 s that they may take"

@@ -6,7 +6,8 @@ import asyncio
 import gzip
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from starlette.types import Message
 from mha_core import Model
 from mha_core.measure.compare import largest_difference
 from pages.kit.draw.web import WIRE
+from pages.kit.lessons import course
 from pages.kit.picture import pictures, sharing
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server import visits
-from pages.kit.wire import line, routes
-from pages.kit.wire.line import Line
+from pages.kit.wire import files, line, outbox, routes
+from pages.kit.wire.line import Line, Work
+from pages.kit.wire.outbox import Outbox
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
@@ -112,6 +115,8 @@ def test_over_a_network_it_is_packed() -> None:
         ("10.0.0.7", {}, True),
         ("127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, True),
         ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
+        ("10.0.0.7", {"Accept-Encoding": "gzip;q=0"}, False),
+        ("10.0.0.7", {"Accept-Encoding": "br, gzip; q=0.5"}, True),
     ):
         with served(Wire(), address) as client:
             answer = client.get(f"{WIRE}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
@@ -170,13 +175,106 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
     def lacks(route: str, raw: bytes) -> bytes:
         raise ModuleNotFoundError("no", name="tokenizers")
 
-    for answer, status in ((fails, 500), (lacks, 503)):
+    def lacks_ours(route: str, raw: bytes) -> bytes:
+        from pages.kit.wire import nothing_of_this_name  # type: ignore[attr-defined]
+
+        return bytes(nothing_of_this_name)
+
+    for answer, status, said in (
+        (fails, 500, "This picture could not be computed."),
+        (lacks, 503, "The package tokenizers is missing."),
+        (lacks_ours, 500, "This picture could not be computed."),
+    ):
+        caplog.clear()
         with served(Wire(answer)) as client:
             found = client.get(f"{WIRE}/maps?s=my+secret+sentence")
             assert found.status_code == status
+            assert found.text.startswith(said)
             assert "secret" not in found.text
-    assert "secret" not in caplog.text
-    assert "ValueError" in caplog.text
+        assert "secret" not in caplog.text
+        assert [record.args[1] for record in caplog.records if isinstance(record.args, tuple) and record.args] == (
+            [{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else []
+        )
+
+
+LESSON = """title = "Which head looks back?"
+aim = "Find it."
+breaks = "None does."
+minutes = 3
+audiences = ["students"]
+now_you = "Type."
+
+[[steps]]
+link = "/?s=how+are+you&at=0.2"
+say = "Look."
+ask = "Where?"
+options = [{ text = "At itself" }, { text = "At the word before", holds = "mean(diag(W[0,2], -1)) > .5" }]
+right = "B"
+"""
+
+
+def test_a_lesson_that_was_edited_is_another_answer(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "90-back.toml"
+    file.write_text(LESSON, "utf-8")
+    monkeypatch.setenv(course.VARIABLE, str(tmp_path))
+    asked = (f"{WIRE}/course", f"{WIRE}/lesson?s=how+are+you&learn=back.1", f"{WIRE}/lesson.handout?lesson=back")
+    tags, before = {}, {}
+    for url in asked:
+        answer = client.get(url)
+        assert answer.status_code == 200
+        tags[url], before[url] = answer.headers["etag"], answer.content
+        assert client.get(url, headers={"If-None-Match": tags[url]}).status_code == 304
+    file.write_text(LESSON.replace("At the word before", "Somewhere else than before"), "utf-8")
+    for url in asked:
+        answer = client.get(url, headers={"If-None-Match": tags[url]})
+        assert answer.status_code == 200
+        assert b"Somewhere else than before" in answer.content
+        assert b"Somewhere else" not in before[url]
+    maps = client.get(f"{WIRE}/focus?s=hi").headers["etag"]
+    file.unlink()
+    assert client.get(f"{WIRE}/focus?s=hi", headers={"If-None-Match": maps}).status_code == 304
+    gone = client.get(asked[1], headers={"If-None-Match": tags[asked[1]]})
+    assert (gone.status_code, gone.text) == (422, "There is no step “back.1” in this course.")
+
+
+@pytest.mark.parametrize(
+    ("route", "query", "work"),
+    [
+        ("lesson", b"learn=explanation.1", Work.HEAVY),
+        ("lesson", b"learn=explanation.1&s=" + b"word+" * 150, Work.HEAVY),
+        ("lesson", b"learn=it.1", Work.PICTURE),
+        ("lesson", b"learn=nothing.1", Work.PICTURE),
+        ("lesson", b"", Work.PICTURE),
+        ("lesson.handout", b"lesson=it", Work.HEAVY),
+        ("course", b"", Work.PICTURE),
+        ("maps", b"s=hi&learn=explanation.1", Work.PICTURE),
+        ("maps", b"s=" + b"word+" * 150, Work.LONG),
+        ("explore.html", b"s=hi", Work.LONG),
+    ],
+)
+def test_the_rules_of_a_step_say_what_its_verdict_takes(route: str, query: bytes, work: Work) -> None:
+    assert routes.work_of(route, query, course.course() if ROUTES[route] == routes.LESSONS else None) is work
+
+
+def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting(client: TestClient) -> None:
+    """While somebody else's heavy work lasts, two ask for a verdict on every head, and a key is typed."""
+    sharing.forget()
+    with ThreadPoolExecutor(2) as pool:
+        with sharing.alone():
+            verdicts = [
+                pool.submit(client.get, f"{WIRE}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
+            ]
+            while not any(thread.name.startswith(Work.HEAVY.value) for thread in threading.enumerate()):
+                time.sleep(0.01)
+            for key in range(4):
+                assert client.get(f"{WIRE}/focus?s=typed+{key}").status_code == 200
+            assert not any(verdict.done() for verdict in verdicts)
+        assert [verdict.result().status_code for verdict in verdicts] == [200, 200]
+        with sharing.alone():  # what is known waits for nobody
+            known = client.get(f"{WIRE}/lesson?learn=explanation.2&s=the+cat+0")
+    assert known.status_code == 200
 
 
 def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,6 +301,44 @@ def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch
     assert passes == [PRESETS[5]]
     assert len(set(found)) == 1
     assert len(found) == 8
+
+
+class CountedLine(Line):
+    """A line that tells of everyone who comes."""
+
+    def __init__(self) -> None:
+        super().__init__(at_once=1, most_of_one=20)
+        self.came = threading.Semaphore(0)
+
+    async def answer(self, *asked: Any, **more: Any) -> bytes:
+        self.came.release()
+        return await super().answer(*asked, **more)
+
+
+def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
+    """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
+    of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
+    assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
+    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in set(ROUTES) - of_files)
+    held, computed, line = threading.Event(), list[str](), CountedLine()
+
+    def computes(route: str, raw: bytes) -> bytes:
+        computed.append(f"{route} {raw.decode()}")
+        assert route not in of_files or held.wait(60)
+        return b"1234"
+
+    with served(Wire(computes, line=line)) as client, ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(client.get, f"{WIRE}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
+        assert all(line.came.acquire(timeout=60) for _ in asked)
+        assert client.get(f"{WIRE}/maps?s=typed").status_code == 200
+        assert len(computed) == 2  # one file, and the picture
+        held.set()
+        found = [one.result(60) for one in asked]
+        assert {answer.status_code for answer in found} == {200}
+        assert sorted(computed) == ["explore.html s=one", "explore.html s=two", "maps s=typed"]
+        known = {"If-None-Match": found[0].headers["etag"]}
+        assert client.get(f"{WIRE}/explore.html?s=one", headers=known).status_code == 304
+        assert len(computed) == 3
 
 
 def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:
@@ -250,7 +386,7 @@ class Connection:
 
 @pytest.mark.parametrize("takes", [0, 1, 3])
 def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "UNREAD_SECONDS", 0.05)
+    monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
     slow, quick = Connection(takes), Connection(1000)
     scope = {
         "type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": b"", "headers": [],
@@ -258,13 +394,61 @@ def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pyt
     }  # fmt: skip
 
     async def both() -> None:
-        wire = Wire(lambda route, raw: b"x" * (8 * routes.PIECE))
+        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE))
         await asyncio.gather(wire(scope, slow.receive, slow.send), wire(scope, quick.receive, quick.send))
 
     asyncio.run(both())
     assert slow.aborted
     assert not quick.aborted
-    assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * routes.PIECE
+    assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
+
+
+def scope_of(query: bytes = b"") -> dict[str, Any]:
+    return {
+        "type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": query, "headers": [],
+        "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+
+def status(connection: Connection) -> int | None:
+    return next((message["status"] for message in connection.sent if "status" in message), None)
+
+
+def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two large answers have room. A third has it when somebody has taken nothing for a while; a short one always."""
+    large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}
+
+    async def play() -> None:
+        wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large))
+
+        async def asks(reader: Connection, query: bytes) -> None:
+            await wire(scope_of(query), reader.receive, reader.send)
+
+        slow = [Connection(2), Connection(2)]
+        lying = [asyncio.create_task(asks(reader, b"t=1.%d" % at)) for at, reader in enumerate(slow)]
+        await wait_for(lambda: all(len(reader.sent) > 2 for reader in slow))
+        short, refused, third = Connection(1000), Connection(1000), Connection(1000)
+        await asks(short, b"t=2")
+        assert status(short) == 200
+        await asks(refused, b"t=3")
+        assert status(refused) == 429
+        assert not any(reader.aborted for reader in slow), "they have just taken a piece"
+        monkeypatch.setattr(outbox, "UNREAD_SECONDS_OF_MANY", 0.0)
+        await asks(Connection(1000), b"t=3.5")
+        await wait_for(lambda: all(reader.aborted for reader in slow))
+        await asks(third, b"t=4")
+        assert status(third) == 200
+        assert sum(len(message.get("body", b"")) for message in third.sent) == large
+        await asyncio.gather(*lying)
+
+    asyncio.run(play())
+
+
+async def wait_for(done: Callable[[], bool]) -> None:
+    """Waits until it is so."""
+    async with asyncio.timeout(20):
+        while not done():
+            await asyncio.sleep(0.01)
 
 
 def test_who_hangs_up_is_not_answered() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -31,6 +32,9 @@ KNOW_STREAMLIT = {
     "wire": set[str](),
     "jobs": {"visitor"},
 }
+
+
+JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "\./([\w.]+)";""", re.MULTILINE)
 
 
 def name_of(file: Path) -> str:
@@ -121,6 +125,15 @@ def test_no_arrow_goes_up() -> None:
 def test_no_circle() -> None:
     graph = {module_of(file): ours(file) - {module_of(file)} for file in FILES}
     TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
+
+
+def test_no_circle_in_the_browser() -> None:
+    """A module that imports one that needs it could not be part of the file that stands alone."""
+    files = {file.name: file.read_text("utf-8") for file in (ROOT / "assets" / "web").glob("*.js")}
+    graph = {name: set(JS_IMPORT.findall(text)) for name, text in files.items()}
+    assert "bar.js" in graph["frame.js"]
+    assert set().union(*graph.values()) <= set(graph)
+    TopologicalSorter(graph).prepare()
 
 
 def test_the_kit_holds_what_several_pages_share() -> None:

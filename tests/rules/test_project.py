@@ -87,7 +87,7 @@ def test_torch_pin_is_inside_the_range() -> None:
 
 
 def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make, "python_m", lambda *_: 0)
+    monkeypatch.setattr(make, "python_m", lambda *_, **__: 0)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", "elsewhere")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert make.test("test-quick") == 0
@@ -99,6 +99,26 @@ def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monke
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     make.test("test-quick")
     assert make.VENV in Path(os.environ["PYTHONPYCACHEPREFIX"]).parents
+
+
+def test_what_compares_floats_runs_on_other_kernels_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[tuple[str, ...], dict[str, str]]] = []
+
+    def call(*args: str, **environment: str) -> int:
+        calls.append((args, environment))
+        return len(calls) - 1  # the second run alone fails
+
+    monkeypatch.setattr(make, "python_m", call)
+    monkeypatch.setenv("HEADLIGHT_CHROMIUM", "")  # what is found is taken back
+    assert make.test("test") == 1
+    (first, own), (second, other) = calls
+    assert own == {}
+    assert (second[-2:], first[-2:] == second[-2:]) == (("-m", "numeric"), False)
+    assert other == make.OTHER_KERNELS
+    calls.clear()
+    make.test("test", "-k", "softmax")
+    make.test("test-quick")
+    assert [environment for _, environment in calls] == [{}, {}], "a choice of tests is run as it is"
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from mha_core.measure import compare
 from pages.kit.draw.numbers import count, precise, share, small
 
-from .verdict import ROUNDING, Verdict, of_all
+from .verdict import Verdict, of_all, relative
+
+Pair = tuple[Tensor, Tensor]
 
 
-def order_does_not_matter(without: tuple[Tensor, Tensor], positions: tuple[Tensor, Tensor]) -> Verdict:
+def order_does_not_matter(without: Pair, positions: Pair, rounding: float) -> Verdict:
     """Without positions the words have the same vectors in every order.
 
     Args:
         without, positions: the vectors (i, c) of a sentence, and those of its words in another order, put back in
             place; without positions and with them.
+        rounding: the largest difference, relative to the largest number, that counts as none.
         answers: all others; the same in the new order.
     """
     moved, marked = (compare.largest_difference(here, there) for here, there in (without, positions))
-    same = moved <= ROUNDING
+    same = moved <= rounding * float(without[0].abs().max())
     return Verdict(
         of_all([same]),
         f"Without positions the vectors, put back in their old order, differ by at most {small(moved)}; "
@@ -35,44 +37,36 @@ def order_does_not_matter(without: tuple[Tensor, Tensor], positions: tuple[Tenso
     )
 
 
-def better_without_positions(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verdict:
-    """A classifier answers more rows rightly without positions than with waves.
+def positions_are_needed(right: Mapping[str, Pair]) -> Verdict:
+    """A classifier answers more rows rightly with positions than without, by more than the standard error.
 
     Args:
-        right: task -> bool (rows,), (rows,): answered rightly without positions, and with sinusoids.
+        right: task -> bool (…, rows), (…, rows): answered rightly without positions, and with sinusoids.
         answers: in all tasks; in some; in none.
     """
-    shares = {task: (float(a.double().mean()), float(b.double().mean())) for task, (a, b) in right.items()}
-    worse = [without > with_waves for without, with_waves in shares.values()]
-    rows = sum(len(pair[0]) for pair in right.values())
-    told = "; ".join(
-        f"{task}: {share(without, 3)} without, {share(waves, 3)} with" for task, (without, waves) in shares.items()
-    )
+    shares, told = _shares(right), _told(right)
+    better = [positions - without > _error(right[task]) for task, (without, positions) in shares.items()]
     return Verdict(
-        of_all(worse),
-        f"Asked {count(rows, 'row')} that no model has seen, right answers: {told}. "
-        f"Without positions is better in {sum(worse)} of {count(len(worse), 'task')}.",
-        0 if all(worse) else 1 if any(worse) else 2,
+        of_all(better),
+        f"Right answers to test rows: {told}. With positions is better, by more than a standard "
+        f"error, in {sum(better)} of {count(len(better), 'task')}.",
+        0 if all(better) else 1 if any(better) else 2,
         in_pairs(shares),
-        "share of unseen rows that are answered rightly",
+        "share of test rows that are answered rightly",
         full=1,
     )
 
 
-def positions_cost_accuracy(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verdict:
+def positions_cost_accuracy(right: Mapping[str, Pair]) -> Verdict:
     """Positions make a classifier worse, by more than the standard error that so many test rows leave.
 
     Args:
         right: way to train -> bool (seeds, rows), (seeds, rows): answered rightly without positions, and with.
         answers: in every way; in some; in none.
     """
-    shares = {way: (float(a.double().mean()), float(b.double().mean())) for way, (a, b) in right.items()}
-    errors = {way: math.sqrt(p * (1 - p) / right[way][0].shape[1]) for way, (p, _) in shares.items()}
-    worse = {way: without - with_them > errors[way] for way, (without, with_them) in shares.items()}
-    told = "; ".join(
-        f"{way}: {share(without, 3)} without, {share(with_them, 3)} with"
-        for way, (without, with_them) in shares.items()
-    )
+    shares, told = _shares(right), _told(right)
+    errors = {way: _error(pair) for way, pair in right.items()}
+    worse = {way: without - positions > errors[way] for way, (without, positions) in shares.items()}
     runs = sum(len(one) for one in {id(one): one for pair in right.values() for one in pair}.values())
     return Verdict(
         of_all(list(worse.values())),
@@ -86,21 +80,23 @@ def positions_cost_accuracy(right: Mapping[str, tuple[Tensor, Tensor]]) -> Verdi
     )
 
 
-def padding_does_no_harm(alone: Tensor, masked: Tensor, unmasked: Tensor, added: int) -> Verdict:
-    """A short text may be filled up without a mask.
+def a_mask_hides_padding(alone: Tensor, masked: Tensor, unmasked: Tensor, added: int, rounding: float) -> Verdict:
+    """With a mask nobody attends to padding, so that a sentence in a batch is what it is alone.
 
     Args:
         alone, masked, unmasked: (c,), the sentence's vector by itself, and in a batch whose padding is masked or not.
         added: how many [PAD] it got.
-        answers: the same; nearly; clearly another one.
+        rounding: the largest relative difference that counts as none.
+        answers: masked or not; only masked; not even then.
     """
-    with_mask, without = compare.cosine(masked, alone), compare.cosine(unmasked, alone)
-    moved = float(torch.linalg.vector_norm(unmasked - alone))
+    (kept, with_mask), (same, without) = (
+        (relative(of, alone) <= rounding, compare.cosine(of, alone)) for of in (masked, unmasked)
+    )
     return Verdict(
-        of_all([moved <= ROUNDING]),
-        f"With {added} [PAD] behind it the sentence’s vector has cosine {precise(without)} to the one that it has "
-        f"alone, if nobody is kept from looking at them; {precise(with_mask)} if they are masked.",
-        0 if moved <= ROUNDING else 1 if without >= 0.95 else 2,
+        of_all([kept]),
+        f"With {added} [PAD] behind it the sentence’s vector has cosine {precise(with_mask)} to the one that it has "
+        f"alone if they are masked, and {precise(without)} if nobody is kept from looking at them.",
+        (0 if same else 1) if kept else 2,
         (("padding masked", with_mask), ("not masked", without)),
         "cosine to the vector of the sentence alone",
         full=1,
@@ -113,4 +109,22 @@ def in_pairs(shares: Mapping[str, tuple[float, float]]) -> tuple[tuple[str, floa
         (f"{name}, {how}", value)
         for name, pair in shares.items()
         for how, value in zip(("without", "with"), pair, strict=True)
+    )
+
+
+def _shares(right: Mapping[str, Pair]) -> dict[str, tuple[float, float]]:
+    """Name -> the share of right answers without positions, and with."""
+    return {name: (float(a.double().mean()), float(b.double().mean())) for name, (a, b) in right.items()}
+
+
+def _error(pair: Pair) -> float:
+    """The standard error of the share without positions: other seeds answer the same rows."""
+    share_without = float(pair[0].double().mean())
+    return math.sqrt(share_without * (1 - share_without) / pair[0].shape[-1])
+
+
+def _told(right: Mapping[str, Pair]) -> str:
+    return "; ".join(
+        f"{name}: {share(without, 3)} without, {share(positions, 3)} with"
+        for name, (without, positions) in _shares(right).items()
     )

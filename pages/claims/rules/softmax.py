@@ -10,18 +10,21 @@ from torch import Tensor
 
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure import by_hand, compare
-from pages.kit.draw.numbers import count, number, share, small, weight
+from pages.kit.draw.numbers import count, number, scientific, share, small, weight
 
-from .verdict import ROUNDING, Verdict, of_all
+from .verdict import Verdict, of_all
 
 HARDLY = 0.01  # a gradient below it counts as gone
+ALIKE = 10  # times an even share: below it, weights are of one order of magnitude
+_DIVIDED = ("q k / √d", "q k")
 
 
-def large_number_is_infinity(scores: Tensor, allow: Tensor) -> Verdict:
+def large_number_is_infinity(scores: Tensor, allow: Tensor, rounding: float) -> Verdict:
     """−1e9 on forbidden scores gives the weights of −∞.
 
     Args:
         scores: (i, j). allow: bool (i, j), True = may look.
+        rounding: the largest difference of a weight that counts as none.
         answers: in every row; in all but those that may look at nobody; in none.
     """
     ours, _, large = by_hand.softmax_three_ways(scores, allow)
@@ -30,39 +33,44 @@ def large_number_is_infinity(scores: Tensor, allow: Tensor) -> Verdict:
     empty = float(large[~some].masked_fill(allow[~some], 0).sum(dim=1).max()) if bool((~some).any()) else 0.0
     smallest = torch.finfo(torch.float16).min
     return Verdict(
-        of_all([usual == 0, empty == 0]) if usual == 0 else "does not hold",
+        of_all([True, not empty]) if usual <= rounding else "does not hold",
         f"In the rows that may look at some key the two differ by {small(usual)}. {count(int((~some).sum()), 'row')} "
         f"may look at nobody: there −1e9 gives forbidden keys {weight(empty)} of the weight. "
         f"In float16, whose least number is {number(smallest, 0)}, there is no −1e9.",
-        2 if usual else 1 if empty else 0,
+        2 if usual > rounding else 1 if empty else 0,
         (("rows that may look at some key", usual), ("weight on forbidden keys in the others", empty)),
         "difference between −1e9 and −∞",
     )
 
 
-def rows_sum_to_one(scores: Tensor, allow: Tensor) -> Verdict:
-    """Masked before the softmax, every row sums to 1.
+def rows_sum_to_one(weights: Tensor, scores: Tensor, allow: Tensor, rounding: float) -> Verdict:
+    """The weights of every row sum to 1.
 
     Args:
-        scores: (h, i, j). allow: bool (i, j), True = may look.
-        answers: each to 1; each to 1, but 0 where nothing is allowed; to something below 1.
+        weights: (layers, h, i, j), nothing masked. scores: (h, i, j) of one layer. allow: bool (i, j), True = may look.
+        rounding: the largest relative difference that counts as none.
+        answers: every row; some; none.
     """
-    before = softmax_over_keys(scores.clone(), allow).sum(dim=-1)
-    after = (torch.softmax(scores, dim=-1) * allow).sum(dim=-1)
+    apart = (weights.sum(dim=-1) - 1).abs().flatten()
+    ones = apart <= rounding
     some = allow.any(dim=1)
-    one = bool(((before[:, some] - 1).abs() <= ROUNDING).all())
-    empty, least = int((~some).sum()), float(after[:, some].min())
+    before = softmax_over_keys(scores.clone(), allow).sum(dim=-1)
+    after = (torch.softmax(scores, dim=-1) * allow).sum(dim=-1)[:, some]
+    least, empty = float(before[:, some].min()), [float(of.abs().max()) for of in before[:, ~some].unbind(dim=1)]
     return Verdict(
-        of_all([one, one and not empty]),
-        f"{count(int(some.sum()), 'row')} may look at some key: masked before the softmax, they sum to "
-        f"{number(float(before[:, some].min()), 6)} at least. {count(empty, 'row')} may look at nobody and "
-        f"{'sums' if empty == 1 else 'sum'} to 0. Were the weights masked after the softmax, a row would sum to as "
-        f"little as {weight(least)}.",
-        2 if not one else 1 if empty else 0,
+        of_all([bool(ones.all())]),
+        f"{int(ones.sum()):,} of {count(len(ones), 'row')} sum to 1: the farthest lies "
+        f"{scientific(float(apart.max()))} from it, and up to {scientific(rounding)} is rounding in float32. Masked "
+        f"before the softmax, the {count(int(some.sum()), 'row')} of a map that may look at some key sum to "
+        f"{number(least, 6)} at least; {count(len(empty), 'row')} may look at no key and "
+        f"{'sums' if len(empty) == 1 else 'sum'} to {number(max(empty, default=0.0), 0)}. Were the weights masked "
+        f"after the softmax, a row would sum to as little as {weight(float(after.min()))}.",
+        0 if bool(ones.all()) else 1 if bool(ones.any()) else 2,
         (
-            ("masked before, least", float(before[:, some].min())),
-            ("masked after, least", least),
-            *([("may look at nobody", 0.0)] if empty else []),
+            ("not masked, least", float(weights.sum(dim=-1).min())),
+            ("masked before, least", least),
+            ("masked after, least", float(after.min())),
+            *(("may look at no key", value) for value in empty),
         ),
         "sum of a row of weights",
         full=1,
@@ -97,6 +105,46 @@ def division_keeps_gradients(scores: Mapping[int, Tensor]) -> Verdict:
         f"share of rows whose gradient of the weights by the scores is below {HARDLY}",
         full=1,
     )
+
+
+def weights_begin_alike(products: Mapping[str, Tensor], d: int, claimed: str) -> Verdict:
+    """At the start the weights of a row are of one order of magnitude.
+
+    Args:
+        products: how q and k were drawn -> (…, i, j), products q k of d numbers each, not divided.
+        d: numbers in q and k.
+        claimed: the one of these draws that the claim speaks of.
+        answers: the largest weight of a row is below 10 times an even share; larger, up to half of the row; more.
+    """
+    largest = {
+        name: tuple(_mean_largest(scores) for scores in (raw / math.sqrt(d), raw)) for name, raw in products.items()
+    }
+    spread = {name: float((raw / math.sqrt(d)).std()) for name, raw in products.items()}
+    n, most = products[claimed].shape[-1], largest[claimed][0]
+    told = "; ".join(
+        f"with {name} the scores q k / √d have a standard deviation of {number(spread[name], 1)}, and the largest "
+        f"weight of a row is {weight(divided)} on average ({weight(undivided)} without the division)"
+        for name, (divided, undivided) in largest.items()
+    )
+    return Verdict(
+        of_all([most < ALIKE / n]),
+        f"W{told[1:]}. An even share of {n} keys is {number(1 / n)}.",
+        0 if most < ALIKE / n else 1 if most <= 0.5 else 2,
+        (
+            *(
+                (f"{name}, {how}", value)
+                for name, pair in largest.items()
+                for how, value in zip(_DIVIDED, pair, strict=True)
+            ),
+            ("an even share", 1 / n),
+        ),
+        "largest weight of a row, mean over the rows",
+        full=1,
+    )
+
+
+def _mean_largest(scores: Tensor) -> float:
+    return float(torch.softmax(scores, dim=-1).amax(dim=-1).mean())
 
 
 def _lost(scores: Tensor) -> float:

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 Result = Literal["holds", "does not hold", "depends"]
-ROUNDING = 1e-5  # of float32 through all layers of a model, where exact numbers would be equal
 
 
 @dataclass(frozen=True)

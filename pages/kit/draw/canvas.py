@@ -87,14 +87,17 @@ def chart(key: str, figure: Figure, alt: str, on_point: Callable[[float], None] 
                 on_point(x)
 
     pressed: dict[str, Any] = {} if on_point is None else {"on_select": hear, "selection_mode": "points"}
-    st.plotly_chart(_checked_before()(figure), theme=None, key=key, config=CONFIG, alt=alt, **pressed)
+    st.plotly_chart(charts()(figure), theme=None, key=key, config=CONFIG, alt=alt, **pressed)
 
 
 @cache
-def _checked_before() -> type[Any]:
-    """A kind of figure that Streamlit sends as it is: plotly's check of every value takes longer than all the rest.
+def charts() -> type[Any]:
+    """The kind of figure that `chart` hands to Streamlit, which sends it as it is.
 
-    The tests have every figure checked.
+    Plotly's check of every value takes longer than all the rest; the tests have every figure checked.
+
+    Raises:
+        ImportError: plotly is missing.
     """
     from plotly.basedatatypes import BaseFigure
 

@@ -1,7 +1,9 @@
-"""Numbers as text: the one place where Python writes what the screen shows.
+"""Numbers as text: the one place where Python writes what the screen shows; assets/web/words.js is its twin.
 
-A number of fixed digits can lie at its ends: 0.00001 is not 0.0000, and 0.99999 is not 1.00. Each function says what it
-does there. Minus signs are "−", except in what is read back.
+A weight is rounded to the digits of its place: ".64" in a cell of a map, "64 %" in a sentence, "0.64" where it is read
+off, four digits in a table. So one weight has one value on a screen: what rounds to 1 is "1", "100 %" and "1.00" there.
+Only what is 0 reads 0: a cell stays empty, and smaller weights get more digits. What counts something, as a share of
+right answers, says 1 only of what is 1. Minus signs are "−", except in what is read back.
 """
 
 from __future__ import annotations
@@ -53,17 +55,15 @@ def share(value: float, decimals: int) -> str:
 
 
 def weight(value: float, decimals: int = 2) -> str:
-    """A weight in fixed decimals, in four where these would say 0 or 1 of what is neither."""
+    """A weight in fixed decimals, in four where these would say 0 of what is more."""
     written = f"{value:.{decimals}f}"
-    return written if value in (0, 1) or float(written) not in (0, 1) else share(value, 4)
+    return written if value == 0 or float(written) else share(value, 4)
 
 
 def in_a_cell(value: float) -> str:
-    """A weight for a small cell: ".12", nothing for what would be ".00", "≈1" for what would be 1."""
+    """A weight for a small cell: ".12", "1", "1.11" as dropout makes them, nothing for what would be ".00"."""
     written = f"{value:.2f}"
-    if value >= 1.005:  # as dropout makes them
-        return written
-    return "" if written == "0.00" else written[1:] if written != "1.00" else "1" if value == 1 else "≈1"
+    return {"0.00": "", "1.00": "1"}.get(written, written.removeprefix("0"))
 
 
 def outcome(value: float) -> str:
@@ -78,7 +78,7 @@ def small(value: float) -> str:
 
 def signed(value: float) -> str:
     """A change of a weight, as `small` with its sign."""
-    return ("−" if value < 0 else "+" if value else "") + small(abs(value)).lstrip(">")
+    return ("−" if value < 0 else "+" if value else "") + small(abs(value))
 
 
 def scientific(value: float, decimals: int = 1) -> str:

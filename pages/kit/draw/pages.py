@@ -35,6 +35,13 @@ PAGES = {
         "Each lesson asks first and shows then: predict, open the curtain, and read the numbers of the live picture.",
         has_rail=False,
     ),
+    "texts": Named(
+        "Texts",
+        "Texts",
+        "You come from a text: where is it here?",
+        "What each of five texts has, in its order; every link opens that very thing.",
+        has_rail=False,
+    ),
     "explore": Named(
         "Look",
         "Explore",
@@ -53,7 +60,7 @@ PAGES = {
         "Look",
         "Claims",
         "Is it true?",
-        "What five texts say of attention: answer first, then the tensors do.",
+        "What five texts say of attention, and questions of ours: answer first, then the tensors do.",
         has_rail=False,
     ),
     "compare": Named(

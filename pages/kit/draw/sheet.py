@@ -98,9 +98,12 @@ def beside_list(panel: Block, listed: Block) -> Block:
     return row([panel, listed]) | {"listed": True}
 
 
-def terms(name: str, rows: Sequence[tuple[str, str, str, str]]) -> Block:
-    """Words and what they mean; of each row the last two are the path and the title of the page to go to."""
-    return {"kind": "terms", "name": name, "rows": [list(line) for line in rows]}
+def terms(name: str, rows: Sequence[tuple[str, str, str, str]], *, long: bool = False) -> Block:
+    """Words and what they mean; of each row the last two are the path and the title of the page to go to.
+
+    `long`: the words are names out of code, with room for them.
+    """
+    return {"kind": "terms", "name": name, "rows": [list(line) for line in rows], "long": long}
 
 
 def lessons(cards: Sequence[Mapping[str, Any]], ways: Sequence[Mapping[str, Any]]) -> Block:
@@ -258,10 +261,13 @@ def table(
     }
 
 
-def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]]) -> Block:
-    """Buttons in a row: text, the event that a click sends, and whether it is pressed (None = it has no such state)."""
+def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]], *, code: bool = False) -> Block:
+    """Buttons in a row: text, the event that a click sends, and whether it is pressed (None = it has no such state).
+
+    `code`: each is a line of code, one below the other.
+    """
     row = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
-    return {"kind": "buttons", "name": name, "buttons": row}
+    return {"kind": "buttons", "name": name, "buttons": row, "code": code}
 
 
 def _axis(letter: str, size: int) -> list[str]:

@@ -103,7 +103,7 @@ def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **field
     with hidden:
         canvas.manners(large=large, unusable=made.unusable)
         query = links.kept()
-        echoes.told()
+        echoes.tell()
         with st.container(key="pages"):
             for other, named in pages.PAGES.items():
                 st.page_link(f"../../{other}/page.py", label=named.title, query_params=query)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.kit.draw import canvas
@@ -15,6 +17,7 @@ from . import links, take_code
 ONLY_HERE = (
     "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0"
 )
+TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"
 TOO_LONG = "The link is too long for a QR code."
 
 
@@ -26,6 +29,19 @@ def show_link(page: str) -> None:
     note = ONLY_HERE if not address else "" if fits else TOO_LONG
     code = qr_code(link) if fits else ""
     canvas.share(address, query, code=code, note=note, page=page, routes=files.kinds(page))
+    offer_tutorial("share_tutorial")
+
+
+def offer_tutorial(key: str) -> None:
+    """A button for the tutorial, a notebook that runs wherever `mha_core` can be imported."""
+    st.download_button(
+        "The tutorial as a notebook, .ipynb",
+        TUTORIAL.read_bytes,
+        TUTORIAL.name,
+        "application/x-ipynb+json",
+        key=key,
+        on_click="ignore",
+    )
 
 
 def show_about(*shown: Settings, sides: tuple[str, ...] = ("",)) -> None:

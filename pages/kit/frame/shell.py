@@ -6,8 +6,10 @@ from importlib import import_module
 
 import streamlit as st
 
+from pages.kit.frame import missing
+
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
-try:
+with missing.told():
     from pages.kit.draw.pages import PAGES, path
     from pages.kit.frame.links import cut_texts
 
@@ -24,5 +26,3 @@ try:
     cut_texts()
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
     import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}.page").show()
-except ImportError as error:
-    st.error(f"The package {error.name} is missing. Set Headlight up again with `make run`, then reload this page.")

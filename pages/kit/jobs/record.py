@@ -27,6 +27,7 @@ class Record:
 
     Attributes:
         saved: for each run its folder, or None as long as it has none.
+        told: what must be said of the runs, in whole sentences.
         timing: what was measured in the end, as `mha_core.training.worker` tells it; None without.
         done: why it ended, as the worker tells it: "steps", "time" or "stopped"; empty before.
         error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
@@ -36,6 +37,7 @@ class Record:
     def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:
         self.folder = folder
         self.saved: tuple[Path | None, ...] = (None,) * len(recipes)
+        self.told: tuple[str, ...] = ()
         self.timing: dict[str, Any] | None = None
         self.error = ""
         self.news = 0
@@ -55,6 +57,8 @@ class Record:
             case {"saved": number}:
                 folder = self.folder / str(number)
                 self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
+            case {"told": sentence}:
+                self.told = (*self.told, sentence)
             case {"timing": timing}:
                 self.timing = timing
             case {"error": error}:

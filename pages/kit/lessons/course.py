@@ -8,8 +8,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+
+from cachetools import LRUCache
+
+from pages.kit.picture.sharing import shared
 
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, Step
@@ -26,10 +29,15 @@ _Stamp = tuple[Path, int, int]
 
 @dataclass(frozen=True)
 class Course:
-    """Lessons by their id, in order, and a sentence for each file that could not be used."""
+    """Lessons by their id, in order, and a sentence for each file that could not be used.
+
+    Attributes:
+        stamps: of their files; another course when one of them is changed, brought or taken away.
+    """
 
     lessons: Mapping[str, Lesson]
     errors: tuple[str, ...]
+    stamps: tuple[_Stamp, ...]
 
     def find(self, learn: str) -> tuple[Lesson, Step, int] | None:
         """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1."""
@@ -38,6 +46,11 @@ class Course:
         if match is None or lesson is None or not 1 <= int(match[2]) <= len(lesson.steps):
             return None
         return lesson, lesson.steps[int(match[2]) - 1], int(match[2])
+
+    def is_heavy(self, learn: str) -> bool:
+        """Tells whether the verdict on the step that the key `learn` names takes long, as its rules say."""
+        found = self.find(learn)
+        return found is not None and found[1].heavy
 
     def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
         """A way through the course: the ids of its lessons, each with its steps, in order."""
@@ -76,6 +89,11 @@ def course() -> Course:
 
 def of_folders(folders: tuple[Path, ...]) -> Course:
     """The lessons of these folders, each in the order of its files' names."""
+    return _read(*_stamps(folders))
+
+
+def _stamps(folders: tuple[Path, ...]) -> tuple[tuple[_Stamp, ...], tuple[str, ...]]:
+    """The files of these folders, and a sentence for each thing that is none."""
     stamps, errors = list[_Stamp](), list[str]()
     for folder in folders:
         files = sorted(folder.glob("*.toml")) if folder.is_dir() else []
@@ -85,25 +103,35 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
             errors.append(f"{folder.name} has {len(files)} lessons; only the first {MOST_FILES} are read.")
         for file in files[:MOST_FILES]:
             try:
-                stamps.append((file, file.stat().st_mtime_ns, file.stat().st_size))
+                found = file.stat()
+                stamps.append((file, found.st_mtime_ns, found.st_size))
             except OSError:  # a link to nowhere
                 errors.append(f"{file.name}, line 1: this file cannot be read.")
-    return _read(tuple(stamps), tuple(errors))
+    return tuple(stamps), tuple(errors)
 
 
-@lru_cache(maxsize=4)
+@shared(LRUCache(4), for_good=True)
 def _read(stamps: tuple[_Stamp, ...], errors: tuple[str, ...]) -> Course:
     lessons, wrong = dict[str, Lesson](), list(errors)
-    for number, (file, _, size) in enumerate(stamps, 1):
-        try:
-            lesson = read(file.name, _text(file, size), number)
-            if lesson.id in lessons:
-                raise LessonError(f"{file.name}, line 1: there is a lesson “{lesson.id}” already")
-        except LessonError as error:
-            wrong.append(f"{error}.")
+    for number, stamp in enumerate(stamps, 1):
+        found = _lesson(stamp, number)
+        if isinstance(found, Lesson) and found.id in lessons:
+            found = f"{stamp[0].name}, line 1: there is a lesson “{found.id}” already"
+        if isinstance(found, Lesson):
+            lessons[found.id] = found
         else:
-            lessons[lesson.id] = lesson
-    return Course(lessons, tuple(wrong))
+            wrong.append(f"{found}.")
+    return Course(lessons, tuple(wrong), stamps)
+
+
+@shared(LRUCache(4 * MOST_FILES), for_good=True)
+def _lesson(stamp: _Stamp, number: int) -> Lesson | str:
+    """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
+    file, _, size = stamp
+    try:
+        return read(file.name, _text(file, size), number)
+    except LessonError as error:
+        return str(error)
 
 
 def _text(file: Path, size: int) -> str:

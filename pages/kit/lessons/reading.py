@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 from mha_core.errors import HeadlightError
 
-from . import references
+from . import bounds, references
 from .grammar import RuleError
 from .lines import line_of
 from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Curtain, Lesson, Option, Path, Rule, Shown, Step
 
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
+LONGEST_REASON = 200  # of what `tomllib` says of a file
 MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 6, 60, 10
 _NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
@@ -47,13 +48,15 @@ def read(name: str, text: str, number: int) -> Lesson:
     if len(text) > LONGEST_FILE:
         raise LessonError(f"{name}, line 1: a lesson may have {LONGEST_FILE:,} characters, this one has {len(text):,}")
     try:
+        bounds.check(text)
         data = tomllib.loads(text)
+    except bounds.TooMuch as error:
+        raise LessonError(f"{name}, line {error.line}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         at = line[1] if line else len(text.splitlines())
-        raise LessonError(f"{name}, line {at}: this is not TOML ({re.sub(r' *[(]at .*[)]', '', str(error))})") from None
-    except RecursionError:
-        raise LessonError(f"{name}, line 1: this is not TOML that can be read: it is nested too deep") from None
+        why = re.sub(r" *[(]at .*[)]", "", str(error))
+        raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{LONGEST_REASON}})") from None
     return _lesson(_Table(name, text, (), data), called[2], int(called[1]) if called[1] else number)
 
 
@@ -176,6 +179,8 @@ def _step(table: _Table) -> Step:
         raise table.wrong(f"the right option, {right}, has no rule “holds”", "right")
     if not 0 <= holds_in <= len(variants):
         raise table.wrong(f"“holds_in” is at most {len(variants)}, the number of variants", "holds_in")
+    shows = tuple(_shown(shown, words) for shown in table.tables("shows", 0, MOST_SHOWN))
+    trees = [*(one.holds.tree for one in options if one.holds), *(one.value.tree for one in shows)]
     return Step(
         page=page,
         query=query,
@@ -183,11 +188,12 @@ def _step(table: _Table) -> Step:
         ask=table.text("ask"),
         options=options,
         right=right,
-        shows=tuple(_shown(shown, words) for shown in table.tables("shows", 0, MOST_SHOWN)),
+        shows=shows,
         curtain=tuple(_curtain(table, text, at) for at, text in enumerate(table.texts("curtain", 4))),
         teacher=table.text("teacher", ""),
         variants=variants,
         holds_in=holds_in,
+        heavy=any(map(references.is_heavy, trees)),
     )
 
 

@@ -40,7 +40,8 @@ _CUT = "tokens of a text, at most; of a text character by character the context,
 _WORD = "whose probability of coming next is told"
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
-_LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes or dropout"
+_LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout or write it"
+_WROTE = "the chosen lines of “write it”, a number for each of four functions, as `2.3.1.0`; 0 = none yet"
 _LOOK = (
     "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, mean, values, hide…, "
     "solo…, joined by `_`"
@@ -218,7 +219,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("nh", None, "Heads, h", *limits.SIZES["n_heads"]),
         _number("ff", None, "Feed-forward width, 0 = none", *limits.SIZES["d_feed_forward"]),
         _choice("res", None, "Residual connection", "yes", "no"),
-        _choice("nrm", None, "Norm before attention", "yes", "no"),
+        _choice("nrm", None, "Norm before each part", "yes", "no"),
         _choice("pool", None, "What the classifier reads", "row of [CLS]", "mean of the tokens"),
         _choice("init", None, "Initial weights", "shared by all", "each layer's own law"),
         _number("vocab", None, "Vocabulary, at most", *limits.SIZES["vocabulary"]),
@@ -254,7 +255,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _switch("one", "All models in one panel"),
         _switch("bag", "Bag of words beside them: what is possible without order"),
         _choice("tab", "Curves", "tab", "Curves", "Ask", "Film", "Report", note="the part of the page that is open"),
-        _choice("tbias", None, "Biases in the attention", "yes", "no"),
+        _choice("tbias", None, "Biases in the attention", "yes", "no", "output alone"),
         _number("tdrop", None, "Dropout of the attention weights", 0.0, 0.9, 0.05),
     ),
     "Side by side": (
@@ -280,6 +281,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
 # Keys that came later stand at the end, so that the order of those before them stays.
 _LATER: tuple[tuple[str, Field], ...] = (
     ("several", _text("unheard", "", "Values left out", called="the tokens without a value", note=_UNHEARD)),
+    ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
     ("Compare", _text("unheard2", "", "Values left out, right", note="as `unheard`, right side")),
 )
 

@@ -14,30 +14,25 @@ import torch
 from torch import Tensor
 
 from mha_core import masks
+from mha_core.show.cells import DIGITS, POWERS, write_cells
 
 from .limits import LONGEST_PAINTED, MOST_PAINTED
 
-DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"  # base64 as in links
+__all__ = [
+    "DIGITS",
+    "allowed",
+    "forbidden",
+    "of_head",
+    "per_head",
+    "read_cells",
+    "read_flips",
+    "tokens_of",
+    "usable",
+    "write_cells",
+    "write_flips",
+]
+
 _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
-
-
-def write_cells(cells: Tensor) -> str:
-    """The True cells of a bool tensor, in reading order, as text; "" for none.
-
-    "r" and the run lengths, False first and the last one left out, five bits a character with 32 saying "goes on"; or
-    "b" and the bits, six a character, without the zeros at the end: whichever is shorter.
-    """
-    flat = cells.flatten().cpu()
-    if not bool(flat.any()):
-        return ""
-    edges = (torch.nonzero(flat[1:] != flat[:-1]).flatten() + 1).tolist()
-    edges = [0, *edges] if bool(flat[0]) else edges
-    sixes = torch.nn.functional.pad(flat.int(), (0, -len(flat) % 6)).view(-1, 6)
-    bits = "b" + "".join(DIGITS[value] for value in (sixes * _POWERS).sum(dim=1).tolist()).rstrip("A")
-    if len(edges) >= len(bits):  # every run takes a character at least
-        return bits
-    runs = "r" + "".join(_digits(edge - before) for before, edge in zip([0, *edges], edges, strict=False))
-    return runs if len(runs) <= len(bits) else bits
 
 
 def read_cells(text: str, size: int) -> Tensor | None:
@@ -50,7 +45,7 @@ def read_cells(text: str, size: int) -> Tensor | None:
     if kind == "b":
         if len(values) > -(-size // 6):
             return None
-        flat = (torch.tensor(values)[:, None] & _POWERS).bool().flatten()
+        flat = (torch.tensor(values)[:, None] & POWERS).bool().flatten()
         if bool(flat[size:].any()):
             return None
         return torch.nn.functional.pad(flat[:size], (0, max(0, size - len(flat))))
@@ -133,14 +128,6 @@ def forbidden(mask: str, painted: str, n: int, heads: int, built_in: str = "none
     """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
     allow = allowed(mask, painted, n, heads, built_in)
     return [write_cells(~mask) for mask in (allow if allow.dim() == 3 else allow[None])]
-
-
-_POWERS = torch.tensor([32, 16, 8, 4, 2, 1])
-
-
-def _digits(length: int) -> str:
-    """A run length, its lowest five bits first."""
-    return DIGITS[length] if length < 32 else DIGITS[32 + length % 32] + _digits(length // 32)
 
 
 def _edges(values: list[int], size: int) -> list[int] | None:

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import cachetools
@@ -32,6 +33,11 @@ _passes = threading.BoundedSemaphore(PASSES_AT_ONCE)
 _large = threading.Lock()
 _line: deque[object] = deque()  # who wants to be alone; the first one is
 _moved = threading.Condition()
+_is_wanted: ContextVar[Callable[[], bool]] = ContextVar("_is_wanted", default=lambda: True)
+
+
+class Unwanted(Exception):
+    """Nobody waits any more for what is being computed."""
 
 
 def shared(
@@ -91,20 +97,37 @@ def turn(tokens: int = 0, heads: int = USUAL_HEADS) -> Iterator[None]:
 
 
 @contextmanager
-def alone(told: Callable[[], object] | None = None) -> Iterator[None]:
+def wanted(is_wanted: Callable[[], bool]) -> Iterator[None]:
+    """What this thread computes, for as long as somebody waits for it: `with wanted(lambda: …): …`."""
+    before = _is_wanted.set(is_wanted)
+    try:
+        yield
+    finally:
+        _is_wanted.reset(before)
+
+
+def check_wanted(*_: object) -> None:
+    """Raises Unwanted where nobody waits any more for what this thread computes; long work asks now and then."""
+    if not _is_wanted.get()():
+        raise Unwanted
+
+
+@contextmanager
+def alone(told: Callable[[], object] = check_wanted, *, patient: bool = False) -> Iterator[None]:
     """Heavy work, of which one at a time runs in the whole process, in the order in which it came: `with alone(): …`.
 
     It runs on one thread, beside the places of `turn`.
 
     Args:
         told: called again and again while it waits; an exception out of it leaves the line.
+        patient: it waits however many do, as its own line is bounded already.
 
     Raises:
         HeadlightError: `LONGEST_LINE` wait already.
     """
     me = object()
     with _moved:
-        if len(_line) > LONGEST_LINE:
+        if len(_line) > LONGEST_LINE and not patient:
             raise HeadlightError(f"{LONGEST_LINE} others are waiting for their computations; try again in a minute")
         _line.append(me)
     try:
@@ -117,10 +140,9 @@ def alone(told: Callable[[], object] | None = None) -> Iterator[None]:
             _moved.notify_all()
 
 
-def _wait(ready: Callable[[], bool], told: Callable[[], object] | None) -> None:
+def _wait(ready: Callable[[], bool], told: Callable[[], object]) -> None:
     while not ready():
-        if told is not None:
-            told()
+        told()
 
 
 def _is_first(me: object) -> bool:

@@ -35,9 +35,14 @@ class RandomLayer:
     @property
     def label(self) -> str:
         """In a few words."""
-        biases = {"all": "all biases", "none": "no biases"}.get(self.biases, "biases of value and output alone")
         dropped = f", dropout {self.dropout:g}" if self.dropout else ""
-        return f"random weights (seed {self.seed}), {biases}{dropped}"
+        return f"random weights (seed {self.seed}), {biases_in_words(self.biases)}{dropped}"
+
+
+def biases_in_words(biases: str) -> str:
+    """A key of `mha_core.measure.agreement.BIASES` as a sentence has it."""
+    alone = f"biases of {biases.removesuffix(' alone')} alone"
+    return {"all": "all biases", "none": "no biases"}.get(biases, alone)
 
 
 @dataclass(frozen=True)

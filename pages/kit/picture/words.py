@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from mha_core import Model, positions
-from mha_core.positions import Learned, Sinusoidal
+from mha_core.models import changes
+from mha_core.positions import Learned
 from pages.kit.draw import numbers
 
 from . import mask_codec, models, rules
-from .limits import POSITIONS
 from .models import MINILM
 from .pictures import Picture
 from .settings import Settings
 
 NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
 
-_POSITIONS = {core: name for name, core in POSITIONS.items()}
 _TRAINED = {
     "sinusoidal": "the model's sinusoidal table",
     "learned": "the model's learned table",
@@ -68,27 +67,23 @@ def status(picture: Picture, sent: int) -> str:
 
 def label(settings: Settings, model: Model) -> str:
     """The difference from the untouched model, in a few words."""
-    parts = []
-    if settings.mask != "none":
-        parts += _mask_label(settings, model)
+    mask = _mask_label(settings, model) if settings.mask != "none" else []
     if settings.painted:
-        parts.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")
-    if settings.position != "trained":
-        parts.append(_position_label(settings.position, model))
-    if settings.temperature != 1:
-        parts.append(f"temperature {settings.temperature:g}")
-    if settings.heads_off:
-        parts.append(f"{numbers.count(len(settings.heads_off), 'head')} off")
-    if settings.values_off:
-        parts += [said] if (said := values_left_out(settings, model)) else []
-    built_in = "" if model.own_mask == "none" else f", {model.own_mask} mask: built in"
-    return (", ".join(parts) or "nothing changed") + built_in
+        mask.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")
+    return changes.in_words(
+        model,
+        mask,
+        position=settings.position,
+        temperature=settings.temperature,
+        heads_off=len(settings.heads_off),
+        values_off=_tokens_at(settings, model, settings.values_off),
+    )
 
 
 def _mask_label(settings: Settings, model: Model) -> list[str]:
     """The mask, and apart from it the tokens that nobody else may look at."""
     unseen, rest = rules.unseen(settings.mask), rules.without_unseen(settings.mask)
-    named = _named(settings, model, unseen)
+    named = changes.named(_tokens_at(settings, model, unseen))
     whole = rest if named else settings.mask
     return [
         *([f"mask {whole.replace(':', ' ')}"] if whole != "none" else []),
@@ -96,31 +91,15 @@ def _mask_label(settings: Settings, model: Model) -> list[str]:
     ]
 
 
-def _named(settings: Settings, model: Model, places: Sequence[int]) -> str:
-    """The tokens of the sentence at these places; "" where it has none of them."""
-    tokens = model.coded(settings.text)[0]
-    return " and ".join(f"“{tokens[place]}”" for place in places if place < len(tokens))
+def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[str]:
+    """The tokens of the sentence at these places, those that it has."""
+    tokens = model.coded(settings.text)[0] if places else []
+    return [tokens[place] for place in places if place < len(tokens)]
 
 
 def values_left_out(settings: Settings, model: Model) -> str:
     """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
-    named = _named(settings, model, settings.values_off)
-    return f"without the value of {named}" if named else ""
-
-
-def _position_label(position: str, model: Model) -> str:
-    name = "no positions" if position == "none" else f"{_POSITIONS.get(position, position)} positions"
-    if as_trained(position, model):
-        return f"{name}, as it was trained"
-    return name if position == "none" else f"{name} (this model was not trained for them)"
-
-
-def as_trained(position: str, model: Model) -> bool:
-    """True when a position of the core's is just what the model was trained with."""
-    if position == "sinusoidal":
-        table = model.encoder.position
-        return model.sizes.position == position and isinstance(table, Sinusoidal) and table.amplitude == 1
-    return position == "trained" or (position in ("rotary", "alibi", "none") and position == model.sizes.position)
+    return changes.without_values(_tokens_at(settings, model, settings.values_off))
 
 
 def computed_by(model: Model) -> str:
@@ -150,9 +129,9 @@ def position_note(position: str, model: Model) -> str:
         scaled = position == "sinusoidal" and isinstance(model.encoder.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
         tables = ", random numbers that nobody trained" if position in _WITH_TABLES else ""
-        rest = f"; {trained} is left out" if trained and not as_trained(position, model) else ""
+        rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
         note = f"{_acting(acts)}{where}{size}{tables}{rest}"
-    fits = "The model was trained like this" if as_trained(position, model) else NOT_TRAINED
+    fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
     return f"{note}. {fits}."
 
 

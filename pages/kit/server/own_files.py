@@ -10,6 +10,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .network import accepts_gzip
+
 KEPT = "public, max-age=31536000, immutable"
 # The machine's own list is not asked: on Windows it may call a script plain text, which no browser runs.
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -39,6 +41,6 @@ class OwnFiles:
             {"Cache-Control": KEPT, "Vary": "Accept-Encoding"},
             TYPES.get(name.rpartition(".")[2], "text/plain"),
         )
-        if "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+        if accepts_gzip(Headers(scope=scope)):
             return Response(self._squeezed(name), 200, headers | {"Content-Encoding": "gzip"}, kind)
         return Response(self._files[name], 200, headers, kind)

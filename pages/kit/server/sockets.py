@@ -23,8 +23,9 @@ Rate = tuple[float, int]  # a second, and at once
 MOST_SOCKETS = 400  # connections in all
 MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
 CONNECTS: Rate = 5.0, 100  # of one address
-MESSAGES: Rate = 20.0, 100  # of one connection; a key held down sends 30, for a few seconds
-FLOOD: Rate = 15.0, 1200  # of one connection: who sends more for four minutes is no hand, and is hung up on
+MESSAGES: Rate = 20.0, 100  # of one connection, a second of silence; a key held down sends 30, for a few seconds
+HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
+FLOOD: Rate = 15.0, 600  # of one connection, a second of silence: who sends more is no hand, and is hung up on
 BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
 MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
 SMALL = 2**13  # bytes of a message that cannot name so many
@@ -66,11 +67,11 @@ class Bucket:
         self._left -= count
         return max(0.0, -self._left / self._rate)
 
-    def allows(self) -> bool:
-        """Takes one if it is there; who is refused takes none, so that he does not keep others out."""
+    def allows(self, count: int = 1) -> bool:
+        """Takes some if they are there; who is refused takes none, so that he does not keep others out."""
         self._fill()
-        there = self._left >= 1
-        self._left -= there
+        there = self._left >= count
+        self._left -= count * there
         return there
 
     def _fill(self) -> None:
@@ -85,6 +86,7 @@ class SocketGate:
     Args:
         most: connections in all.  most_of_one: of one address.
         connects, messages: how often, a second and at once: connections of an address, messages of a connection.
+        hasty: messages of all connections together that have said more than that.
         flood: messages of a connection beyond which it is hung up on.
         unread_seconds: who has not taken a byte of an answer for so long is hung up on.
     """
@@ -97,12 +99,14 @@ class SocketGate:
         most_of_one: int = MOST_OF_ONE,
         connects: Rate = CONNECTS,
         messages: Rate = MESSAGES,
+        hasty: Rate = HASTY,
         flood: Rate = FLOOD,
         unread_seconds: float = UNREAD_SECONDS,
     ) -> None:
         self.app = app
         self._most, self._most_of_one = most, most_of_one
         self._messages, self._flood, self._unread_seconds = messages, flood, unread_seconds
+        self._hasty = Bucket(*hasty)
         self._open: Counter[str] = Counter()  # connections, by address
         self._connect_rate = connects
         rate, at_once = connects
@@ -117,7 +121,7 @@ class SocketGate:
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
-        connection = _Connection(receive, send, self._messages, self._flood, self._unread_seconds)
+        connection = _Connection(receive, send, self._messages, self._hasty, self._flood, self._unread_seconds)
         try:
             await self.app(scope, connection.receive, connection.send)
         finally:
@@ -131,27 +135,35 @@ class SocketGate:
 
 
 class _Connection:
-    """One connection. Who sends too fast waits, and who does not read his answers is not heard until he does.
+    """One connection. Who does not read his answers is not heard until he does, and who is hasty waits for the others.
 
-    The server stops reading from the network while a message waits here, so what waits is bounded too.
+    A right to speak is earned by silence: who waits for his answers always has it, and whose next message is there
+    before the last one was heard uses it up. All of those share one pace. The server stops reading from the network
+    while a message waits here, so what waits is bounded too.
     """
 
-    def __init__(self, receive: Receive, send: Send, messages: Rate, flood: Rate, unread_seconds: float) -> None:
-        self._receive, self._send = receive, send
-        self._messages, self._flood, self._unread_seconds = Bucket(*messages), Bucket(*flood), unread_seconds
+    def __init__(
+        self, receive: Receive, send: Send, messages: Rate, hasty: Bucket, flood: Rate, unread_seconds: float
+    ) -> None:
+        self._receive, self._send, self._unread_seconds = receive, send, unread_seconds
+        self._silence = 0.0  # seconds in which nothing was said
+        self._messages, self._flood = Bucket(*messages, lambda: self._silence), Bucket(*flood, lambda: self._silence)
+        self._hasty = hasty
         self._read = asyncio.Event()  # no answer waits to be read
         self._read.set()
 
     async def receive(self) -> Message:
         """The next message, when it is its time."""
+        asked = time.monotonic()
         message = await self._receive()
+        self._silence += time.monotonic() - asked
         if message["type"] == "websocket.receive":
             content: bytes = message.get("bytes") or b""
             count = 1 + len(content) // BYTES_OF_ONE
             if self._flood.take(count) or _names_too_many(content):
                 self._hang_up()
                 return {"type": "websocket.disconnect", "code": 1008}
-            await asyncio.sleep(self._messages.take(count))
+            await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
             await self._read.wait()
             await give_way()
         return message

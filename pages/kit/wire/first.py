@@ -27,7 +27,7 @@ from pages.kit.server.network import wants_gzip
 from pages.kit.server.sockets import household
 
 from .line import MOST_OF_ADDRESS, Busy, Gone, Line
-from .routes import GZIP_LEVEL, is_long
+from .routes import GZIP_LEVEL, work_of
 
 WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
 # The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
@@ -105,7 +105,7 @@ class FirstPicture:
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
                 most=MOST_OF_ADDRESS,
-                is_long=is_long(raw),
+                work=work_of(page, raw),
             )
         except (HeadlightError, ImportError, Busy, Gone):  # the page itself says why, if there is anything to say
             return None

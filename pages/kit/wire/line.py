@@ -7,6 +7,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Final
 
 from cachetools import TTLCache
@@ -22,6 +23,14 @@ MOST_OF_ONE: Final = 3  # of one visitor: of more the oldest is sent away
 MOST_OF_ADDRESS: Final = 100  # of one address, where nobody says who asks: a class may sit behind a single one
 RATE: Final[Rate] = 30.0, 90  # questions of one visitor, a second and at once; a key held down asks 30
 BUSY_SECONDS: Final = 1.0  # until one who is sent away may come again
+
+
+class Work(Enum):
+    """What a question asks for; each kind has threads of its own, of this name."""
+
+    PICTURE = "wire"
+    LONG = "wire-long"  # the picture of a long text, or a file
+    HEAVY = "wire-heavy"  # what waits for other heavy work, and what nobody types for
 
 
 class Busy(Exception):
@@ -56,7 +65,7 @@ class Line:
     """The line of an event loop.
 
     Args:
-        at_once: threads that compute; what takes long has one more for itself.
+        at_once: threads that compute pictures; each other kind of work has one more for itself.
         most_waiting, most_of_one: questions of all visitors, and of one.
     """
 
@@ -64,8 +73,7 @@ class Line:
         self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING, most_of_one: int = MOST_OF_ONE
     ) -> None:
         self._most_waiting, self._most_of_one = most_waiting, most_of_one
-        self._turns = Turns(at_once, "wire")
-        self._turns_of_long = Turns(1, "wire-long")
+        self._turns = {work: Turns(at_once if work is Work.PICTURE else 1, work.value) for work in Work}
         self._jobs: dict[Hashable, _Job] = {}
         self._visitors: TTLCache[str, _Visitor] = TTLCache(10_000, 600)
         self._waiting: Counter[str] = Counter()
@@ -78,18 +86,18 @@ class Line:
         leaves: Coroutine[Any, Any, object],
         *,
         most: int | None = None,
-        is_long: bool = False,
+        work: Work = Work.PICTURE,
     ) -> bytes:
         """What `compute` gives, in its turn. Whoever asks for the same `key` meanwhile gets the same.
 
         Args:
             leaves: ends when the visitor hangs up.
             most: questions of this visitor that may wait, if not as many as of others.
-            is_long: it takes long, so it waits for others of its kind and lets the short ones past.
+            work: what it asks for: it waits for others of its kind alone.
 
         Raises:
             Busy: the line is full, or this visitor asks too often, or has asked for something newer.
-            Gone: he hung up. What nobody waits for and has not begun is not computed.
+            Gone: he hung up. What nobody waits for and has not begun is not computed, and heavy work is broken off.
         """
         gone = asyncio.ensure_future(leaves)
         try:
@@ -97,8 +105,7 @@ class Line:
         except Busy:
             gone.cancel()
             raise
-        turns = self._turns_of_long if is_long else self._turns
-        job = self._jobs.get(key) or self._job(key, turns.submit(visitor, compute))
+        job = self._jobs.get(key) or self._job(key, self._turns[work].submit(visitor, compute))
         job.readers += 1
         try:
             first: set[asyncio.Future[Any]] = {job.answer, place, gone}

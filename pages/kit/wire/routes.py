@@ -12,7 +12,9 @@ import logging
 import secrets
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
@@ -23,15 +25,21 @@ from pages.kit.draw.web import WIRE
 from pages.kit.picture import words
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
+from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.precedence import first
-from pages.kit.server.sockets import hang_up, household
+from pages.kit.server.sockets import household
 
 from .files import FILES, OTHERS
-from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line
+from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line, Work
+from .outbox import Outbox
+
+if TYPE_CHECKING:
+    from pages.kit.lessons.course import Course
 
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
+LESSONS = "kit.lessons"
 # The name of a route -> the package whose `message` has a function of that name.
 ROUTES = {
     "maps": "explore",
@@ -40,14 +48,12 @@ ROUTES = {
     "pair": "compare",
     "steps": "shapes",
     "film": "train",
-    "course": "kit.lessons",
-    "lesson": "kit.lessons",
+    "course": LESSONS,
+    "lesson": LESSONS,
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
 VISIT = "headlight-visit"  # the header that names the visitor
-UNREAD_SECONDS = 30.0  # who has not taken a piece of his answer for so long is hung up on
-PIECE = 2**17  # bytes that are sent at once
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
 _START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
@@ -75,10 +81,12 @@ class Wire:
         self,
         answers: Callable[[str, bytes], bytes] = answer,
         line: Line | None = None,
+        outbox: Outbox | None = None,
         is_open: Callable[[str], bool] = visits.is_open,
     ) -> None:
         self._answers = answers
         self._line = line or Line()
+        self._outbox = outbox or Outbox()
         self._is_open = is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,41 +95,45 @@ class Wire:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        squeezed = wants_gzip(scope)
+        squeezed, raw = wants_gzip(scope), scope["query_string"]
         try:
-            query = Query(scope["query_string"])
-            # films have a name that is no control's
-            tag = _tag(name, query.pairs or scope["query_string"], squeezed)
+            query = Query(raw)
+            course = await asyncio.to_thread(_course) if ROUTES[name] == LESSONS else None
+            work = work_of(name, raw, course)
+            # films have a name that is no control's, and lessons are files that may change
+            tag = _tag(name, query.pairs or raw, squeezed, course and course.stamps)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
             visitor, most = self._visitor(scope, headers)
-            with first():
+            with first() if work is Work.PICTURE else nullcontext():
                 body = await self._line.answer(
                     visitor,
                     tag,
-                    lambda: self._computed(name, scope["query_string"], squeezed),
+                    lambda: self._computed(name, raw, squeezed),
                     _hung_up(receive),
                     most=most,
-                    is_long=is_long(scope["query_string"]),
+                    work=work,
                 )
+            self._outbox.make_room(len(body))
         except HeadlightError as error:
             await refused(422, words.sentence(error))(scope, receive, send)
-        except ImportError as error:
-            told = f"The package {error.name} is missing. Set Headlight up again with `make run`."
-            await refused(503, told)(scope, receive, send)
         except Busy as busy:
             await refused(429, str(busy), {"Retry-After": str(busy.seconds)})(scope, receive, send)
         except Gone:
             return
         except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
+            if package := missing_package(error):
+                told = f"The package {package} is missing. Set Headlight up again with `make run`."
+                await refused(503, told)(scope, receive, send)
+                return
             where = "".join(traceback.format_tb(error.__traceback__))
             log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)
             await refused(500, "This picture could not be computed.")(scope, receive, send)
         else:
             # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
             encoding = {"Content-Encoding": "gzip" if squeezed else "identity"}
-            await _sent(body, _headers(tag) | encoding, receive, send)
+            await self._outbox.send(body, _headers(tag) | encoding, receive, send)
 
     def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
         """The answer to what is no question of ours; None where it is one."""
@@ -147,9 +159,22 @@ class Wire:
         return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
 
 
-def is_long(raw: bytes) -> bool:
-    """Tells whether a question may ask for a pass that takes long, before anything of it is parsed."""
-    return len(raw) > LONG
+def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
+    """What a question asks for, before anything of it is computed.
+
+    Args:
+        course: of a question about a lesson, whose rules say how much a verdict takes. Raises a HeadlightError for a
+            key that cannot be read.
+    """
+    if route in OTHERS or (course is not None and course.is_heavy(Query(raw)["learn"])):
+        return Work.HEAVY
+    return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
+
+
+def _course() -> Course:
+    from pages.kit.lessons.course import course
+
+    return course()
 
 
 def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -157,9 +182,9 @@ def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None
     return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def _tag(name: str, asked: object, squeezed: bool) -> str:
-    """Names exactly this answer: equal questions have equal ones."""
-    said = repr((_START, name, asked, squeezed)).encode("utf-8", "surrogatepass")
+def _tag(name: str, asked: object, squeezed: bool, files: object) -> str:
+    """Names exactly this answer: equal questions have equal ones, as long as the files are the same."""
+    said = repr((_START, name, asked, squeezed, files)).encode("utf-8", "surrogatepass")
     return f'"{hashlib.blake2b(said, digest_size=12).hexdigest()}"'
 
 
@@ -184,18 +209,3 @@ def _is_own_page(headers: Headers) -> bool:
 async def _hung_up(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _sent(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
-    """Sends in pieces, so that an answer that nobody reads is given up."""
-    listed = [(key.lower().encode(), value.encode()) for key, value in headers.items()]
-    listed.append((b"content-length", str(len(body)).encode()))
-    try:
-        async with asyncio.timeout(UNREAD_SECONDS) as time_left:
-            await send({"type": "http.response.start", "status": 200, "headers": listed})
-            for at in range(0, len(body), PIECE):
-                time_left.reschedule(asyncio.get_running_loop().time() + UNREAD_SECONDS)
-                last = at + PIECE >= len(body)
-                await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": not last})
-    except OSError:  # a TimeoutError too
-        hang_up(receive)

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from pages.kit.picture.sharing import wanted
+
 Question = tuple[asyncio.Future[bytes], Callable[[], bytes]]
 
 
 class Turns:
     """A few threads of an event loop; after each answer the next visitor's oldest question is computed.
+
+    What has begun and is cancelled then ends where it asks `sharing.check_wanted`.
 
     Args:
         threads: as many are computed at once.
@@ -42,7 +46,7 @@ class Turns:
             if questions:
                 self._waiting[visitor] = questions  # behind all others
             self._free -= 1
-            computed = asyncio.wrap_future(self._pool.submit(compute))
+            computed = asyncio.wrap_future(self._pool.submit(_computed, answer, compute))
             computed.add_done_callback(partial(self._tell, answer))
 
     def _tell(self, answer: asyncio.Future[bytes], computed: asyncio.Future[bytes]) -> None:
@@ -54,3 +58,8 @@ class Turns:
             else:
                 answer.set_exception(error)
         self._go_on()
+
+
+def _computed(answer: asyncio.Future[bytes], compute: Callable[[], bytes]) -> bytes:
+    with wanted(lambda: not answer.done()):
+        return compute()

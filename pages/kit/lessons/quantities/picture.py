@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cachetools import LRUCache
-from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare, surprise
+from mha_core.measure import surprise
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
-from pages.kit.picture import models, next_token, pictures
+from pages.kit.picture import models, next_token, without_heads
 from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import alone, shared, turn
+from pages.kit.picture.sharing import check_wanted, shared, turn
 
 
 def weights(picture: Picture) -> Value:
@@ -71,14 +69,7 @@ def need(picture: Picture) -> Value:
     if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
         most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
         raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
-    with alone():
-        return Value.of(_need(picture.settings), "l h")
-
-
-@shared(LRUCache(64))
-def _need(settings: Settings) -> Tensor:
-    model = pictures.model_of(settings)
-    return 1 - compare.without_each_head(model, settings.text, **settings.switches(model)).double()
+    return Value.of(1 - without_heads.cosines(picture.settings, check_wanted, patient=True).double(), "l h")
 
 
 PLAIN: dict[str, Callable[[Picture], Value]] = {

@@ -33,6 +33,7 @@ OF_A_LINK: dict[str, Callable[..., Value]] = {
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
 NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
+HEAVY = frozenset({"need", "cosine_without"})  # of many passes
 Own = Callable[[Query], Mapping[str, Value] | None]
 
 

@@ -1,0 +1,16 @@
+// @ts-check
+// The pages of the house, their addresses, and which of them is shown.
+
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, has_rail: boolean}} Page */
+
+/** Every page, as pages/kit/draw/pages.py lists them. @type {Page[]} */
+export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
+
+/** The address of a page. @param {string} path */
+export const addressOf = (path) => new URL(`./${path}`, new URL("./", location.href)).pathname;
+
+/** The page at an address behind the server's; the one without an address where there is none. @param {string} at */
+export const pageAt = (at) => PAGES.find(({ path }) => path === at) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
+
+/** The page of the present address. */
+export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");

@@ -1,0 +1,84 @@
+"""What a pass is asked to do otherwise than its model: checked once, handed to whichever stack computes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from .. import masks
+from ..positions import Position
+from .changes import Changes, in_words
+from .inputs import Mask, position_for
+from .stack import Stack
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["Switches"]
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Called with a stack, they are the arguments of its pass, on its device.
+
+    Attributes:
+        model: that they are for.
+        mask: as it was asked for, beside the model's own.
+        allow: both, bool (b|1, h|1, i, j); None = everything is allowed.
+        heads: bool (layers, h), False = off; None = all are on.
+        handed: bool (1, 1, i, j), as in `inputs.handed`.
+        values_off: places of tokens whose value is left out, for the words alone.
+    """
+
+    model: Model
+    mask: Mask
+    position: str | Position
+    temperature: float
+    allow: Tensor | None
+    heads: Tensor | None
+    handed: Tensor | None
+    values_off: tuple[int, ...]
+
+    def __call__(self, stack: Stack) -> dict[str, Any]:
+        """The keyword arguments of a pass of this stack."""
+        encoding = position_for(stack, self.position)
+        if encoding is self.position and stack is not self.model.encoder:  # the caller's, which stays on its device
+            encoding = copy.deepcopy(encoding).to(stack.device)
+        return {
+            "allow": None if self.allow is None else self.allow.to(stack.device),
+            "position": encoding,
+            "heads": None if self.heads is None else self.heads.to(stack.device),
+            "temperature": self.temperature,
+            "handed": None if self.handed is None else self.handed.to(stack.device),
+        }
+
+    def changes(self, tokens: Sequence[str], row: int = 0) -> Changes:
+        """What they change for one text of the batch, the one in this row."""
+        n, allow = len(tokens), self.allow
+        if allow is not None:
+            allow = allow[row if len(allow) > 1 else 0, :, :n, :n]
+            allow = None if bool(allow.all()) else allow
+        off = () if self.heads is None else tuple((layer, head) for layer, head in (~self.heads).nonzero().tolist())
+        said = in_words(
+            self.model,
+            _of_mask(self.mask),
+            position=self.position,
+            temperature=self.temperature,
+            heads_off=len(off),
+            values_off=[tokens[place] for place in sorted(set(self.values_off)) if place < n],
+        )
+        return Changes(said, allow, off)
+
+
+def _of_mask(mask: Mask) -> list[str]:
+    if mask is masks.full or (isinstance(mask, str) and mask == "none"):
+        return []
+    if mask is masks.causal:
+        return ["mask causal"]
+    if isinstance(mask, str):
+        return [f"mask {mask.replace(':', ' ')}"]
+    return [f"a mask given as a {'tensor' if isinstance(mask, Tensor) else 'rule'}"]

@@ -1,0 +1,37 @@
+"""Cells of a map as compact text. The browser reads and writes the same (assets/web/painted.js)."""
+
+from __future__ import annotations
+
+import string
+
+import torch
+from torch import Tensor
+
+__all__ = ["DIGITS", "POWERS", "write_cells"]
+
+DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"  # base64 as in links
+POWERS = torch.tensor([32, 16, 8, 4, 2, 1])
+
+
+def write_cells(cells: Tensor) -> str:
+    """The True cells of a bool tensor, in reading order, as text; "" for none.
+
+    "r" and the run lengths, False first and the last one left out, five bits a character with 32 saying "goes on"; or
+    "b" and the bits, six a character, without the zeros at the end: whichever is shorter.
+    """
+    flat = cells.flatten().cpu()
+    if not bool(flat.any()):
+        return ""
+    edges = (torch.nonzero(flat[1:] != flat[:-1]).flatten() + 1).tolist()
+    edges = [0, *edges] if bool(flat[0]) else edges
+    sixes = torch.nn.functional.pad(flat.int(), (0, -len(flat) % 6)).view(-1, 6)
+    bits = "b" + "".join(DIGITS[value] for value in (sixes * POWERS).sum(dim=1).tolist()).rstrip("A")
+    if len(edges) >= len(bits):  # every run takes a character at least
+        return bits
+    runs = "r" + "".join(_digits(edge - before) for before, edge in zip([0, *edges], edges, strict=False))
+    return runs if len(runs) <= len(bits) else bits
+
+
+def _digits(length: int) -> str:
+    """A run length, its lowest five bits first."""
+    return DIGITS[length] if length < 32 else DIGITS[32 + length % 32] + _digits(length // 32)

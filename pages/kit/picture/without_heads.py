@@ -1,0 +1,45 @@
+"""Every head switched off alone: heavy work, computed once for all who ask for it, on a page or in a lesson's rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core.measure import compare
+
+from . import pictures
+from .settings import Settings
+from .sharing import alone, known, shared
+
+Told = Callable[[float], object]
+
+
+def kept(settings: Settings) -> Tensor | None:
+    """The same as `cosines`, if it is known from an earlier time; nothing is computed."""
+    return known(_cosines, settings, lambda done: None)
+
+
+def cosines(settings: Settings, told: Told, *, patient: bool = False) -> Tensor:
+    """The cosine of the sentence vector to itself without each head alone, (layers, h).
+
+    Args:
+        told: hears how much is done, 0 to 1, and again and again while somebody else's turn lasts; an error that it
+            raises ends the work.
+        patient: as in `alone`.
+
+    Raises what `Model.run` and `alone` raise.
+    """
+    found = kept(settings)
+    if found is None:
+        # one at a time, so that nobody waits in the cache, where `told` cannot end the wait
+        with alone(lambda: told(0.0), patient=patient):
+            found = _cosines(settings, told)
+    return found
+
+
+@shared(LRUCache(64), lambda settings, told: settings)
+def _cosines(settings: Settings, told: Told) -> Tensor:
+    model = pictures.model_of(settings)
+    return compare.without_each_head(model, settings.text, **settings.switches(model), told=told)

@@ -1,0 +1,32 @@
+"""Numbers of parameters that the texts' own models have, counted in models of their sizes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.models.classifier import Classifier
+from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.recipe import defaults
+
+CLASSES = 5  # of the long post's news
+MINILM_TOKENS = 30_522  # in the vocabulary that the long post gives up for one of its own
+
+
+@cache
+def classifier(vocabulary: int) -> tuple[int, int]:
+    """Parameters of the long post's classifier with so many tokens: all, and those of its embedding."""
+    sizes = classifier_sizes(defaults("news"), vocabulary, CLASSES)
+    with torch.device("meta"):  # sizes only, no numbers
+        model = Classifier(sizes)
+    return sum(one.numel() for one in model.parameters()), model.words.weight.numel()
+
+
+@cache
+def layer(d_model: int, n_heads: int, *, bias: bool, out_bias: bool) -> int:
+    """Parameters of one attention layer."""
+    with torch.device("meta"):
+        made = IMPLEMENTATIONS["efficient"](d_model, n_heads, bias=bias, out_bias=out_bias)
+    return sum(one.numel() for one in made.parameters())

@@ -1,0 +1,55 @@
+"""One link of each text, followed to what it opens; and the tutorial, taken along."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit.draw.pages import PAGES
+from pages.kit.picture.fields import DEFAULTS
+from pages.texts.catalog import texts
+
+from .conftest import NewTab
+from .texts_page import Texts
+
+# a text -> one of its elements, and what stands on the page that its link opens
+FOLLOWED = {
+    "Annotated code, time first": ("prepare_mask", "prepare_mask: mask (q|1, k, b|1), then unsqueeze(-1)"),
+    "Lesson with three helpers": ("define your own", "Write attention yourself"),
+    "Long post on attention from scratch": ("stacked weights", "the second is the product with W₂"),
+    "Notebook in einsum": ("D", "its formula has ⟨k_s, q_t⟩"),
+}
+
+
+@pytest.mark.parametrize("text", FOLLOWED)
+def test_a_link_opens_that_very_thing(text: str, new_tab: NewTab) -> None:
+    tab = new_tab(Texts).open()
+    name, seen = FOLLOWED[text]
+    (element,) = [one for own in texts() if own.name == text for one in own.elements if one.name == name]
+    card = tab.page.get_by_role("region", name=text, exact=True)
+    row = next(one for one in card.locator(".term").all() if one.locator("dt").inner_text() == name)
+    row.get_by_role("link").click()
+    expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES[element.page].question)
+    expect(tab.page.get_by_text(seen).first).to_be_visible()
+    wanted = {key: [value] for key, value in element.link if value != DEFAULTS[key]}  # a link leaves defaults out
+    tab.until(lambda: tab.query == wanted, "its link")
+
+
+def test_it_is_one_click_from_the_bar(new_tab: NewTab) -> None:
+    tab = new_tab(Texts).open()
+    tab.page.goto(f"{tab.url}/glossary")
+    tab.settled()
+    tab.house.get_by_role("link", name="Texts", exact=True).click()
+    expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["texts"].question)
+
+
+def test_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
+    tab = new_tab(Texts).open()
+    with tab.page.expect_download() as waiting:
+        tab.page.locator(".st-key-tutorial button").click()
+    assert waiting.value.suggested_filename == "tutorial.ipynb"
+    book = json.loads(Path(waiting.value.path()).read_text("utf-8"))
+    assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])

@@ -1,0 +1,132 @@
+"""The bound on rounding: it holds for every form and in every order of the sums, grows with them, and is not blind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS, Model, Weights, masks, split_heads
+from mha_core.measure import rounding
+from mha_core.measure.compare import agreements, loaded, random_weights, relative_difference
+
+from .conftest import TIRED
+
+pytestmark = pytest.mark.numeric
+
+MASKS = ["none", "causal", "window:1", "window:3", "sinks:1", "causal & window:2 | sinks:1"]
+TEXTS = ["", "x", TIRED, " ".join(["the cat sat on the mat and"] * 5)]
+
+
+def allowed(mask: str, n: int) -> Tensor | None:
+    return None if mask == "none" else masks.allow(masks.parse(mask), n, n)
+
+
+def spread(weights: Weights, n_heads: int, x: Tensor) -> rounding.Spread:
+    return rounding.spread(loaded("efficient", weights, n_heads, torch.float64), x.double())
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """a (…, i, n) times b (…, n, j), one product after the other: the longest chain of roundings that there is."""
+    total = a[..., :, 0, None] * b[..., None, 0, :]
+    for place in range(1, a.shape[-1]):
+        total = total + a[..., :, place, None] * b[..., None, place, :]
+    return total
+
+
+def dense(weights: Weights, n_heads: int, x: Tensor) -> tuple[Tensor, Tensor]:
+    """out and maps of a layer with all biases, every sum in one long chain."""
+    heads = []
+    for matrix, bias in ((weights.q, weights.q_bias), (weights.k, weights.k_bias), (weights.v, weights.v_bias)):
+        assert bias is not None
+        heads.append(split_heads(product(x, matrix.T) + bias, n_heads).transpose(1, 2))
+    q, k, v = heads
+    scores = product(q, k.mT) / math.sqrt(q.shape[-1])
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    maps = powers / product(powers, torch.ones(powers.shape[-1], 1, dtype=powers.dtype))
+    assert weights.o_bias is not None
+    return product(product(maps, v).transpose(1, 2).flatten(2), weights.o.T) + weights.o_bias, maps
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_every_form_is_within_it_on_every_layer(minilm: Model, mask: str) -> None:
+    for text in TEXTS:
+        run = minilm.run(text, mask=mask)
+        for layer in range(len(minilm.encoder.layers)):
+            own, x = minilm.encoder.block(layer).attention, run.hidden[layer].unsqueeze(0)
+            found = agreements(own.save(), own.n_heads, x, allow=allowed(mask, len(run.ids)))
+            shares = {name: one.share for name, one in found.items()}
+            assert max(shares.values()) <= 1, (text, layer, shares)
+
+
+@pytest.mark.parametrize(("n", "d_model", "n_heads"), [(1, 1, 1), (3, 8, 4), (40, 12, 2), (9, 96, 3), (30, 256, 8)])
+def test_the_longest_chain_of_roundings_is_within_it_and_no_stranger_to_it(n: int, d_model: int, n_heads: int) -> None:
+    weights, x = random_weights(d_model), torch.randn(2, n, d_model)
+    out, maps = dense(weights, n_heads, x)
+    true_out, true_maps = dense(
+        Weights(*(t.double() for _, t in weights.items() if t is not None)), n_heads, x.double()
+    )
+    found = spread(weights, n_heads, x)
+    apart = (
+        (relative_difference(out.double(), true_out), rounding.bound(found.out, torch.float32)),
+        (relative_difference(maps.double(), true_maps), rounding.bound(found.maps, torch.float32)),
+    )
+    for distance, bound in apart:
+        assert distance <= bound
+        assert n == 1 or distance >= bound / 50, "a bound so far off would let mistakes pass"
+
+
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_another_order_of_the_channels_stays_within_it(name: str) -> None:
+    weights, x = random_weights(48), torch.randn(2, 20, 48)
+    bounds = rounding.bound(spread(weights, 4, x).out, torch.float32, torch.float32)
+    out = loaded(name, weights, 4)(x)[0]
+    for _ in range(10):
+        order = torch.randperm(48)
+        turned = replace(weights, q=weights.q[:, order], k=weights.k[:, order], v=weights.v[:, order])
+        assert relative_difference(loaded(name, turned, 4)(x[..., order])[0], out) <= bounds
+
+
+def test_it_grows_with_the_root_of_the_sums() -> None:
+    torch.manual_seed(1)  # 0 draws the numbers of the weights once more
+    short, long = (spread(random_weights(width), 4, torch.randn(1, 8, width)) for width in (64, 1024))
+    assert long.out / short.out == pytest.approx(math.sqrt(1024 / 64), rel=0.4)
+
+
+def test_both_formats_count() -> None:
+    single, double = 2.0**-24, 2.0**-53
+    assert rounding.bound(3, torch.float32) == rounding.LAMBDA * 3 * single
+    assert rounding.bound(1, torch.float64, torch.float64) == pytest.approx(rounding.LAMBDA * math.sqrt(2) * double)
+    assert rounding.bound(0, torch.float32, torch.float64) == 0
+
+
+@pytest.mark.parametrize("spoilt", ["q", "k", "v", "o"])
+def test_a_matrix_of_ten_bits_is_beyond_it(spoilt: str) -> None:
+    """What a graphics card does to products in TF32 is no rounding of float32."""
+    weights, x = random_weights(96), torch.randn(2, 12, 96)
+    coarse = getattr(weights, spoilt).half().float()
+    bound = rounding.bound(spread(weights, 4, x).out, torch.float32)
+    for name in IMPLEMENTATIONS:
+        out = loaded(name, replace(weights, **{spoilt: coarse}), 4)(x)[0]
+        assert relative_difference(out, loaded(name, weights, 4)(x)[0]) > 2 * bound
+
+
+def test_switches_are_part_of_it() -> None:
+    """Sharper scores make their errors larger; a head that is off brings none."""
+    weights, x = random_weights(24), torch.randn(1, 10, 24).double()
+    layer = loaded("efficient", weights, 3, torch.float64)
+    plain, sharp = (rounding.spread(layer, x, temperature=degree) for degree in (1.0, 0.25))
+    assert sharp.maps > 2 * plain.maps
+    silent = rounding.spread(layer, x, heads=torch.zeros(3, dtype=torch.bool))
+    assert silent.out < plain.out
+    assert silent.maps == plain.maps
+
+
+def test_rows_that_may_look_at_nothing_have_no_error() -> None:
+    layer = loaded("efficient", random_weights(24), 3, torch.float64)
+    found = rounding.spread(layer, torch.randn(1, 4, 24).double(), allow=torch.zeros(4, 4, dtype=torch.bool))
+    assert found.maps == 0
+    assert math.isfinite(found.out)

@@ -1,0 +1,164 @@
+"""The exercise: each line is the one that is run, and what is said of it is what it gives on the layer."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.attention.efficient import EfficientAttention
+from mha_core.measure.compare import relative_difference
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.traces import Traced, traced
+from pages.shapes import exercise, own_lines
+from pages.shapes.exercise import chosen, usable, with_line, write_it
+from pages.shapes.own_lines import GAPS, last_line
+
+from .conftest import app_at, blocks, every
+from .test_implementations import press
+
+RIGHT = (2, 3, 1, 3)
+WORDS = Settings("the cat sat on the mat", "causal", temperature=2.0)  # neither of which acts on the exercise
+
+
+@pytest.fixture
+def found() -> Traced:
+    return traced(WORDS, 2, "efficient")
+
+
+def written(lines: tuple[int, ...]) -> str:
+    return ".".join(map(str, lines))
+
+
+def verdicts(found: Traced, lines: tuple[int, ...]) -> list[dict[str, Any]]:
+    return [block for block in every(write_it(found, 0, written(lines)).blocks) if block["kind"] == "verdict"]
+
+
+ALL = [(at, line) for at, gap in enumerate(GAPS) for line in range(1, len(gap.lines) + 1)]
+
+
+@pytest.mark.parametrize(("at", "line"), ALL)
+def test_the_line_on_the_button_is_what_is_run(at: int, line: int) -> None:
+    function = GAPS[at].lines[line - 1]
+    names = list(inspect.signature(function).parameters)
+    arguments: list[Any] = [torch.randn(1, 5, 12), 3] if at == 0 else [torch.randn(1, 3, 5, 4)] * len(names)
+    sizes = {"b": 1, "h": 3, "i": 5, "d": 4, "c": 12, "math": math, "torch": torch}
+    given: dict[str, Any] = sizes | dict(zip(names, arguments, strict=True))
+    try:
+        wanted: Tensor | None = eval(last_line(function), given)
+    except RuntimeError:
+        wanted = None
+    made = exercise.run(function, *arguments).value
+    assert (made is None) == (wanted is None)
+    if made is not None and wanted is not None:
+        assert torch.equal(made, wanted)
+
+
+def test_one_line_of_each_function_is_the_layers(found: Traced) -> None:
+    for at, gap in enumerate(GAPS):
+        results = []
+        for line in range(1, len(gap.lines) + 1):
+            alone = tuple(line if own == at else 0 for own in range(len(GAPS)))
+            results.append(verdicts(found, alone)[at]["result"])
+        assert results == ["holds" if line == RIGHT[at] else "does not hold" for line in range(1, len(gap.lines) + 1)]
+
+
+@pytest.mark.parametrize("lines", [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 4)], ids=str)
+def test_together_they_are_the_layer_or_are_not(found: Traced, lines: tuple[int, ...]) -> None:
+    *_, whole = verdicts(found, lines)
+    own, steps = exercise.of_layer(found)
+    assert own.n_heads == 12
+    picked = [gap.lines[line - 1] for gap, line in zip(GAPS, lines, strict=True)]
+    made = exercise.run(exercise.together, picked, own, steps["x"])
+    fits = made.value is not None and relative_difference(made.value, steps["out"]) <= exercise.ROUNDING
+    assert fits == (whole["result"] == "holds")
+    assert made.refused in whole["said"]
+    assert (whole["result"] == "holds") == (lines == RIGHT)
+
+
+def test_it_is_the_layer_that_torch_has(found: Traced) -> None:
+    own, steps = exercise.of_layer(found)
+    theirs = IMPLEMENTATIONS["torch"](384, 12).load(own.save())
+    with torch.no_grad():
+        out, _ = theirs(steps["x"])
+    torch.testing.assert_close(steps["out"], out, rtol=1e-4, atol=1e-5)
+
+
+def test_shared_key_and_value_heads_serve_their_queries() -> None:
+    layer = EfficientAttention(12, 6, n_kv_heads=2).eval()
+    x = torch.randn(1, 5, 12)
+    picked = [gap.lines[line - 1] for gap, line in zip(GAPS, RIGHT, strict=True)]
+    torch.testing.assert_close(exercise.together(picked, layer, x), layer(x)[0])
+
+
+def test_what_is_said_of_each_line(found: Traced) -> None:
+    _, steps = exercise.of_layer(found)
+    undivided, over_heads, scrambled = verdicts(found, (0, 1, 2, 1))[1:4]
+    largest = [float(own.softmax(-1).amax(-1).mean()) for own in (steps["q"] @ steps["k"].mT, steps["scores"])]
+    assert undivided["said"].endswith(f"is {largest[0]:.2f} on average; of the layer’s own scores {largest[1]:.2f}.")
+    assert largest[0] > largest[1]
+    sums = steps["scores"].softmax(1).sum(-1)
+    assert over_heads["said"] == f"Its rows sum to {sums.min():.2f} to {sums.max():.2f}."
+    assert scrambled["said"].endswith("the last row, “[SEP]”, holds those of 8 tokens.")
+    right = verdicts(found, RIGHT)
+    assert right[2]["said"] == "Its rows sum to 1.00."
+    assert right[3]["said"].startswith("A share of 1.00 of its numbers stands in their token’s row")
+    shape = verdicts(found, (3, 0, 0, 0))[0]
+    assert shape["said"] == "Its shape is (1, 8, 12, 32), the layer’s is (1, 12, 8, 32)."
+    refused = verdicts(found, (0, 0, 0, 2))[3]
+    assert "view size is not compatible" in refused["said"]
+
+
+def test_a_line_that_is_mended_is_judged_anew(found: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict is of what the line gives, not of which one it is."""
+    split, scores, *rest = GAPS
+    turned = own_lines.Gap(scores.head, scores.does, (scores.lines[2], *scores.lines[:2]), scores.given, scores.made)
+    monkeypatch.setattr(exercise, "GAPS", (split, turned, *rest))
+    assert [verdicts(found, (0, line, 0, 0))[1]["result"] for line in (1, 2, 3)] == [
+        "holds", "does not hold", "does not hold",
+    ]  # fmt: skip
+
+
+def test_a_choice_is_written_and_read() -> None:
+    assert chosen("") == [0, 0, 0, 0]
+    assert with_line("", "1.3") == "0.3.0.0"
+    assert with_line("0.3.0.0", "0.2") == "2.3.0.0"
+    for nonsense in ("9.9", "0.0", "0.4", "a", "1", "1.1.1", "", "-1.1"):
+        assert with_line("2.3.0.0", nonsense) == "2.3.0.0"
+    for text in ("1", "1.1.1", "4.1.1.1", "1.1.1.1.1", "a.b.c.d", "²." * 3 + "1", "1.1.1.1\n", " 1.1.1.1"):
+        assert not usable(text), text
+        assert chosen(text) == [0, 0, 0, 0]
+
+
+def test_on_the_page_lines_are_pressed_and_stand_in_the_link() -> None:
+    app = app_at("shapes", s="how are you", lw="random", biases="output alone", lesson="write it").run()
+    assert "4 lines to choose" in str(blocks(app, "lesson_sheet"))
+    for at, line in enumerate(RIGHT):
+        press(app, "lesson_sheet", {"line": f"{at}.{line}"})
+        app.run()
+    assert app.session_state["wrote"] == "2.3.1.3"
+    shown = blocks(app, "lesson_sheet")
+    pressed = [
+        one["text"] for block in shown if block["kind"] == "buttons" for one in block["buttons"] if one["pressed"]
+    ]
+    assert pressed == [exercise.QUESTION, *(last_line(gap.lines[n - 1]) for gap, n in zip(GAPS, RIGHT, strict=True))]
+    *_, whole = [block for block in shown if block["kind"] == "verdict"]
+    assert whole["result"] == "holds"
+    source = next(code.value for code in app.code if "def together" in code.value)
+    assert all(inspect.getsource(gap.lines[n - 1]).strip() in source for gap, n in zip(GAPS, RIGHT, strict=True))
+    press(app, "lesson_sheet", {"line": "<b>"})
+    assert app.session_state["wrote"] == "2.3.1.3"
+
+
+def test_a_link_that_says_something_else_is_told() -> None:
+    app = app_at("shapes", s="how are you", lesson="write it", wrote="7.1.1.1").run()
+    assert "The link says wrote=7.1.1.1, which cannot be used here" in str(
+        [component.proto.json for component in app.get("bidi_component")]
+    )
+    assert "4 lines to choose" in str(blocks(app, "lesson_sheet"))

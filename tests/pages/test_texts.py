@@ -1,0 +1,125 @@
+"""The page of texts: every element has a link, and every link opens what it says, with nothing left over."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from torch import nn
+
+from mha_core import Model
+from pages.claims.catalog import CLAIMS
+from pages.implementations.dialects import dictionary
+from pages.kit.draw.pages import PAGES, path
+from pages.kit.frame.share import TUTORIAL
+from pages.kit.picture.fields import FIELDS
+from pages.kit.picture.query import Query
+from pages.shapes.reshape_lessons import LESSONS
+from pages.shapes.step_names import usable
+from pages.texts import sizes
+from pages.texts.catalog import Element, elements, texts
+
+from .conftest import app_at, blocks, payloads
+
+# each link once: texts that have the same thing share its page
+LINKS = list(dict.fromkeys((element.page, element.link) for element in elements()))
+
+
+def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
+    several = Counter(key for key, _ in link)
+    return {key: [text for own, text in link if own == key] if several[key] > 1 else value for key, value in link}
+
+
+def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
+    app = app_at("texts").run()
+    (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
+    assert [card["heading"] for card in columns["blocks"]] == [text.name for text in texts()]
+    for card, text in zip(columns["blocks"], texts(), strict=True):
+        (rows,) = card["blocks"]
+        assert [row[:2] for row in rows["rows"]] == [[one.name, one.said] for one in text.elements]
+        for (_, _, address, title), one in zip(rows["rows"], text.elements, strict=True):
+            link = urlsplit(address)
+            assert link.path == path(one.page)
+            assert [(key, value) for key, found in parse_qs(link.query).items() for value in found] == list(one.link)
+            assert title == PAGES[one.page].title
+    assert len(texts()) == 4
+
+
+def test_an_element_is_a_name_and_one_or_two_sentences() -> None:
+    for text in texts():
+        assert len({one.name for one in text.elements}) == len(text.elements) >= 12
+    for one in elements():
+        assert len(one.name) <= 40, one.name
+        assert len(one.said) <= 130, one.name
+        assert one.said[-1] in ".?"
+
+
+@pytest.mark.parametrize("element", list(elements()), ids=lambda one: one.name)
+def test_a_link_says_what_the_fields_take(element: Element) -> None:
+    assert element.page in PAGES
+    query = Query(urlsplit(element.address).query.encode())
+    for key, value in element.link:
+        assert key in FIELDS
+        found = query[key]  # raises where no control of that key could say this
+        assert not isinstance(found, str) or found == value
+    said = dict(element.link)
+    assert said.get("claim", "orange") in CLAIMS
+    assert said.get("lesson", "no transpose") in LESSONS
+    assert usable(said.get("step", "q"))
+    assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS, ids=str)
+def test_a_link_opens_what_it_says(page: str, link: tuple[tuple[str, str], ...]) -> None:
+    app = app_at(page, **values_of(link)).run()
+    assert "The link says" not in payloads(app)
+    for key, wanted in values_of(link).items():
+        assert key in app.session_state, f"{key} has no control on {page}"
+        now = app.session_state[key]
+        assert (list(map(str, now)) if isinstance(now, list) else str(now).lower().removesuffix(".0")) == (
+            wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")
+        )
+
+
+def test_its_folds_are_open() -> None:
+    folds = {
+        "classes": {"impl": "naive", "beside": "efficient"},
+        "words": {"find": "seq_length"},
+    }
+    for name, link in folds.items():
+        assert ("implementations", tuple(link.items())) in LINKS
+        assert app_at("implementations", **link).run().session_state[f"unfolded_{name}"]
+
+
+def test_the_numbers_are_those_of_such_models(model: Model) -> None:
+    width = 64
+    attention = nn.MultiheadAttention(width, 8)
+    parts = [nn.Embedding(1000, width), attention, nn.Linear(width, 128), nn.Linear(128, 5)]
+    total, embedding = sizes.classifier(1000)
+    assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
+    assert embedding == 64_000
+    assert model.sizes.vocabulary == sizes.MINILM_TOKENS
+    said = " ".join(element.said for element in elements())
+    large, large_embedding = sizes.classifier(sizes.MINILM_TOKENS)
+    assert large - total == large_embedding - embedding == (30_522 - 1000) * width
+    for number in (total, embedding, large, large_embedding, 590_208, 591_360):
+        assert f"{number:,}" in said
+
+
+def test_no_brand_is_named() -> None:
+    said = " ".join(f"{text.name} {text.line} " + " ".join(one.said for one in text.elements) for text in texts())
+    assert not re.search(r"labml|colab|medium|kaggle|datacamp", said, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("page", "key"), [("texts", "tutorial"), ("texts", "share_tutorial"), ("glossary", "share_tutorial")]
+)
+def test_the_tutorial_is_offered_as_it_lies_in_the_docs(page: str, key: str) -> None:
+    app = app_at(page).run()
+    (button,) = [one for one in app.get("download_button") if one.key == key]
+    assert button.proto.label == "The tutorial as a notebook, .ipynb"
+    assert TUTORIAL.name == "tutorial.ipynb"
+    assert TUTORIAL.read_bytes().startswith(b"{")

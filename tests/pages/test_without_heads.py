@@ -1,0 +1,55 @@
+"""Every head switched off alone: computed once for a page and for a lesson, one at a time, and broken off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import Model
+from mha_core.measure import compare
+from pages.kit.lessons.evaluate import evaluate
+from pages.kit.lessons.grammar import parse
+from pages.kit.lessons.quantities.scene import shown
+from pages.kit.picture import sharing, without_heads
+from pages.kit.picture.settings import Settings
+
+
+def test_it_is_computed_when_asked_for_and_then_known(model: Model) -> None:
+    settings = Settings("a sentence for this test alone")
+    assert without_heads.kept(settings) is None
+    heard: list[float] = []
+    found = without_heads.cosines(settings, heard.append)
+    assert heard[-1] == 1
+    assert found.shape == (6, 12)
+    assert without_heads.kept(settings) is found
+    run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
+    assert float(found[5, 3]) == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)
+
+
+def test_a_rule_and_a_page_share_it_and_what_is_known_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, whole = [], compare.without_each_head
+
+    def counted(model: Model, text: str, **more: Any) -> torch.Tensor:
+        computed.append(text)
+        return whole(model, text, **more)
+
+    monkeypatch.setattr(compare, "without_each_head", counted)
+    sharing.forget()
+    found = without_heads.cosines(Settings("how are they"), lambda done: None)
+    with sharing.alone():  # it would wait for ever
+        need = evaluate(parse("need"), shown("explore", {"s": "how are they"}))
+    assert torch.equal(need.tensor, 1 - found.double())
+    assert computed == ["how are they"]
+
+
+def test_a_rule_that_nobody_waits_for_leaves_the_line_and_the_work() -> None:
+    sharing.forget()
+    scene = shown("explore", {"s": "nobody waits"})
+    with sharing.alone(), sharing.wanted(lambda: False), pytest.raises(sharing.Unwanted):
+        evaluate(parse("need"), scene)
+    with sharing.wanted(lambda: False), pytest.raises(sharing.Unwanted):
+        evaluate(parse("need"), scene)
+    assert without_heads.kept(Settings("nobody waits")) is None
+    assert evaluate(parse("need"), scene).tensor.shape == (6, 12)
