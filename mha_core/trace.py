@@ -173,7 +173,7 @@ class Trace:
 
 
 def on_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The same steps with their tensors on the CPU: what shared memory shares it there, and strides stay as they are."""
+    """The same steps with their tensors on the CPU: what shared memory shares it there, and strides stay."""
     pieces: dict[tuple[tuple[torch.device, int], torch.dtype], Tensor] = {}
     moved = []
     for step in steps:

@@ -49,9 +49,15 @@ class Run:
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""
-        logits = None if self.logits is None else self.logits.cpu()
-        whole = {"weights": self.weights.cpu(), "hidden": self.hidden.cpu(), "sentence": self.sentence.cpu()}
-        return replace(self, **whole, logits=logits, steps=on_cpu(self.steps), changes=self.changes.cpu())
+        return replace(
+            self,
+            weights=self.weights.cpu(),
+            hidden=self.hidden.cpu(),
+            sentence=self.sentence.cpu(),
+            steps=on_cpu(self.steps),
+            logits=None if self.logits is None else self.logits.cpu(),
+            changes=self.changes.cpu(),
+        )
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760

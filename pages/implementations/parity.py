@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from cachetools import LRUCache
@@ -17,7 +17,7 @@ from mha_core import device as devices
 from mha_core.attention.base import EVERYTHING
 from mha_core.measure import compare, rounding
 from mha_core.measure.compare import Agreement, Difference, Effect
-from mha_core.models.encoder import EncoderLayer
+from mha_core.models.stack import Stack
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, scientific
 from pages.kit.draw.sheet import Block
@@ -104,11 +104,16 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     Raises what `Model.run` raises.
     """
     run = pictures.picture(settings).run
-    attention = cast(EncoderLayer, pictures.model_of(settings).encoder.layers[layer]).attention
+    x = run.hidden[layer].unsqueeze(0)
+
+    def compute(stack: Stack) -> Equality:
+        attention = stack.block(layer).attention
+        with torch.enable_grad():
+            return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
+
     with turn(len(run.ids)):
-        return _compute(
-            attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask, settings.device
-        )
+        equality, notices = pictures.model_of(settings).compute(compute)
+    return replace(equality, notices=notices)
 
 
 def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
@@ -130,13 +135,9 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] =
 @shared(LRUCache(64))
 def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-    return _compute(compare.random_weights(sizes.d_model, biases=sizes.biases), sizes.n_heads, x, mask, device)
-
-
-def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str, device: str) -> Equality:
-    """All differences, on a device as `devices.pick` takes it. Raises a DeviceError when one by name is full."""
+    weights = compare.random_weights(sizes.d_model, biases=sizes.biases)
     equality, notices = devices.or_on_the_cpu(
-        lambda where: _computed(weights, n_heads, x.to(where), mask),
+        lambda where: _computed(weights, sizes.n_heads, x.to(where), mask),
         devices.pick(device),
         allowed=device == "auto",
         smaller="choose smaller sizes",

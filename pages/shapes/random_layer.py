@@ -69,10 +69,10 @@ def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> At
 
 def attention(layer: Traced, implementation: str) -> AttentionLayer:
     """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
-    own = pictures.model_of(layer.settings).encoder.block(layer.layer).attention
+    model = pictures.model_of(layer.settings)
     if layer.instead is None:
-        return respelled(own, implementation, "cpu")
-    return build(layer.instead, implementation, own).eval()
+        return model.compute(lambda stack: respelled(stack.block(layer.layer).attention, implementation, "cpu"))[0]
+    return build(layer.instead, implementation, model.encoder.block(layer.layer).attention).eval()
 
 
 def told(implementation: str, instead: RandomLayer | None) -> list[str]:

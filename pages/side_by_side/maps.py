@@ -20,7 +20,9 @@ TITLES = {"none": "No positions", "alibi": "ALiBi"}
 
 
 def shown(sides: Sequence[Side], layer: int, head: int | None) -> tuple[list[Block], list[str]]:
-    """A panel for each side, and what must be said of the passes. Raises what `pictures.picture` raises of the sentence.
+    """A panel for each side, and what must be said of the passes.
+
+    Raises what `pictures.picture` raises of the sentence.
 
     Args:
         layer, head: counted from 0; no head = the mean over the heads of the layer.

@@ -37,9 +37,9 @@ MAY_MIX = {
 class OnGpu(Tensor):
     """A tensor that says cuda:0."""
 
-    device = CUDA  # type: ignore[assignment]
-    is_cuda = True  # type: ignore[assignment]
-    is_cpu = False  # type: ignore[assignment]
+    device = CUDA
+    is_cuda = True
+    is_cpu = False
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -86,7 +86,7 @@ def played(passes: int | None = None) -> Iterator[Gpu]:
 
 def _called(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     with torch._C.DisableTorchFunction():
-        names_a_device = func in (torch.device, torch._C._nn._parse_to)  # type: ignore[attr-defined]
+        names_a_device = func in (torch.device, torch._C._nn._parse_to)
         return func(*args, **kwargs) if names_a_device else _played(func, args, kwargs)
 
 
@@ -163,7 +163,7 @@ def _copied(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(tensor) not in memo:
         copied = tensor.detach().clone().as_subclass(OnGpu).requires_grad_(tensor.requires_grad)
         if isinstance(tensor, torch.nn.Parameter):
-            copied._is_param = True  # type: ignore[attr-defined]  # what makes a subclass one
+            copied._is_param = True  # what makes a subclass one
         memo[id(tensor)] = copied
     found: Tensor = memo[id(tensor)]
     return found

@@ -129,7 +129,7 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     """torch's own module with the weights of the layer that is looked at, and what enters that layer, (1, i, c)."""
     layer = query.at.layer
     x = traces.traced(settings, layer, "fused").steps[0].value
-    spelled = respelled(query.model.encoder.block(layer).attention, "torch", x.device)
+    spelled, _ = query.model.compute(lambda stack: respelled(stack.block(layer).attention, "torch", x.device))
     return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
 
 
