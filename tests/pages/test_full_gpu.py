@@ -21,7 +21,6 @@ from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell
 from pages.claims import evidence
 from pages.claims.catalog import CLAIMS
-from pages.compare import message as compare_message
 from pages.compare import orders, pairs
 from pages.implementations import parity
 from pages.implementations.timing import Plan, TimingJob
@@ -147,8 +146,7 @@ def positions() -> list[str]:
 def of_pairs() -> list[str]:
     assert without_heads.cosines(CAUSAL, lambda done: None).device == torch.device("cpu")
     assert orders.why(orders.reordered(TEXT, "the man bit the dog"))
-    query = Query(urlencode({"s": TWICE, "pos": "none", "pos2": "none", "mask2": "causal"}).encode(), minilm_at="0.2")
-    left, right, _ = compare_message._pictures(query)
+    left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     pair = pairs.Pair(left, right, 0, 2)
     assert pairs.asides(pair, ("left", "right"))
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
@@ -232,17 +230,24 @@ def test_verdicts_of_claims(gpu: Callable[[int | None], Gpu], claim: str) -> Non
     assert found.numbers
 
 
+class PlayedTiming(TimingJob):
+    """In a thread of its own, which knows nothing of what is played in another."""
+
+    def _work(self) -> None:
+        with Gpu():
+            super()._work()
+
+
 def test_a_timing_says_that_the_device_is_full(gpu: Callable[[int | None], Gpu]) -> None:
     device = gpu(None)
     sizes = "forward with maps", ("fused",), 1, (8,), 24, 4
-    job = TimingJob(Plan(*sizes, seconds=0.01))
-    job._work()
+    job, full = (PlayedTiming(Plan(*sizes, seconds=0.01)) for _ in range(2))
+    job.start().join(60)
     assert job.machine.startswith("cuda")
     assert [one.length for one in job.results] == [8]
     device.full = True
-    with pytest.raises(torch.OutOfMemoryError) as raised:
-        TimingJob(Plan(*sizes, seconds=0.01))._work()
-    assert job._explain(raised.value) == "the device is out of memory; choose smaller sizes"
+    full.start().join(60)
+    assert full.error == "the device is out of memory; choose smaller sizes"
 
 
 def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu]) -> None:
