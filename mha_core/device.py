@@ -73,15 +73,16 @@ def or_on_the_cpu(
     Raises:
         DeviceError: the device is out of memory, and the CPU may not take over.
     """
+    full = f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
     try:
         return call(device), ()
     except RuntimeError as error:
         if device.type == "cpu" or not is_out_of_memory(error):
             raise
         if not allowed:
-            raise DeviceError(f"{device} is out of memory; {smaller} or choose the cpu") from error
+            raise DeviceError(f"{full} is out of memory; {smaller} or choose the cpu") from error
     # out of the except: the error holds on to what the device computed so far
-    return call(torch.device("cpu")), (f"{device} is out of memory; this was computed on the CPU.",)
+    return call(torch.device("cpu")), (f"{full} is out of memory; this was computed on the CPU.",)
 
 
 def threads() -> int:

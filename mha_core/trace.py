@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
 from typing import Protocol
@@ -21,7 +21,18 @@ from torch import Tensor
 
 from .errors import SizeError
 
-__all__ = ["AXES", "SECOND_PASS", "Step", "Trace", "Tracer", "no_trace", "of_head", "second_pass", "together"]
+__all__ = [
+    "AXES",
+    "SECOND_PASS",
+    "Step",
+    "Trace",
+    "Tracer",
+    "no_trace",
+    "of_head",
+    "on_cpu",
+    "second_pass",
+    "together",
+]
 
 AXES = {
     "b": "batch",
@@ -159,6 +170,23 @@ class Trace:
             elif unknown or known != size:
                 bound = ", ".join(f"{letter}={self.sizes.get(letter, '?')}" for letter in letters)
                 raise SizeError(f"step {name!r}: axes {axes!r} do not fit {tuple(value.shape)}; so far {bound}")
+
+
+def on_cpu(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The same steps with their tensors on the CPU: what shared memory shares it there, and strides stay."""
+    pieces: dict[tuple[tuple[torch.device, int], torch.dtype], Tensor] = {}
+    moved = []
+    for step in steps:
+        value, storage = step.value, step.value.untyped_storage()
+        if value.device.type == "cpu":
+            moved.append(step)
+            continue
+        key = _place(value), value.dtype
+        if key not in pieces:
+            pieces[key] = torch.empty(0, dtype=value.dtype, device=value.device).set_(storage).cpu()
+        there = pieces[key].as_strided(value.shape, value.stride(), value.storage_offset())
+        moved.append(replace(step, value=there))
+    return tuple(moved)
 
 
 def _place(value: Tensor) -> tuple[torch.device, int]:

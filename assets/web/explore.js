@@ -271,7 +271,7 @@ export class Explore extends WireView {
     fillNotices(this.parts.notices, this.notices);
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin();
-    this.cut = specials(maps.tokens, look.nospecials);
+    this.cut = specials(maps, look.nospecials);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;

@@ -5,7 +5,7 @@ import { isDrawn } from "./curtain.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { walkedTiles } from "./grid_keys.js";
 import { isAcross, sortKey } from "./heads_order.js";
-import { isSpecial } from "./packets.js";
+import { hasSpecials } from "./packets.js";
 import { choice, fillChoice, group } from "./view_base.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -102,7 +102,7 @@ export class ExploreBar {
     this.drawLayers(shownAll);
     this.scales.press(look.scale);
     setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
-    this.specials.hidden = !view.maps.tokens.some(isSpecial);
+    this.specials.hidden = !hasSpecials(view.maps);
     this.drawSort();
     const id = `${at.layer}.${at.head}`;
     setAttribute(this.solo, "aria-pressed", String(look.solo === id));

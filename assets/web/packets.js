@@ -86,13 +86,17 @@ export function trimmed({ size, bytes }, first, last) {
   return { size: small, bytes: result };
 }
 
-/** @param {string} token */
-export const isSpecial = (token) => token === "[CLS]" || token === "[SEP]";
+/** @typedef {import("./messages.js").Ends} Ends */
 
-/** How many tokens to leave out at both ends, so that no special one is seen; none where they are wanted.
- * @param {string[]} tokens @returns {[number, number]}
+/** Tells whether a token is the text's, and none that the model puts round it.
+ * @param {{tokens: string[], ends: Ends}} of @param {number} at
  */
-export const specials = (tokens, hidden) => [
-  Number(hidden && isSpecial(tokens[0])),
-  Number(hidden && tokens.length > 1 && isSpecial(tokens[tokens.length - 1])),
-];
+export const isWord = ({ tokens, ends }, at) => at >= ends[0] && at < tokens.length - ends[1];
+
+/** How many tokens to leave out at both ends, so that only words are seen; none where the others are wanted.
+ * @param {{ends: Ends}} of @returns {Ends}
+ */
+export const specials = ({ ends }, hidden) => (hidden ? ends : [0, 0]);
+
+/** Tells whether there are tokens that the model puts round a text. @param {{ends: Ends}} of */
+export const hasSpecials = ({ ends }) => ends.some(Boolean);

@@ -9,7 +9,7 @@ import { Figures } from "./figures.js";
 import { isShortcut, isTyped } from "./grid_keys.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { mount } from "./mount.js";
-import { isSpecial, toBytes, unpackFloats } from "./packets.js";
+import { hasSpecials, toBytes, unpackFloats } from "./packets.js";
 import { PairNext } from "./pair_next.js";
 import { PairPanels } from "./pair_panels.js";
 import { Switches } from "./pair_switches.js";
@@ -312,7 +312,7 @@ export class PairView extends WireView {
     fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
     this.modes.press(look.table);
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
-    p.specials.hidden = !picture.sides.some(({ tokens }) => tokens.some(isSpecial));
+    p.specials.hidden = !picture.sides.some(hasSpecials);
   }
 }
 

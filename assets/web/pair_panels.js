@@ -186,7 +186,7 @@ export class PairPanels {
     const [weights, own] = [maps[n], bytes[n]];
     if (!weights || !own) return null;
     const tokens = picture.sides[n]?.tokens ?? picture.tokens;
-    const [first, last] = specials(tokens, look.nospecials);
+    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
     const inside = (/** @type {number} */ at) => at < tokens.length; // the other sentence may be longer
     const shown = wholeMap(tokens, weights, {
       map: { size: tokens.length, bytes: own },

@@ -6,6 +6,7 @@ import { roomFor } from "./focus_panel.js";
 import { parseAt } from "./look.js";
 import { BigMap, wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
+import { specials } from "./packets.js";
 import { forbids } from "./painted.js";
 import { panel } from "./view_base.js";
 import { number } from "./words.js";
@@ -40,7 +41,7 @@ export class PinnedPanel {
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
     const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
     setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
-    const cut = look.nospecials ? 1 : 0;
+    const [first, last] = specials(pin, look.nospecials);
     const shown = wholeMap(pin.tokens, pinWeights, {
       map: { size: pin.tokens.length, bytes: pinBytes },
       name: `Pinned: layer ${layer} head ${head}`,
@@ -48,8 +49,8 @@ export class PinnedPanel {
       key,
       scale: look.scale,
       theme,
-      first: cut,
-      last: cut,
+      first,
+      last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length),
     });
     this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view.projector));

@@ -3,7 +3,7 @@
 
 import { unheardOf } from "./changes.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
-import { isSpecial } from "./packets.js";
+import { isWord } from "./packets.js";
 import { percent, quoted, ranked } from "./words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -70,7 +70,7 @@ export class ValueLengths {
     const values = /** @type {number[]} */ (picture.values);
     const { tokens } = maps;
     const [[best, weight]] = ranked(row);
-    const words = values.filter((_, key) => !isSpecial(tokens[key]));
+    const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [own, whom] = [quoted(tokens[at.row]), quoted(tokens[best])];
     const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";

@@ -47,8 +47,11 @@ IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = _Implementations(
 MultiHeadAttention = FusedAttention
 
 
-def respelled(layer: AttentionLayer, name: str) -> AttentionLayer:
+def respelled(layer: AttentionLayer, name: str, device: torch.device | str | None = None) -> AttentionLayer:
     """The same layer in another implementation: a copy of its weights, its device and dtype, in eval mode.
+
+    Args:
+        device: of the copy; None = where the layer is.
 
     Raises:
         Unsupported: no implementation has that name, or it cannot share key/value heads as this layer does.
@@ -63,5 +66,5 @@ def respelled(layer: AttentionLayer, name: str) -> AttentionLayer:
             n_kv_heads=layer.n_kv_heads,
             v_bias=layer.v_bias,
         )
-    twin = twin.to(weights.q.dtype).to_empty(device=weights.q.device)
+    twin = twin.to(weights.q.dtype).to_empty(device=weights.q.device if device is None else device)
     return twin.load(weights).eval().requires_grad_(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -55,6 +55,7 @@ class Embedding:
     summed: Tensor
     norm: Norm | None
     x: Tensor
+    notices: tuple[str, ...] = ()
 
 
 def embedding_steps(model: Model, text: str, *, position: str | Position = "trained") -> Embedding:
@@ -87,8 +88,8 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
             stack.embed(whole, encoding)[0].cpu(),
         )
 
-    steps, _ = model.compute(compute)
-    return steps
+    steps, notices = model.compute(compute)
+    return replace(steps, notices=notices)
 
 
 def _norm(rows: Tensor, layer: torch.nn.LayerNorm) -> Norm:

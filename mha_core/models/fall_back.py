@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import torch
 
-from ..device import is_out_of_memory
-from ..errors import DeviceError
+from ..device import or_on_the_cpu
 from .stack import Stack
 
 __all__ = ["FallBack"]
@@ -38,14 +37,9 @@ class FallBack:
             DeviceError: the device is out of memory, and the CPU may not take over.
         """
         with torch.no_grad():
-            try:
-                return call(self.stack), ()
-            except RuntimeError as error:
-                if device.type == "cpu" or not is_out_of_memory(error):
-                    raise
-                if not self.allowed:
-                    raise DeviceError(f"{device} is out of memory; shorten the text or choose the cpu") from error
-            return call(self._copy()), (f"{device} is out of memory; this was computed on the CPU.",)
+            return or_on_the_cpu(
+                lambda where: call(self.stack if where == device else self._copy()), device, allowed=self.allowed
+            )
 
     def _copy(self) -> Stack:
         with self._lock:

@@ -69,6 +69,7 @@ class Model:
         self.own_mask = encoder.own_mask
         self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
+        self.ends = _ends(tokenizer)
         self._fall_back = FallBack(encoder, fall_back)
 
     @property
@@ -152,7 +153,8 @@ class Model:
         tokens, ids = self.tokenize(text)
         switches = self.switches(len(ids), None, mask, position, heads_off, temperature, values_off)
         whole = padded([ids], self.pad_id)[0]
-        return self._pass([(tokens, ids)], whole, switches, trace_layer, implementation, all_logits)[0]
+        ends = self.ends if isinstance(text, str) else (0, 0)
+        return self._pass([(tokens, ids)], whole, switches, ends, trace_layer, implementation, all_logits)[0]
 
     def run_batch(
         self,
@@ -176,7 +178,7 @@ class Model:
         ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
         kept = keep if mask_padding else None
         switches = self.switches(ids.shape[1], kept, mask, position, heads_off, temperature, values_off)
-        return self._pass(coded, ids, switches)
+        return self._pass(coded, ids, switches, self.ends)
 
     def without_each_head(
         self,
@@ -247,6 +249,7 @@ class Model:
         coded: Sequence[tuple[list[str], list[int]]],
         ids: Tensor,
         switches: Switches,
+        ends: tuple[int, int],
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
@@ -280,7 +283,18 @@ class Model:
                 notices=self.notices + notices,
                 logits=None if logits is None else logits[row, : len(own_ids)],
                 kv_heads=self.encoder.block(0).attention.n_kv_heads,
+                ends=ends,
                 changes=switches.changes(tokens, row),
             )
             for row, (tokens, own_ids) in enumerate(coded)
         ]
+
+
+def _ends(tokenizer: Tokenizer) -> tuple[int, int]:
+    """How many tokens it puts in front of every text and behind it: those of an empty text, parted by a letter."""
+    try:
+        empty, letter = (tokenizer.encode(text).ids for text in ("", "a"))
+    except HeadlightError:  # an empty text has no token
+        return 0, 0
+    first = next((at for at, (one, other) in enumerate(zip(empty, letter, strict=False)) if one != other), len(empty))
+    return first, len(empty) - first

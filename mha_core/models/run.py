@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from ..show import Shown, standalone
-from ..trace import Step
+from ..trace import Step, on_cpu
 from .changes import Changes
 
 __all__ = ["Run", "last_rows", "stacked"]
@@ -30,6 +30,7 @@ class Run:
         logits: (1, v), the last position's number for each word that may come next, or (i, v) when those of all
             positions were asked for; None from a model that does not predict one.
         kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
+        ends: how many tokens of its own the model put in front of the text and behind it, such as [CLS] and [SEP].
         changes: what it did otherwise than its model as it was trained.
     """
 
@@ -43,7 +44,20 @@ class Run:
     notices: tuple[str, ...]
     logits: Tensor | None = None
     kv_heads: int = 0
+    ends: tuple[int, int] = (0, 0)
     changes: Changes = field(default_factory=Changes)
+
+    def cpu(self) -> Run:
+        """The same run with its tensors on the CPU; `device` still says where it was computed."""
+        return replace(
+            self,
+            weights=self.weights.cpu(),
+            hidden=self.hidden.cpu(),
+            sentence=self.sentence.cpu(),
+            steps=on_cpu(self.steps),
+            logits=None if self.logits is None else self.logits.cpu(),
+            changes=self.changes.cpu(),
+        )
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760

@@ -27,7 +27,6 @@ MOST_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what 
 LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
 STYLES = ("view.css", "explore.css", "standalone.css")
-SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 # `default-src 'none'`: the file can ask nobody for anything
 _PAGE = """<!doctype html>
@@ -105,7 +104,7 @@ def described(
             raise SizeError(f"{name}={got} is not there; this run has {name}s 0 to {count - 1}")
     changes = run.changes
     return {
-        "title": title or _sentence(run.tokens),
+        "title": title or _sentence(run),
         "link": link if link.startswith(("http://", "https://")) else "",
         "origin": f"{layers} layers of {heads} heads, {rows} tokens, computed on {run.device}",
         "changed": changed or changes.said,
@@ -130,8 +129,8 @@ def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> byt
 
 def _headers(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> tuple[dict[str, Any], dict[str, Any]]:
     layers, heads = run.weights.shape[:2]
-    whole = {"digest": "", "tokens": run.tokens, "layers": layers, "heads": heads, "whole": list(range(layers))}
-    return said | {"exact": exact}, whole | {"thumbnail": 0}
+    whole = {"digest": "", "tokens": run.tokens, "ends": run.ends, "layers": layers, "heads": heads}
+    return said | {"exact": exact}, whole | {"whole": list(range(layers)), "thumbnail": 0}
 
 
 def _exact(run: Run, said: dict[str, Any], room: float) -> list[tuple[int, int]]:
@@ -164,6 +163,7 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
 
 
-def _sentence(tokens: list[str]) -> str:
+def _sentence(run: Run) -> str:
     """The tokens as text: pieces of a word joined, without what only marks the ends."""
-    return " ".join(token for token in tokens if token not in SPECIAL).replace(" ##", "")
+    first, last = run.ends
+    return " ".join(run.tokens[first : len(run.tokens) - last]).replace(" ##", "")

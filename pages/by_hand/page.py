@@ -110,8 +110,9 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
         at = real_cell.moved(at, event, *sizes)
         st.session_state["at"] = str(at)
 
-    notices += [*of_settings, *models.unknown(page.model, settings.text)]
+    notices += [*of_settings, *record.notices, *models.unknown(page.model, settings.text)]
     if example == "embedding":
+        notices += [said for said in embeddings.steps_of(settings).notices if said not in record.notices]
         choose = embeddings.chooser(record, at)
     else:
         choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")

@@ -103,6 +103,7 @@ def _side(picture: Picture, title: str, at: At) -> dict[str, Any]:
     rows = pairs.in_head(picture, at.layer, at.head)
     return {
         "tokens": tokens,
+        "ends": picture.run.ends,
         "title": title,
         "story": pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],

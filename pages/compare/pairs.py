@@ -44,8 +44,8 @@ class Pair:
 
     @property
     def maps(self) -> tuple[Tensor, Tensor]:
-        """Both maps (i, j), on the CPU."""
-        left, right = (side.run.weights[self.layer, self.head].cpu() for side in (self.left, self.right))
+        """Both maps (i, j)."""
+        left, right = (side.run.weights[self.layer, self.head] for side in (self.left, self.right))
         return left, right
 
     @property

@@ -24,7 +24,7 @@ def of_row(pair: Pair, row: int) -> dict[str, Any]:
             f"both have the same number."
         )
         return {"cosines": [], "changes": [], "shown": [], "said": said}
-    hidden = (side.run.hidden[:, row].cpu() for side in (pair.left, pair.right))
+    hidden = (side.run.hidden[:, row] for side in (pair.left, pair.right))
     cosines, changes = (found.tolist() for found in compare.vector_changes(*hidden))
     shown = [numbers.cosine(cosine) for cosine in cosines]
     return {

@@ -13,14 +13,14 @@ from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.sharing import shared
 
-from .kinds import is_special
+from .kinds import words_of
 
 
 @shared(LRUCache(64), lambda picture: picture.settings)
 def effect(picture: Picture) -> dict[str, Any] | None:
     """The largest change of a weight between two words in each layer, and one sentence; None while nothing is changed.
 
-    Special tokens do not count where there are two words: most heads put what they have no use for there.
+    The model's own tokens do not count where there are two words: most heads put what they have no use for there.
 
     Raises what `pictures.picture` raises.
     """
@@ -28,7 +28,7 @@ def effect(picture: Picture) -> dict[str, Any] | None:
     if settings == settings.untouched:
         return None
     before, tokens = pictures.picture(settings.untouched).run.weights, picture.run.tokens
-    words = torch.tensor([not is_special(token) for token in tokens], device=before.device)
+    words = words_of(len(tokens), picture.run.ends)
     pairs = words[:, None] & words
     counted = (pairs if words.sum() > 1 else torch.ones_like(pairs)).to(before.dtype)
     after = picture.run.weights

@@ -23,15 +23,16 @@ Kind = tuple[str, float]  # its name, and the number that made it so
 @shared(LRUCache(64), lambda picture: picture.settings)
 def of_heads(picture: Picture) -> list[list[Kind]]:
     """The kind of every head of a picture, layer by layer."""
-    return kinds(picture.run.weights, picture.run.tokens)
+    return kinds(picture.run.weights, picture.run.tokens, picture.run.ends)
 
 
-def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
+def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)) -> list[list[Kind]]:
     """The kinds of heads.
 
     Args:
         weights: (layers, h, i, j).
-        tokens: n of them; those in square brackets are special ones.
+        tokens: n of them.
+        ends: how many in front and behind are the model's own, and no words, as in `Run`.
 
     Returns:
         for each layer and head the first of these that holds, with its number: at least half of the weight of the rows
@@ -42,17 +43,17 @@ def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
         it is spread, and the number is the largest weight.
     """
     n = len(tokens)
-    first, last = (_name(tokens[at], word) for at, word in ((0, "first word"), (-1, "last word")))
-    pair = ("word → word", _largest_among(weights, _apart(tokens, weights)), STRONG)
-    ends = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
-    repeated = _after_the_same(tokens, weights)
+    first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
+    pair = ("word → word", _largest_among(weights, _apart(n, ends)), STRONG)
+    both = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
+    repeated = None if any(ends) else _after_the_same(tokens, weights)
     shares = [
         *([("copies", repeated, HALF)] if repeated is not None else []),
         ("word before", _on_diagonal(weights, -1), HALF),
         ("word after", _on_diagonal(weights, 1), HALF),
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
-        *([pair, *ends] if is_special(tokens[0]) else [*ends, pair]),
+        *([pair, *both] if any(ends) else [*both, pair]),
         (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
         ("near words", _sums_near(weights) / n, MOST_OF_IT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
@@ -60,7 +61,7 @@ def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
     if n == 1:
         shares = shares[-1:]
     values = torch.stack([share for _, share, _ in shares])
-    least = torch.tensor([bound for _, _, bound in shares], device=values.device).view(-1, 1, 1)
+    least = torch.tensor([bound for _, _, bound in shares]).view(-1, 1, 1)
     chosen = (values >= least).int().argmax(0)  # the first that holds
     numbers = values.gather(0, chosen[None])[0].tolist()
     return [
@@ -69,13 +70,11 @@ def kinds(weights: Tensor, tokens: Sequence[str]) -> list[list[Kind]]:
     ]
 
 
-def _name(token: str, word: str) -> str:
-    return token if is_special(token) else word
-
-
-def is_special(token: str) -> bool:
-    """Tells whether a token is none of the sentence's: [CLS], [SEP], [UNK] …"""
-    return token.startswith("[") and token.endswith("]") and len(token) > 2
+def words_of(n: int, ends: tuple[int, int]) -> Tensor:
+    """bool (n,): which tokens are the text's, one that the model does not know among them; not the model's own."""
+    words = torch.zeros(n, dtype=torch.bool)
+    words[ends[0] : n - ends[1]] = True
+    return words
 
 
 def _sum_on_diagonal(weights: Tensor, step: int) -> Tensor:
@@ -95,11 +94,10 @@ def _on_diagonal(weights: Tensor, step: int) -> Tensor:
 
 def _after_the_same(tokens: Sequence[str], weights: Tensor) -> Tensor | None:
     """The scores of induction heads, (layers, h), in a model that reads to the right alone; None without a repeat."""
-    looks_ahead = bool(weights[0].triu(1).any())  # of one layer: all have the same mask
-    if is_special(tokens[0]) or looks_ahead:
+    if weights[0].triu(1).any():  # it looks ahead; of one layer, as all have the same mask
         return None
     scores = head_kinds.score(weights, head_kinds.cells("induction", [tokens.index(token) for token in tokens]))
-    return None if scores.isnan().any() else scores.to(weights.device)
+    return None if scores.isnan().any() else scores
 
 
 def _largest_among(weights: Tensor, chosen: Tensor) -> Tensor:
@@ -109,8 +107,7 @@ def _largest_among(weights: Tensor, chosen: Tensor) -> Tensor:
     return torch.stack([(layer * counted).amax((-1, -2)) for layer in weights])
 
 
-def _apart(tokens: Sequence[str], weights: Tensor) -> Tensor:
-    """The pairs (i, j) of words that are neither special nor neighbours."""
-    word = torch.tensor([not is_special(token) for token in tokens], device=weights.device)
-    place = torch.arange(len(tokens), device=weights.device)
+def _apart(n: int, ends: tuple[int, int]) -> Tensor:
+    """The pairs (i, j) of words that are no neighbours."""
+    word, place = words_of(n, ends), torch.arange(n)
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)

@@ -131,6 +131,7 @@ class Shown:
         other, where = self.pinned
         return {
             "tokens": other.tokens,
+            "ends": other.model.ends,
             "at": str(where),
             "label": words.label(other.settings, other.model) + _whose(other.settings, self.picture.settings),
             "forbidden": forbidden(other.settings, len(other.tokens)),
@@ -153,7 +154,7 @@ def first(raw: bytes) -> bytes:
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
     picture, layer = shown.picture, shown.at.layer
-    maps = pack_layer(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
+    maps = pack_layer(picture.run.weights, picture.run.tokens, picture.settings.digest, layer, picture.run.ends)
     return pack_parts(shown.focus(), maps)
 
 
@@ -189,7 +190,8 @@ def _shown(raw: bytes) -> Shown:
     picture = pictures.picture(settings)
     at = query.at.on(picture.run.tokens)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
-    notices = [*left_out, *picture.run.notices, *models.unknown(picture.model, settings.text)]
+    of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
+    notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     look = parse_look(query["look"], *query.sizes)
     wanted = look.switches if look else frozenset()
     continued = goes_on.told(picture, query, wanted)
@@ -209,7 +211,7 @@ def pieces(picture: Picture) -> list[str]:
         told.append("␣ is the space before a word; this model reads it as a part of the word.")
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
-    if "[CLS]" in tokens:
+    if any(picture.run.ends):
         told.append("[CLS] and [SEP] mark both ends; heads with nothing to look for look there.")
     return told
 

@@ -75,7 +75,7 @@ def _of(settings: Settings, picture: Picture) -> Repeated:
     period = min(LONGEST, sizes.vocabulary, sizes.max_len // 2)
     ids = head_kinds.repeated_ids(sizes.vocabulary, period)
     with turn(len(ids), models.heads(model)):
-        run: Run = model.run(ids, **settings.switches(model))
+        run: Run = settings.run(model, ids)
         losses = surprise.surprise(model, run)
     halves = losses[1:period], losses[period + 1 :]  # before the first token, and in front of the repeat, nothing tells
     first, second = (float(half.mean()) for half in halves)

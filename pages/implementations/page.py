@@ -14,6 +14,7 @@ from pages.kit.frame import controls, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.settings import Settings
 
 from . import cases, dialects, parity, timing_section
@@ -76,17 +77,21 @@ def show_equality(page: PicturePage, sizes: Sizes, device: str) -> tuple[list[Eq
             differences = widgets.segments("diff")
         mask = controls.mask(page, paints=False)
         asked = Settings(sentence, mask, device=device)
-        picture, settings, notices = page.or_last(asked, pictures.picture, "The tables below are still those of")
-        blocks, equalities = equality_blocks(settings, page.at.layer, sizes, largest=differences == "largest")
+
+        def compute(asked: Settings) -> tuple[Picture, Equality]:
+            return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
+
+        (picture, own), settings, notices = page.or_last(asked, compute, "The tables below are still those of")
+        blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes, largest=differences == "largest")
         canvas.sheet("equality", blocks)
-    return equalities, settings, [*notices, *picture.run.notices]
+    of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]
+    return equalities, settings, [*notices, *dict.fromkeys(of_passes)]
 
 
 def equality_blocks(
-    settings: Settings, layer: int, sizes: Sizes, *, largest: bool
+    settings: Settings, own: Equality, layer: int, sizes: Sizes, *, largest: bool
 ) -> tuple[list[Block], list[Equality]]:
-    """The tables of both inputs, and what could be computed."""
-    own = parity.of_sentence(settings, layer)
+    """The tables of both inputs, of which `own` is the sentence, and what could be computed."""
     equalities = [own]
 
     def tables(found: Equality) -> list[Block]:

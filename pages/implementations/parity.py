@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from cachetools import LRUCache
@@ -17,7 +17,7 @@ from mha_core import device as devices
 from mha_core.attention.base import EVERYTHING
 from mha_core.measure import compare, rounding
 from mha_core.measure.compare import Agreement, Difference, Effect
-from mha_core.models.encoder import EncoderLayer
+from mha_core.models.stack import Stack
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, scientific
 from pages.kit.draw.sheet import Block
@@ -75,6 +75,7 @@ class Equality:
         key_bias: dtype -> the largest gradient of a key bias, relative to the whole gradient.
         devices: dtype -> where it was computed.
         effects: what each bias changes, on the first text in float64.
+        notices: what must be said of the passes, in whole sentences.
     """
 
     shape: tuple[int, ...]
@@ -83,6 +84,7 @@ class Equality:
     key_bias: dict[str, float]
     devices: dict[str, str]
     effects: tuple[Effect, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> str:
@@ -102,9 +104,16 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     Raises what `Model.run` raises.
     """
     run = pictures.picture(settings).run
-    attention = cast(EncoderLayer, pictures.model_of(settings).encoder.layers[layer]).attention
+    x = run.hidden[layer].unsqueeze(0)
+
+    def compute(stack: Stack) -> Equality:
+        attention = stack.block(layer).attention
+        with torch.enable_grad():
+            return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
+
     with turn(len(run.ids)):
-        return _compute(attention.save(), attention.n_heads, run.hidden[layer].unsqueeze(0), settings.mask)
+        equality, notices = pictures.model_of(settings).compute(compute)
+    return replace(equality, notices=notices)
 
 
 def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
@@ -126,12 +135,17 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] =
 @shared(LRUCache(64))
 def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-    return _compute(
-        compare.random_weights(sizes.d_model, biases=sizes.biases), sizes.n_heads, x.to(devices.pick(device)), mask
+    weights = compare.random_weights(sizes.d_model, biases=sizes.biases)
+    equality, notices = devices.or_on_the_cpu(
+        lambda where: _computed(weights, sizes.n_heads, x.to(where), mask),
+        devices.pick(device),
+        allowed=device == "auto",
+        smaller="choose smaller sizes",
     )
+    return replace(equality, notices=notices)
 
 
-def _compute(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
+def _computed(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
     n = x.shape[1]
     allow = None if mask == "none" else masks.allow(masks.parse(mask), n, n)
     agreements, where = {}, {}

@@ -81,7 +81,7 @@ def renormalised(settings: Settings, at: At) -> str:
 
 def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
     """The largest difference of a head's masked weights to the free ones, blocked and each row divided again."""
-    after, before = (picture.run.weights[layer, head].cpu() for picture in (masked, free))
+    after, before = (picture.run.weights[layer, head] for picture in (masked, free))
     left = before * mask_codec.of_head(_allowed(masked), head)
     sums = left.sum(dim=-1, keepdim=True)
     return compare.largest_difference(after, left / sums.masked_fill(sums == 0, 1))

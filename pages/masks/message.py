@@ -33,12 +33,13 @@ def masked(raw: bytes, begins: str = "") -> bytes:
     settings, left_out = fitting.within(query.settings())
     picture = pictures.picture(settings)
     at = query.at.on(picture.run.tokens)
-    weights = [pictures.picture(own).run.weights[at.layer, at.head] for own in (before(settings), settings)]
+    runs = [pictures.picture(own).run for own in (before(settings), settings)]
+    weights = [run.weights[at.layer, at.head] for run in runs]
     header = {
         **_header(picture, at),
         "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
         "sums": sums_in_words(weights[1]),
-        "notices": [*left_out, *picture.run.notices],
+        "notices": [*left_out, *dict.fromkeys(said for run in runs for said in run.notices)],
         "begins": begins,
     }
     return pack_parts(pack_focus(header, *weights))

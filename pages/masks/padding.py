@@ -60,7 +60,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
     with turn(max(lengths), models.heads(model)):
         alone = settings.run(model, texts[short])
         masked, unmasked = (
-            _change(alone, model.run_batch(texts, mask_padding=mask_padding, **settings.switches(model))[short])
+            _change(alone, settings.run_batch(model, texts, mask_padding=mask_padding)[short])
             for mask_padding in (True, False)
         )
     return Beside(texts[short], min(lengths), max(lengths), masked, unmasked)

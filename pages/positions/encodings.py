@@ -120,10 +120,10 @@ def _position(name: str, sizes: Sizes, amplitude: float) -> Position:
 @lru_cache(maxsize=1)
 def trained_table() -> Learned:
     """MiniLM's own table, as a copy in float64 on the CPU."""
-    trained = pictures.model_on("auto").encoder.position
-    if not isinstance(trained, Learned):
+    copied, _ = pictures.model_on("auto").compute(lambda stack: copy.deepcopy(stack.position).cpu().double())
+    if not isinstance(copied, Learned):
         raise HeadlightError("this model has no learned table")
-    return copy.deepcopy(trained).cpu().double().requires_grad_(False)
+    return copied.requires_grad_(False)
 
 
 def _queries(sizes: Sizes, real: tuple[Settings, int] | None) -> tuple[Tensor, str]:
@@ -133,7 +133,7 @@ def _queries(sizes: Sizes, real: tuple[Settings, int] | None) -> tuple[Tensor, s
         settings, layer = real
         steps = traces.traced(settings, layer, "fused").steps
         q = next(step.value for step in steps if step.name == "q")
-        return q.cpu().double(), f"the queries of this sentence in MiniLM's layer {layer}"
+        return q.double(), f"the queries of this sentence in MiniLM's layer {layer}"
     generator = torch.Generator().manual_seed(SEED)
     shape = (1, sizes.n_heads, sizes.n, sizes.d_head)
     return torch.randn(shape, generator=generator, dtype=torch.float64), f"random queries, standard normal, seed {SEED}"

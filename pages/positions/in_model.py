@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mha_core.models.encoder import Encoder
+from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
 from pages.kit.draw import figures, sheet
 from pages.kit.draw.numbers import number, precise
@@ -63,12 +64,14 @@ class OnModel:
         rows: name, what it is, cosine to the unmodified model's sentence vector's, and that head's mean weight on
             the previous token.
         maps: that head's map (i, j) for each of the rows.
+        notices: what must be said of the passes, in whole sentences.
     """
 
     layer: int
     head: int
     rows: list[tuple[str, str, float, float]]
     maps: list[Tensor]
+    notices: list[str]
 
 
 def words(settings: Settings) -> Words:
@@ -79,8 +82,12 @@ def words(settings: Settings) -> Words:
 def norms(sentence: Words, amplitude: float) -> Norms:
     """Lengths of the vectors that are added up at each token of the sentence; of the waves as wide as the model."""
     model = pictures.model_on("auto")
-    encoder = cast(Encoder, model.encoder)
-    embedding = (encoder.words.weight[sentence.ids] + encoder.segment).detach().cpu().double()
+
+    def embedded(stack: Stack) -> Tensor:
+        encoder = cast(Encoder, stack)
+        return (encoder.words.weight[sentence.ids] + encoder.segment).cpu().double()
+
+    embedding, _ = model.compute(embedded)
     n, width = len(sentence.ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
     rows = (embedding, trained_table().table[:n], waves)
@@ -115,7 +122,7 @@ def on_model(settings: Settings) -> OnModel:
         name: pictures.picture(Settings(settings.text, position=position, device=settings.device))
         for name, position in POSITIONS.items()
     }
-    previous = {name: picture.run.weights.diagonal(-1, -2, -1).mean(dim=-1).cpu() for name, picture in by_name.items()}
+    previous = {name: picture.run.weights.diagonal(-1, -2, -1).mean(dim=-1) for name, picture in by_name.items()}
     layer, head = divmod(int(previous["as trained"].argmax()), previous["as trained"].shape[1])
     rows = [
         (
@@ -126,7 +133,9 @@ def on_model(settings: Settings) -> OnModel:
         )
         for name, picture in by_name.items()
     ]
-    return OnModel(layer, head, rows, [picture.run.weights[layer, head] for picture in by_name.values()])
+    maps = [picture.run.weights[layer, head] for picture in by_name.values()]
+    notices = list(dict.fromkeys(said for picture in by_name.values() for said in picture.run.notices))
+    return OnModel(layer, head, rows, maps, notices)
 
 
 def table(sentence: OnModel) -> Block:

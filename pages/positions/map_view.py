@@ -37,7 +37,7 @@ def show(tokens: list[str], found: OnModel) -> None:
         tiles.append(
             {"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt},
         )
-    values = b"".join(one.float().cpu().contiguous().numpy().tobytes() for one in found.maps)
+    values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)
     state = {
         **VIEW.turns(),
         "place": place,

@@ -44,7 +44,7 @@ def show() -> None:
             found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
             names, sizes, amplitude = chosen(page, len(found.tokens))
             with story:
-                show_sentence(settings, found.tokens)
+                of_passes = show_sentence(settings, found.tokens)
             with head:
                 title = sheet.title("What each encoding is", "two at a time")
                 canvas.sheet("portraits_head", [title, presets()], on_act)
@@ -59,17 +59,17 @@ def show() -> None:
                 cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
             folds.show(built, view, lambda theme: in_model.amplitudes(found, amplitude, theme), charts=charts)
             with top:  # above the pictures, but known only when they have been made
-                canvas.sheet("told", [sheet.notices([*notices, *why, *page.answer_link()])])
+                canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
         with page.about:
             show_about(settings)
 
 
-def show_sentence(settings: Settings, tokens: list[str]) -> None:
-    """The problem, and the sentence in the model under each position that Explore offers."""
+def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
+    """The problem, and the sentence in the model under each position that Explore offers; what must be said of it."""
     if len(tokens) > MOST_TOKENS_AT_ONCE:
         told = f"Shown up to {MOST_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
         canvas.sheet("problem", [sheet.text(told)])
-        return
+        return []
     with st.container(key="unprojected_problem"):
         said, further = st.columns([6, 1], vertical_alignment="center")
         with said:
@@ -81,6 +81,7 @@ def show_sentence(settings: Settings, tokens: list[str]) -> None:
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):
         canvas.sheet("in_the_model", [in_model.table(on_model)])
+    return on_model.notices
 
 
 def chosen(page: PicturePage, n: int) -> tuple[list[str], Sizes, float]:

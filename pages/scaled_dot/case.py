@@ -98,6 +98,7 @@ class Checked:
         to_truth, torch_to_truth: relative differences to the same in float64 on the CPU.
         row_sum: the row sum of the weights that lies farthest from 1.
         device: where it was computed.
+        notices: what must be said of that, in whole sentences.
     """
 
     shapes: dict[str, tuple[int, ...]]
@@ -110,6 +111,7 @@ class Checked:
     torch_to_truth: float
     row_sum: float
     device: str
+    notices: tuple[str, ...] = ()
 
 
 def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
@@ -139,14 +141,19 @@ def tensors(case: Case) -> tuple[Tensor, ...]:
 
 @shared(LRUCache(64))
 def checked(case: Case, device: str) -> Checked:
-    """The call, torch's own and the truth. Raises a SizeError when it is too large."""
+    """The call, torch's own and the truth. Raises a SizeError when it is too large, a DeviceError when a device is."""
     case.check()
-    where = devices.pick(device)
-    with turn(), torch.no_grad():
-        given = tensors(case)
+    given = tensors(case)
+
+    def on(where: torch.device) -> tuple[Tensor, Tensor, Tensor, str]:
         ours = [one.to(where) for one in given]
-        mixed, weights = (one.cpu() for one in attention(*ours))
-        torchs = F.scaled_dot_product_attention(*_three(ours)).cpu()
+        mixed, weights = attention(*ours)
+        return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_three(ours)).cpu(), where.type
+
+    with turn(), torch.no_grad():
+        (mixed, weights, torchs, where), notices = devices.or_on_the_cpu(
+            on, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
+        )
         truth, _ = attention(*(one.double() for one in given))
     q, k, v = _three(list(given))
     shapes = {"q": q, "k": k, "v": v, "scores": weights, "weights": weights, "mixed": mixed}
@@ -160,7 +167,8 @@ def checked(case: Case, device: str) -> Checked:
         relative_difference(mixed.double(), truth),
         relative_difference(torchs.double(), truth),
         max(weights.sum(dim=-1).flatten().tolist(), key=lambda total: abs(total - 1)),
-        where.type,
+        where,
+        notices,
     )
 
 

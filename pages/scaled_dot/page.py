@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core.errors import SizeError
+from mha_core.errors import DeviceError, SizeError
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.draw.numbers import cut
 from pages.kit.frame import controls, widgets
@@ -30,13 +30,13 @@ def show() -> None:
             asked = asked_case(problems)
             with widgets.seen("dev", controls.several_devices()):
                 device = controls.device()
-        show_call(asked, device, problems, opening, buttons)
+        of_call = show_call(asked, device, problems, opening, buttons)
         show_products(asked.seed, problems)
         with told:  # at the top, but known only when every control has been made
             usable = {key: key not in problems for key in ("qs", "aat")}
             of_link = here.answer_link(resets=True, **usable)
             others = [said for key, said in problems.items() if key not in here.unusable]
-            canvas.sheet("told", [sheet.notices([*of_link, *others])])
+            canvas.sheet("told", [sheet.notices([*of_link, *others, *of_call])])
 
 
 def asked_case(problems: Problems) -> Case:
@@ -63,15 +63,18 @@ def shape_of(key: str, axes: tuple[int, int], problems: Problems) -> tuple[int, 
         return last
 
 
-def show_call(case: Case, device: str, problems: Problems, opening: Any, buttons: Any) -> None:
-    """What one call of the function gives, and its source; of one that is too large, the first case."""
+def show_call(case: Case, device: str, problems: Problems, opening: Any, buttons: Any) -> tuple[str, ...]:
+    """What one call of the function gives, and its source; of one that is too large, the first case, wherever it fits.
+
+    Returns what must be said of the call.
+    """
     try:
         made = cases.checked(case, device)
         st.session_state["last_qs"] = case.queries
-    except SizeError as error:
+    except (SizeError, DeviceError) as error:
         case = Case(cases.parse_shape(DEFAULTS["qs"], *cases.AXES))
         problems["qs"] = f"This is not computed: {error}. Still shown: {case.queries}."
-        made = cases.checked(case, device)
+        made = cases.checked(case, "auto")
     with opening:
         canvas.sheet("opening", [parts.opening(case, made)])
     with buttons:
@@ -82,6 +85,7 @@ def show_call(case: Case, device: str, problems: Problems, opening: Any, buttons
     with code, st.container(key="call_code"):
         st.code(parts.source(), language="python", height=640, wrap_lines=True)
     canvas.sheet("formulas", [sheet.row([parts.formulas(case), parts.figures()], even=True)])
+    return made.notices
 
 
 def show_products(seed: int, problems: Problems) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from mha_core import IMPLEMENTATIONS, Trace
+from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, respelled
 from mha_core.measure import compare
 from mha_core.models.stack import Stack
 from mha_core.positions import InLayers
+from mha_core.trace import Trace, on_cpu
 from pages.kit.picture import models, pictures, traces
 from pages.kit.picture.draws import drawn
 from pages.kit.picture.settings import Settings
@@ -39,10 +40,11 @@ def traced(settings: Settings, layer: int, implementation: str, instead: RandomL
 @shared(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
 def _traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer) -> Traced:
     own = traces.traced(settings, layer, "efficient")  # whatever enters it, enters this layer
-    model, trace = pictures.model_of(settings), Trace()
+    model = pictures.model_of(settings)
     switches = model.switches(len(own.tokens), None, **settings.switches(model))
 
-    def run(stack: Stack) -> None:
+    def run(stack: Stack) -> tuple[Step, ...]:
+        trace = Trace()
         x = own.steps[0].value.to(stack.device)
         given = switches(stack)
         heads = given["heads"]
@@ -50,10 +52,12 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
         own_layer = build(instead, implementation, stack.block(layer).attention).to(stack.device)
         with drawn(instead.seed, x):
             own_layer(x, trace=trace, **given | {"heads": on, "position": InLayers(given["position"])})
+        return on_cpu(trace.steps)
 
     with turn(len(own.tokens), models.heads(model)):
-        model.compute(run)
-    return replace(own, implementation=implementation, steps=tuple(trace.steps), instead=instead)
+        steps, notices = model.compute(run)
+    notices = tuple(dict.fromkeys(own.notices + notices))
+    return replace(own, implementation=implementation, steps=steps, notices=notices, instead=instead)
 
 
 def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
@@ -64,11 +68,11 @@ def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> At
 
 
 def attention(layer: Traced, implementation: str) -> AttentionLayer:
-    """The very layer whose steps are shown, in eval mode and in any implementation."""
-    own = pictures.model_of(layer.settings).encoder.block(layer.layer).attention
+    """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
+    model = pictures.model_of(layer.settings)
     if layer.instead is None:
-        return respelled(own, implementation)
-    return build(layer.instead, implementation, own).eval().to(layer.steps[0].value.device)
+        return model.compute(lambda stack: respelled(stack.block(layer.layer).attention, implementation, "cpu"))[0]
+    return build(layer.instead, implementation, model.encoder.block(layer.layer).attention).eval()
 
 
 def told(implementation: str, instead: RandomLayer | None) -> list[str]:

@@ -102,7 +102,7 @@ def mask_shapes(layer: Traced, head: int) -> Lesson:
     rows, pictures = [], list[Block]()
     for name, mask in cases.items():
         with torch.no_grad():
-            small, whole = stretched(own, x, mask.to(x.device))  # type: ignore[arg-type]
+            small, whole = stretched(own, x, mask)  # type: ignore[arg-type]
         given, prepared = shape_of(mask), shape_of(mask.unsqueeze(-1))
         difference = numbers.difference(compare.largest_difference(small, whole))
         rows.append([name, given, prepared, f"({n}, {n}, 2, {own.n_heads})", str(mask.numel()), difference])

@@ -19,8 +19,10 @@ from .beside import MOST_TOKENS, Side
 TITLES = {"none": "No positions", "alibi": "ALiBi"}
 
 
-def shown(sides: Sequence[Side], layer: int, head: int | None) -> list[Block]:
-    """A panel for each side. Raises what `pictures.picture` raises of the sentence.
+def shown(sides: Sequence[Side], layer: int, head: int | None) -> tuple[list[Block], list[str]]:
+    """A panel for each side, and what must be said of the passes.
+
+    Raises what `pictures.picture` raises of the sentence.
 
     Args:
         layer, head: counted from 0; no head = the mean over the heads of the layer.
@@ -31,7 +33,8 @@ def shown(sides: Sequence[Side], layer: int, head: int | None) -> list[Block]:
     tokens = pictures.tokens(sides[0].settings)
     if len(tokens) > MOST_TOKENS:
         raise TooLong(limit=MOST_TOKENS, got=len(tokens))
-    return [_panel(side, layer, head) for side in sides]
+    panels = [_panel(side, layer, head) for side in sides]
+    return [panel for panel, _ in panels], list(dict.fromkeys(said for _, notices in panels for said in notices))
 
 
 def of(picture: Picture, layer: int, head: int | None) -> Tensor:
@@ -47,14 +50,15 @@ def of(picture: Picture, layer: int, head: int | None) -> Tensor:
     return weights.mean(dim=0) if head is None else weights[head]
 
 
-def _panel(side: Side, layer: int, head: int | None) -> Block:
+def _panel(side: Side, layer: int, head: int | None) -> tuple[Block, tuple[str, ...]]:
     heading = TITLES.get(side.name, side.name[0].upper() + side.name[1:])
     try:
         picture = pictures.picture(side.settings)
         weights = of(picture, layer, head)
     except HeadlightError as error:
-        return sheet.panel(heading, [sheet.text(words.sentence(error))])
+        return sheet.panel(heading, [sheet.text(words.sentence(error))]), ()
     tokens = picture.run.tokens
     matrix = sheet.attention_map("", tokens, weights.tolist())
-    said = [sheet.text(text) for text in (repeats.sentence(tokens, weights), *picture.run.notices) if text]
-    return sheet.panel(heading, [matrix, *said, sheet.text(beside.note(side, picture.model), muted=True)])
+    said = [sheet.text(text) for text in (repeats.sentence(tokens, weights),) if text]
+    note = sheet.text(beside.note(side, picture.model), muted=True)
+    return sheet.panel(heading, [matrix, *said, note]), picture.run.notices

@@ -33,12 +33,12 @@ def show() -> None:
             with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
                 sides = sides_of(page, Settings(sentence, model=page.name))
                 head = looked_at(page)
-            blocks, shown, notices = page.or_last(
+            (blocks, of_passes), shown, notices = page.or_last(
                 sides[0].settings,
                 lambda first: maps.shown([on_text(side, first.text) for side in sides], page.at.layer, head),
                 "Still showing",
             )
-            told = sheet.notices([*notices, *page.answer_link()])
+            told = sheet.notices([*notices, *of_passes, *page.answer_link()])
             note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
             canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
         with page.about:

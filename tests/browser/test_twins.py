@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from mha_core import IMPLEMENTATIONS
+from pages.explore.kinds import words_of
 from pages.kit.draw import numbers, packing
 from pages.kit.draw.palette import PALETTES
 from pages.kit.draw.web import FOLDER, PREFIX
@@ -158,6 +159,16 @@ def test_maps_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch, whole
         assert told[layer][head] == (255 * shown[layer, head]).round().int().flatten().tolist()
     pooled = modules.one("packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
     assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
+
+
+@pytest.mark.parametrize("ends", [(1, 1), (0, 0), (1, 0)], ids=str)
+def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> None:
+    tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
+    weights = torch.rand(1, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    packed = as_text(packing.pack_maps(weights, tokens, "digest", 0, ends))
+    told = "((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), m.specials(maps, true), m.hasSpecials(maps)])"
+    found = modules.one("packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
+    assert found == [words_of(6, ends).tolist(), list(ends), any(ends)]
 
 
 def test_a_header_and_its_floats_come_back(modules: Modules) -> None:

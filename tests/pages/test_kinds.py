@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from pages.explore.kinds import HALF, MOST_OF_IT, NEAR, STRONG, kinds
+from pages.explore.effect import effect
+from pages.explore.kinds import HALF, MOST_OF_IT, NEAR, STRONG, kinds, of_heads, words_of
 from pages.kit.picture import pictures
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -31,8 +34,8 @@ def column(at: int, weight: float) -> Tensor:
     return made
 
 
-def one(own: Tensor, tokens: list[str] = TOKENS) -> str:
-    return kinds(own[None, None], tokens)[0][0][0]
+def one(own: Tensor, tokens: list[str] = TOKENS, ends: tuple[int, int] = (1, 1)) -> str:
+    return kinds(own[None, None], tokens, ends)[0][0][0]
 
 
 def test_each_kind_on_a_map_that_is_made_for_it() -> None:
@@ -42,13 +45,14 @@ def test_each_kind_on_a_map_that_is_made_for_it() -> None:
     assert one(column(0, 0.6)) == "[CLS]"
     assert one(column(N - 1, 0.6)) == "[SEP]"
     assert one((column(0, 0.5) + column(N - 1, 0.5)) / 2 * 1.0) == "[CLS] and [SEP]"
-    assert one(rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), ["w"] * 30) == "near words"
-    assert one(torch.full((30, 30), 1 / 30), ["w"] * 30) == "spread"
+    assert one(rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), ["w"] * 30, (0, 0)) == "near words"
+    assert one(torch.full((30, 30), 1 / 30), ["w"] * 30, (0, 0)) == "spread"
     pair = torch.full((N, N), 1 / N)
     pair[1] = 0.1
     pair[1, 4] = 0.6
     assert one(pair) == "word → word"
-    assert one(column(0, 0.6), ["a", *TOKENS[1:]]) == "first word"
+    assert one(column(0, 0.6), ["a", *TOKENS[1:-1], "e"], (0, 0)) == "first word"
+    assert one(column(0, 0.6), ["a", *TOKENS[1:]], (0, 1)) == "first word"
 
 
 def test_one_token_and_none_but_special_ones() -> None:
@@ -57,9 +61,9 @@ def test_one_token_and_none_but_special_ones() -> None:
 
 
 def slow(own: Tensor, tokens: list[str]) -> str:
-    """The same rule, one weight after the other."""
+    """The same rule, one weight after the other, of a sentence between [CLS] and [SEP]."""
     n, w = len(tokens), own.tolist()
-    special = [token[0] == "[" for token in tokens]
+    special = [at in (0, n - 1) for at in range(n)]
 
     def share(step: int) -> float:
         return float(sum(w[i][i + step] for i in range(n) if 0 <= i + step < n)) / (n - abs(step))
@@ -84,8 +88,41 @@ def slow(own: Tensor, tokens: list[str]) -> str:
 def test_all_heads_of_real_sentences_against_a_loop() -> None:
     for text in PRESETS[:3]:
         run = pictures.picture(Settings(text)).run
-        found = kinds(run.weights, run.tokens)
+        found = kinds(run.weights, run.tokens, run.ends)
         assert [[name for name, _ in row] for row in found] == [
             [slow(own, run.tokens) for own in layer] for layer in run.weights
         ]
         assert found[0][2][0] == "word before"
+
+
+def test_a_word_that_the_model_does_not_know_is_a_word() -> None:
+    """It is no end of the sentence, and heads copy behind it as they do behind another word."""
+    settings = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
+    known, unknown = (pictures.picture(replace(settings, text=f"{first} {settings.text}")) for first in ("key", "xyz"))
+    assert (known.run.tokens[0], unknown.run.tokens[0]) == ("key", "[UNK]")
+    names = [[name for name, _ in layer] for layer in of_heads(unknown)]
+    assert names == [[name for name, _ in layer] for layer in of_heads(known)]
+    assert "copies" in names[1]
+    assert one(column(0, 0.6), ["[UNK]", *"bcdef"], (0, 0)) == "first word"
+
+
+def test_ends_are_told_by_what_the_model_adds_and_not_by_how_a_word_is_spelled() -> None:
+    typed = pictures.picture(Settings("[CLS] a [x] b [SEP]")).run
+    assert typed.tokens == ["[CLS]", "[CLS]", "a", "[", "x", "]", "b", "[SEP]", "[SEP]"]
+    assert typed.ends == (1, 1)
+    assert words_of(len(typed.tokens), typed.ends).tolist() == [False, *[True] * 7, False]
+    for name in ("words-2layers-1", "names-rotary-1"):
+        assert pictures.picture(Settings("[CLS] [x]", model=name)).run.ends == (0, 0)
+    pair = torch.full((N, N), 1 / N)
+    pair[1] = 0.1
+    pair[1, 4] = 0.6
+    assert one(pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"]) == "word → word"
+
+
+def test_an_unknown_word_may_have_changed_most() -> None:
+    settings = Settings("xyz apple ball xyz bird", model="words-2layers-1", temperature=0.5)
+    after, before = (pictures.picture(one).run.weights for one in (settings, settings.untouched))
+    told = effect(pictures.picture(settings))
+    assert told is not None
+    assert told["layers"] == (after - before).abs().amax((1, 2, 3)).tolist()
+    assert told["said"].startswith("Layer 1 changed most, in head 2: “[UNK]” → “[UNK]”")

@@ -31,10 +31,11 @@ THUMBNAIL = 128  # cells that one has at most
 MEMORY_BYTES = 6 * 2**20
 
 
-def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
+def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
-    Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block.
+    Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block. `ends`
+    are the model's own tokens at both ends, as in `Run`.
     """
     layers, heads = weights.shape[:2]
     whole = goes_whole(weights)
@@ -44,6 +45,7 @@ def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -
     header = {
         "digest": digest,
         "tokens": list(tokens),
+        "ends": ends,
         "layers": layers,
         "heads": heads,
         "whole": list(range(layers)) if whole else [layer],
@@ -78,11 +80,13 @@ def goes_whole(weights: Tensor) -> bool:
     return weights.shape[-1] <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
 
 
-def pack_layer(weights: Tensor, tokens: Sequence[str], digest: str, layer: int) -> bytes:
+def pack_layer(
+    weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)
+) -> bytes:
     """The same with the maps of one layer alone."""
     layers, heads = weights.shape[:2]
-    header = {"digest": digest, "tokens": list(tokens), "layers": layers, "heads": heads, "whole": [layer]}
-    return pack(header | {"thumbnail": 0}, as_bytes(weights[layer : layer + 1]))
+    header = {"digest": digest, "tokens": list(tokens), "ends": ends, "layers": layers, "heads": heads}
+    return pack(header | {"whole": [layer], "thumbnail": 0}, as_bytes(weights[layer : layer + 1]))
 
 
 def pack_memory(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -21,6 +21,7 @@ from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.attention.base import EVERYTHING
 from mha_core.errors import HeadlightError
 from mha_core.models.classifier import Classifier
+from mha_core.models.stack import Stack
 from mha_core.pretrained import smollm2
 from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.training import inference, tasks
@@ -150,9 +151,15 @@ def answer(model: Model, run: Run) -> list[str]:
     """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
     if not isinstance(model.encoder, Classifier):
         return []
-    names, everyone = inference.classes(model), run.hidden.new_ones(1, len(run.tokens), dtype=torch.bool)
-    chances = model.encoder.answer(run.hidden[-1:], everyone).softmax(dim=-1)[0].tolist()
-    best = sorted(zip(chances, names, strict=True), key=lambda pair: -pair[0])[:MOST_ANSWERS]
+    last, everyone = run.hidden[-1:], torch.ones(1, len(run.tokens), dtype=torch.bool)
+
+    def compute(stack: Stack) -> list[float]:
+        logits = cast(Classifier, stack).answer(last.to(stack.device), everyone.to(stack.device))
+        found: list[float] = logits.softmax(dim=-1)[0].tolist()
+        return found
+
+    pairs = zip(model.compute(compute)[0], inference.classes(model), strict=True)
+    best = sorted(pairs, key=lambda pair: -pair[0])[:MOST_ANSWERS]
     return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 

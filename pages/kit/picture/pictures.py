@@ -35,8 +35,8 @@ class Picture:
     """One computed run and its figures.
 
     Attributes:
-        settings, run: what was asked and what came of it.
-        seconds: time of the pass, device synchronised; threads: that it was given on a CPU.
+        settings, run: what was asked and what came of it, on the CPU.
+        seconds: time of the pass, its way to the CPU in it; threads: that it was given on a CPU.
         cosine: of its sentence vector to the untouched model's.
         worst_row_sum: the row sum farthest from 1, over all maps.
         model: the one that ran.
@@ -125,8 +125,8 @@ def picture(settings: Settings) -> Picture:
     with turn(count, models.heads(model)):
         start = time.perf_counter()
         run = settings.run(model)
-        worst = compare.worst_row_sum(run.weights)  # reads the result, which waits for the device
         seconds = time.perf_counter() - start
+        worst = compare.worst_row_sum(run.weights)
         cosine = compare.cosine(run.sentence, _untouched_sentence(model, settings, run))
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
 
@@ -138,7 +138,7 @@ def _packed_key(picture: Picture, layer: int) -> Hashable:
 @shared(LRUCache(PACKED_BYTES, len), _packed_key)
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
-    return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer)
+    return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer, picture.run.ends)
 
 
 @shared(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
@@ -191,4 +191,4 @@ def _bytes_held(settings: Settings, model: Model) -> int:
 @shared(LRUCache(256), lambda model, settings, run: settings.untouched)
 def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
     """The sentence vector of the untouched model, kept without its maps."""
-    return run.sentence if settings == settings.untouched else model.run(settings.text).sentence
+    return run.sentence if settings == settings.untouched else settings.untouched.run(model).sentence

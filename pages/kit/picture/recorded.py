@@ -22,6 +22,7 @@ class Recorded:
         tokens: of the sentence.
         q: (h, i, d). k: (h, j, d). scores, weights: (h, i, j).
         allow: (h, i, j), True = may look; None when everything is allowed.
+        notices: what must be said of the pass, in whole sentences.
     """
 
     tokens: list[str]
@@ -30,6 +31,7 @@ class Recorded:
     scores: Tensor
     weights: Tensor
     allow: Tensor | None
+    notices: tuple[str, ...] = ()
 
     def bias(self, head: int, temperature: float) -> Tensor | None:
         """(i, j), what the scores of a head have beyond q·k / √d: the position's part; None when that is rounding."""
@@ -41,6 +43,6 @@ class Recorded:
 def recorded(settings: Settings, layer: int) -> Recorded:
     """One layer of the pass of these settings. Raises what `Model.run` raises."""
     trace = traced(settings, layer, "fused")
-    steps = {step.name: step.value[0].cpu() for step in trace.steps if step.name in NAMES}
+    steps = {step.name: step.value[0] for step in trace.steps if step.name in NAMES}
     masked = steps.pop("masked", None)
-    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf)
+    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf, notices=trace.notices)

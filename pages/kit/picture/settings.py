@@ -10,6 +10,8 @@ from . import mask_codec
 from .models import MINILM
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
     from mha_core import Model, Run
@@ -73,8 +75,10 @@ class Settings:
             "values_off": self.values_off,
         }
 
-    def run(self, model: Model, text: str | None = None, **more: Any) -> Run:
-        """Runs the model on the sentence, or on another text, under these settings.
+    def run(self, model: Model, text: str | Sequence[int] | None = None, **more: Any) -> Run:
+        """Runs the model on the sentence, or on another text or its ids, under these settings.
+
+        Its tensors lie on the CPU, wherever it was computed: of two runs that meet, one may have found the GPU full.
 
         Args:
             more: further arguments of `Model.run`, such as `trace_layer`.
@@ -82,4 +86,8 @@ class Settings:
         Raises:
             HeadlightError: whatever `Model.run` raises.
         """
-        return model.run(self.text if text is None else text, **self.switches(model), **more)
+        return model.run(self.text if text is None else text, **self.switches(model), **more).cpu()
+
+    def run_batch(self, model: Model, texts: Sequence[str], *, mask_padding: bool) -> list[Run]:
+        """Runs the model on several texts in one padded batch, as `run`. Raises what `Model.run_batch` raises."""
+        return [run.cpu() for run in model.run_batch(texts, mask_padding=mask_padding, **self.switches(model))]

@@ -15,5 +15,5 @@ def lengths(settings: Settings, layer: int) -> Tensor:
     Heads that share their values have the same. Raises what `Model.run` raises.
     """
     v = next(step.value for step in traces.traced(settings, layer, "fused").steps if step.name == "v")[0]
-    found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1).cpu()
+    found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
     return found.repeat_interleave(pictures.model_of(settings).sizes.n_heads // len(found), dim=0)

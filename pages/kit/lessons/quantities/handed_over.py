@@ -30,7 +30,7 @@ def handed_over(query: Query, settings: Settings, layer: float) -> Value:
     """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
     own = value_lengths(query, settings, layer).tensor
     run = pictures.picture(settings).run
-    parts = run.weights[int(layer)].cpu() * own[:, None]
+    parts = run.weights[int(layer)] * own[:, None]
     return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
 
 

@@ -65,7 +65,7 @@ def under_same_mask(query: Query, settings: Settings, function: str) -> Value:
         return Value.of(_by_sdpa(layer.q[at.head], layer.k[at.head], lower), "i j", layer.tokens)
     module, x = _torch_module(query, settings)
     with turn(len(layer.tokens), models.heads(query.model)), torch.no_grad():
-        weights: Tensor = module(x, x, x, attn_mask=lower.to(x.device), average_attn_weights=False)[1]
+        weights: Tensor = module(x, x, x, attn_mask=lower, average_attn_weights=False)[1]
     return Value.of(weights[0, at.head], "i j", layer.tokens)
 
 
@@ -116,7 +116,7 @@ def _beside(query: Query, settings: Settings, padding: str) -> tuple[Run, Run]:
         raise RuleError("both sentences have the same number of tokens: nothing is padded")
     short = lengths.index(min(lengths))
     with turn(max(lengths), models.heads(model)):
-        batch = model.run_batch(texts, mask_padding=PADDING[padding], **settings.switches(model))
+        batch = settings.run_batch(model, texts, mask_padding=PADDING[padding])
         return settings.run(model, texts[short]), batch[short]
 
 
@@ -129,7 +129,7 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     """torch's own module with the weights of the layer that is looked at, and what enters that layer, (1, i, c)."""
     layer = query.at.layer
     x = traces.traced(settings, layer, "fused").steps[0].value
-    spelled = respelled(query.model.encoder.block(layer).attention, "torch")
+    spelled, _ = query.model.compute(lambda stack: respelled(stack.block(layer).attention, "torch", x.device))
     return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
 
 

@@ -1,0 +1,300 @@
+"""Every message of the pages on a GPU that is played (played_gpu.py), and on one that is full or becomes it.
+
+Of two pictures that meet, one may have found the GPU full: then it was computed on the CPU, and said so once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.attention import dataflow
+from mha_core.errors import DeviceError
+from mha_core.models.fall_back import FallBack
+from mha_core.models.run import Run
+from pages.by_hand import embeddings, real_cell
+from pages.claims import evidence
+from pages.claims.catalog import CLAIMS
+from pages.compare import message as compare_message
+from pages.compare import orders, pairs
+from pages.implementations import parity
+from pages.implementations.timing import Plan, TimingJob
+from pages.kit.lessons import course
+from pages.kit.lessons.verdict import verdict
+from pages.kit.picture import pictures, sharing, without_heads
+from pages.kit.picture.place import At
+from pages.kit.picture.query import Query
+from pages.kit.picture.recorded import recorded
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.traces import RandomLayer
+from pages.kit.wire import routes
+from pages.masks import effects, padding
+from pages.positions import encodings, in_model, problem
+from pages.scaled_dot.case import CASES, checked
+from pages.shapes import random_layer
+from pages.shapes.reshape_lessons import LESSONS
+from pages.side_by_side import beside, maps
+
+from .conftest import unpacked
+from .played_gpu import CUDA, Gpu, played
+
+TWICE = "the dog bit the man"
+TEXT = Settings(TWICE)
+CAUSAL = Settings(TWICE, "causal")
+NOTICE = "cuda:0 is out of memory; this was computed on the CPU."
+COURSE = course.of_folders((course.SHIPPED,)).lessons
+TRAINED = (evidence.positions, evidence.news)  # they ask trained models for answers, and for recorded ones
+_on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all tests
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int | None], Gpu]]:
+    """Has "auto" choose the played device, which is full after so many computations of models; None = never."""
+    for name, value in {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "get_rng_state": lambda device: torch.get_rng_state(),
+        "set_rng_state": lambda state, device: None,
+        "synchronize": lambda device: None,
+        "memory_allocated": lambda device: 0,
+        "max_memory_allocated": lambda device: 0,
+        "reset_peak_memory_stats": lambda device: None,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, value)
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: None)
+    compute = FallBack.compute
+
+    def counted(self: FallBack, *args: Any) -> Any:
+        if Gpu.now is not None:
+            Gpu.now.takes_a_pass()
+        return compute(self, *args)
+
+    monkeypatch.setattr(FallBack, "compute", counted)
+    kept: Any = pictures.pretrained_on
+    models = dict(kept.cache)
+    sharing.forget()
+    encodings.trained_table.cache_clear()
+    kept.cache.clear()
+    kept.cache.update(_on_gpu)
+    with played() as device:
+
+        def filled(passes: int | None) -> Gpu:
+            for name in ("minilm", "words-2layers-1", "who-rotary-1"):
+                pictures.model_on("auto", name)  # its weights are there before the device is full
+            device.passes, device.full = passes, passes == 0
+            return device
+
+        yield filled
+    _on_gpu.update(kept.cache)
+    kept.cache.clear()
+    kept.cache.update(models)
+    encodings.trained_table.cache_clear()
+    sharing.forget()
+
+
+def asked(route: str, **values: str) -> dict[str, Any]:
+    """What a route says."""
+    message = routes.answer(route, urlencode(values).encode())
+    parts, rest = unpacked(message)
+    return unpacked(rest)[0] if "notices" not in parts else parts
+
+
+def maps_of(**values: str) -> Callable[[], list[str]]:
+    return lambda: asked("maps", **values)["notices"]
+
+
+def of_route(route: str, **values: str) -> Callable[[], list[str]]:
+    return lambda: asked(route, **values)["notices"]
+
+
+def steps_of(**values: str) -> Callable[[], list[str]]:
+    return lambda: asked("steps", s=TWICE, **values)["notices"]
+
+
+def all_lessons(instead: RandomLayer | None) -> Callable[[], tuple[str, ...]]:
+    def shown() -> tuple[str, ...]:
+        layer = random_layer.traced(TEXT, 2, "efficient", instead)
+        for lesson in LESSONS.values():
+            lesson(layer, 1)
+        return layer.notices
+
+    return shown
+
+
+def by_hand() -> tuple[str, ...]:
+    found, at = recorded(CAUSAL, 1), At(1, 2, 3)
+    for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
+        part(found, CAUSAL, at)
+    return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
+
+
+def positions() -> list[str]:
+    found = in_model.on_model(TEXT)
+    in_model.table(found)
+    problem.problem(TEXT)
+    in_model.norms(in_model.words(TEXT), 1.0)
+    for name in ("learned", "shaw", "rotary"):
+        encodings.build(name, encodings.Sizes(7, 384, 12), 1.0, (TEXT, 1))
+    return found.notices
+
+
+def of_pairs() -> list[str]:
+    assert without_heads.cosines(CAUSAL, lambda done: None).device == torch.device("cpu")
+    assert orders.why(orders.reordered(TEXT, "the man bit the dog"))
+    query = Query(urlencode({"s": TWICE, "pos": "none", "pos2": "none", "mask2": "causal"}).encode(), minilm_at="0.2")
+    left, right, _ = compare_message._pictures(query)
+    pair = pairs.Pair(left, right, 0, 2)
+    assert pairs.asides(pair, ("left", "right"))
+    return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
+
+
+def masked() -> list[str]:
+    settings, at = Settings(TWICE, "causal & !window:1"), At(2, 1)
+    assert effects.empty_rows(settings, at)
+    assert effects.renormalised(CAUSAL, at)
+    assert padding.blocks(TEXT, "a much longer sentence than that one is")
+    assert padding.beside(TEXT, "a much longer sentence than that one is")
+    return of_route("masked", s=TWICE, mask="causal")()
+
+
+def side_by_side() -> list[str]:
+    return maps.shown(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
+
+
+MESSAGES: dict[str, Callable[[], Any]] = {
+    "a mask": maps_of(s=TWICE, mask="causal", look="values"),
+    "no positions, the difference": maps_of(s=TWICE, pos="none", look="difference"),
+    "the difference of the mean": maps_of(s=TWICE, off="L0 H0", look="difference_mean"),
+    "an answer": maps_of(model="who-rotary-1", s=TWICE, pos="none", look="difference"),
+    "a writer": maps_of(model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
+    "a pair": of_route("pair", s=TWICE),
+    "a pair of sentences": of_route("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
+    "a pair of a writer": of_route("pair", model="words-2layers-1", s="apple ball apple", pos2="none", word="ball"),
+    "heads, orders, asides": of_pairs,
+    "masks": masked,
+    "steps": steps_of(mask="causal", impl="naive", vs="efficient"),
+    "random steps": steps_of(lw="random", drop="0.2", impl="efficient", vs="naive"),
+    "lessons on the layer": all_lessons(None),
+    "lessons on a random layer": all_lessons(RandomLayer(dropout=0.2)),
+    "by hand": by_hand,
+    "positions": positions,
+    "side by side": side_by_side,
+    "parity on a sentence": lambda: parity.of_sentence(CAUSAL, 1).notices,
+    "parity on random numbers": lambda: parity.of_random(parity.Sizes(2, 8, 24, 4), "causal", "auto").notices,
+    "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
+}
+ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
+ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_on_a_gpu(gpu: Callable[[int | None], Gpu], message: str) -> None:
+    gpu(None)
+    assert list(MESSAGES[message]()) == []
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+@pytest.mark.parametrize("message", MESSAGES)
+def test_on_a_gpu_that_becomes_full(gpu: Callable[[int | None], Gpu], message: str, passes: int) -> None:
+    device = gpu(passes)
+    device.full = device.full or message in ONCE
+    has_room = passes == 1 and message in ONE_PASS
+    assert list(MESSAGES[message]()) == ([] if has_room else [NOTICE])
+    assert device.full
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_each_implementations_steps(gpu: Callable[[int | None], Gpu], implementation: str) -> None:
+    gpu(1)
+    other = "einsum" if implementation == "fused" else "fused"
+    assert steps_of(impl=implementation, vs=other, layer="1")() == [NOTICE]
+    assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": implementation}).encode())
+
+
+@pytest.mark.parametrize("lesson", COURSE)
+def test_verdicts_of_a_lesson(gpu: Callable[[int | None], Gpu], lesson: str) -> None:
+    for step in COURSE[lesson].steps:
+        sharing.forget()
+        gpu(1)  # of each step the second picture
+        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
+
+
+@pytest.mark.parametrize("claim", [name for name, one in CLAIMS.items() if not one.timed and one.judge not in TRAINED])
+def test_verdicts_of_claims(gpu: Callable[[int | None], Gpu], claim: str) -> None:
+    gpu(1)
+    found = CLAIMS[claim].judge()
+    assert found.numbers
+
+
+def test_a_timing_says_that_the_device_is_full(gpu: Callable[[int | None], Gpu]) -> None:
+    device = gpu(None)
+    sizes = "forward with maps", ("fused",), 1, (8,), 24, 4
+    job = TimingJob(Plan(*sizes, seconds=0.01))
+    job._work()
+    assert job.machine.startswith("cuda")
+    assert [one.length for one in job.results] == [8]
+    device.full = True
+    with pytest.raises(torch.OutOfMemoryError) as raised:
+        TimingJob(Plan(*sizes, seconds=0.01))._work()
+    assert job._explain(raised.value) == "the device is out of memory; choose smaller sizes"
+
+
+def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu]) -> None:
+    gpu(0)
+    for compute in (
+        lambda: checked(CASES["heads"], "cuda"),
+        lambda: parity.of_random(parity.Sizes(2, 8, 24, 4), "none", "cuda"),
+    ):
+        with pytest.raises(DeviceError, match=r"cuda:0 is out of memory; choose smaller sizes or choose the cpu"):
+            compute()
+
+
+def test_a_run_goes_to_the_cpu_as_it_is(gpu: Callable[[int | None], Gpu]) -> None:
+    gpu(None)
+    run = pictures.model_on("auto").run(TWICE, trace_layer=1)
+    here = run.cpu()
+    assert (run.weights.device, here.weights.device, here.device) == (CUDA, torch.device("cpu"), CUDA)
+    assert torch.equal(run.weights.cpu(), here.weights)
+    for ours, theirs in zip(here.steps, run.steps, strict=True):
+        assert torch.equal(ours.value, theirs.value.cpu())
+        assert (ours.value.stride(), ours.is_view) == (theirs.value.stride(), theirs.is_view)
+    of = range(len(run.steps))
+    assert [dataflow.parents(here.steps, at) for at in of] == [dataflow.parents(run.steps, at) for at in of]
+
+
+FAULTS: dict[str, Callable[[Tensor], object]] = {
+    "a sum": lambda here: here + torch.ones(3),
+    "a comparison": lambda here: torch.equal(here, torch.ones(3)),
+    "a stack": lambda here: torch.stack([torch.ones(3), here]),
+    "an index": lambda here: torch.ones(3)[here.long()],
+    "a layer": lambda here: torch.nn.Linear(3, 3)(here),
+    "numpy": lambda here: here.numpy(),
+    "a generator": lambda here: torch.randn(3, generator=torch.Generator(), device=here.device),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_played_device_refuses_what_a_gpu_refuses(gpu: Callable[[int | None], Gpu], fault: str) -> None:
+    device = gpu(None)
+    here = torch.ones(3).to("cuda")
+    assert (here[1:] * 2 + torch.tensor(1.0)).device == CUDA  # a single number of the CPU may meet it
+    with pytest.raises((RuntimeError, TypeError)):
+        FAULTS[fault](here)
+    device.full = True
+    assert here[1:].cpu().tolist() == [1, 1]  # no new memory
+    with pytest.raises(torch.OutOfMemoryError):
+        here * 2
+
+
+def test_the_pages_would_be_found_out(gpu: Callable[[int | None], Gpu], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If runs stayed where they were computed, one on the GPU and one on the CPU would meet."""
+    gpu(1)
+    monkeypatch.setattr(Run, "cpu", lambda self: self)
+    with pytest.raises(RuntimeError, match=r"same device|out of memory"):
+        MESSAGES["a mask"]()
