@@ -21,6 +21,7 @@ import { button, fill, h, setAttribute, setText } from "./dom.js";
  * @property {string} back @property {string} next what the ways lead to
  */
 
+const OPEN = "Anyone who opens this lesson can read these notes.";
 const KEYS = [
   ["A – D, 1 – 4", "answer (in the projector letters only)"],
   ["space", "show, then go on"],
@@ -152,7 +153,8 @@ export class LessonPanel {
     p.keys.hidden = !shown.keys;
     const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
     const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
-    fill(p.said, notes.length ? notes : ["There are no notes on this step."], () => h("p"), setText);
+    const lines = notes.length ? [...notes, OPEN] : ["There are no notes on this step."];
+    fill(p.said, lines, () => h("p"), setText);
   }
 
   /** @param {Shown & {place: Place}} shown */

@@ -61,6 +61,7 @@ class Training:
     Attributes:
         stack: the model while it learns.
         objective: its loss and its test.
+        optimizer: AdamW, with what it knows of the weights.
         history: the events so far.
         notices: what must be said of it. A training on "auto" goes on on the CPU when its device is full; the batch at
             which that happens is left out.
@@ -79,12 +80,12 @@ class Training:
         self.history = History(recipe)
         self.objective = self._with_room(pick(recipe.device), lambda on: objective(recipe, task, self.tokenizer, on))
         self.stack = self.objective.stack
-        self._optimizer = torch.optim.AdamW(
+        self.optimizer = torch.optim.AdamW(
             self.stack.parameters(), recipe.rate, (0.9, recipe.beta2), weight_decay=recipe.weight_decay, fused=True
         )
         self._schedule = (
             torch.optim.lr_scheduler.OneCycleLR(
-                self._optimizer, max_lr=recipe.rate, total_steps=recipe.steps, cycle_momentum=False
+                self.optimizer, max_lr=recipe.rate, total_steps=recipe.steps, cycle_momentum=False
             )
             if recipe.schedule == "one-cycle"
             else None
@@ -105,7 +106,7 @@ class Training:
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        return float(self._optimizer.param_groups[0]["lr"])
+        return float(self.optimizer.param_groups[0]["lr"])
 
     def step(self) -> Sums:
         """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
@@ -117,11 +118,11 @@ class Training:
 
     def _learn(self) -> Sums:
         """The optimiser's step itself."""
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
         loss, sums = self.objective.next_loss(self._batches)
         if math.isfinite(sums.loss):
             torch.autograd.backward(loss)
-            self._optimizer.step()
+            self.optimizer.step()
         return sums
 
     def _computed(self, compute: Callable[[], T]) -> T:
@@ -129,7 +130,7 @@ class Training:
 
         def on(device: torch.device) -> T:
             if device != self.device:
-                self._move(device)
+                self.move(device)
             return compute()
 
         return self._with_room(self.device, on)
@@ -141,10 +142,10 @@ class Training:
         self.notices += notices
         return found
 
-    def _move(self, device: torch.device) -> None:
+    def move(self, device: torch.device) -> None:
         """Takes the weights and what the optimiser knows of them to a device."""
         self.stack.to(device)
-        for known in self._optimizer.state.values():
+        for known in self.optimizer.state.values():
             known.update({name: value.to(device) for name, value in known.items() if isinstance(value, torch.Tensor)})
 
     @contextmanager

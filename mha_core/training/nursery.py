@@ -15,17 +15,12 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-__all__ = ["NUMBER", "main", "step_back"]
+from .priority import step_back
+
+__all__ = ["NUMBER", "main"]
 
 NUMBER = struct.Struct("<q")  # as the pipe says a number
 IDLE_SECONDS = 600.0
-NICENESS = 10
-
-
-def step_back() -> None:
-    """Lets visitors who look at pages come first: this process and those that it forks have a low priority."""
-    if hasattr(os, "nice"):
-        os.nice(max(0, NICENESS - os.nice(0)))
 
 
 def main() -> None:

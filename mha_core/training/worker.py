@@ -25,7 +25,7 @@ from ..device import is_out_of_memory
 from ..errors import HeadlightError
 from .job import Job
 from .limits import Order
-from .nursery import step_back
+from .priority import step_back
 
 __all__ = ["main"]
 

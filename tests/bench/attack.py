@@ -12,14 +12,20 @@ import platform
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from urllib.parse import quote_plus, urlsplit
+from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from pages.kit.draw.web import WIRE
 from tests.bench.serving import ROOT, Server, quantiles, serve
 from tests.bench.typist import Typist
 from tests.bench.visitors import Visitor, open_socket, sentence
@@ -154,6 +160,48 @@ def nameless(url: str, seconds: float, number: int, begun: Callable[[], object])
         typist.ask(sentence(TOKENS, f"{number} {turn}"))
 
 
+def verdicts(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    """Asks for the verdict on a step that switches each head off, on a sentence that is new each time."""
+    _loop(url, seconds, begun, lambda turn: f"lesson?learn=explanation.1&s={_words(57, number, turn)}")
+
+
+def standalone(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    """Asks for the file that shows a long text of SmolLM2 without a server."""
+    _loop(url, seconds, begun, lambda turn: f"explore.html?model=smollm2&s={_words(215, number, turn)}")
+
+
+def _words(count: int, number: int, turn: int) -> str:
+    return quote_plus(sentence(count + 2, f"{number} {turn}"))
+
+
+def _loop(url: str, seconds: float, begun: Callable[[], object], question: Callable[[int], str]) -> None:
+    """Asks the wire one question after another, each when the one before is answered."""
+    begun()
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        with suppress(OSError, HTTPException), urlopen(f"{url}{WIRE}/{question(turn)}", timeout=LONGEST) as answer:
+            answer.read()
+
+
+def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    """Asks the wire for pictures of 511 tokens and reads nothing; who is sent away or hung up on comes again."""
+    begun()
+    place, end, turn = urlsplit(url), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        question = f"{WIRE}/maps?s={_words(509, number, turn)}"
+        with suppress(OSError), socket.create_connection((str(place.hostname), place.port or 80), 10) as line:
+            line.sendall(f"GET {question} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
+            line.settimeout(max(0.1, end - time.monotonic()))
+            begins = line.recv(12)
+            while begins.endswith(b"200") and time.monotonic() < end:
+                time.sleep(0.2)
+                if line.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):  # hung up on
+                    break
+        time.sleep(0.2)
+
+
 ATTACKS = {
     "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst(1_000)),
     "100,000 messages": Attack("one client sends 100,000 of them", burst(100_000)),
@@ -164,6 +212,10 @@ ATTACKS = {
     "random input": Attack("four change the size of the random input near its bound", random_input, 4),
     "each head": Attack("two switch off each head alone, 511 tokens", each_head, 2),
     "long sentences": Attack("four type 511 tokens without a pause", long_sentences, 4),
+    "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
+    "40 deaf": Attack("forty ask the wire for 511 new tokens and read nothing", deaf, 40),
+    "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
+    "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", standalone, 2),
     "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
     "wire, long": Attack("four ask the wire for 511 new tokens", wire(511), 4),
     "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", nameless, 40),
@@ -256,6 +308,18 @@ def foreign_host(server: Server) -> str:
         return f"refused ({refused.response.status_code})"
 
 
+def lesson_file() -> str:
+    """How long the server takes to start, without and with a lesson's file of one key of 60,000 names."""
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "90-names.toml").write_text(".".join(["a"] * 60_000) + "=1", encoding="utf-8")
+        for lessons in ("", folder):
+            begun = time.monotonic()
+            with serve(HEADLIGHT_LESSONS=lessons):
+                took.append(time.monotonic() - begun)
+    return f"a lesson of 120 kB in one key: the server starts in {took[0]:.1f} s without it, in {took[1]:.1f} s with it"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", choices=ATTACKS, help="this attack; may be given again")
@@ -277,7 +341,8 @@ def main() -> None:
         with serve() as server:
             print(measure(name, server, options.seconds), flush=True)
     with serve() as server:
-        print(f"websocket of another Host with its own Origin: {foreign_host(server)}")
+        print(f"websocket of another Host with its own Origin: {foreign_host(server)}", flush=True)
+    print(lesson_file())
 
 
 if __name__ == "__main__":

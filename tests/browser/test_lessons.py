@@ -78,6 +78,7 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab.at(IT, 3)
     press("n")
     expect(tab.lesson.get_by_text(IT.teacher)).to_be_visible()
+    expect(tab.lesson.get_by_text("Anyone who opens this lesson can read these notes.")).to_be_visible()
     press("?")
     expect(tab.lesson.get_by_text("teacher’s notes", exact=True).last).to_be_visible()
     press("ArrowRight")

@@ -315,8 +315,8 @@ def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
     for weight, *texts in zip(weights, *(modules.each("words.js", weights, each) for each in spellings), strict=True):
         cell, read, table, share = (float(text.removesuffix(" %")) for text in texts)
         assert cell == read == share / 100, (weight, texts)
-        assert cell == pytest.approx(weight, abs=0.005), texts
-        assert table == pytest.approx(weight, abs=0.00005), texts
+        assert cell == pytest.approx(weight, abs=0.005)
+        assert table == pytest.approx(weight, abs=0.00005)
     assert modules.each("words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
         "0 %",
         "less than 1 %",

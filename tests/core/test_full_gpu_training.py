@@ -39,8 +39,8 @@ class OnGpu(Training):
     def device(self) -> torch.device:
         return super().device if self.moved else CUDA
 
-    def _move(self, device: torch.device) -> None:
-        super()._move(device)
+    def move(self, device: torch.device) -> None:
+        super().move(device)
         self.moved = True
 
 
@@ -74,8 +74,8 @@ def test_a_training_on_auto_goes_on_on_the_cpu(recipe: Recipe, name: str) -> Non
 def test_weights_and_what_the_optimiser_knows_move_together() -> None:
     training = Training(AUTO, task("who"))
     training.step()
-    training._move(torch.device("meta"))
-    state = [value for known in training._optimizer.state.values() for value in known.values()]
+    training.move(torch.device("meta"))
+    state = [value for known in training.optimizer.state.values() for value in known.values()]
     assert len(state) == 3 * len(list(training.stack.parameters()))
     assert {one.device.type for one in (*state, *training.stack.parameters())} == {"meta"}
     assert training.device.type == "meta"

@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_keys_and_nesting_are_bounded_before_toml_is_read(
     def loads(text: str) -> None:
         pytest.fail("it must not come so far")
 
-    monkeypatch.setattr("tomllib.loads", loads)
+    monkeypatch.setattr(tomllib, "loads", loads)
     said = wrong(text)
     assert said.startswith(f"90-back.toml, line {at}: ")
     assert why in said

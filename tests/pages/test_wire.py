@@ -192,9 +192,8 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
             assert found.text.startswith(said)
             assert "secret" not in found.text
         assert "secret" not in caplog.text
-        assert [record.args[1] for record in caplog.records if isinstance(record.args, tuple) and record.args] == (
-            [{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else []
-        )
+        kinds = [record.getMessage().split(" with ")[1].split()[0] for record in caplog.records]
+        assert kinds == ([{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else [])
 
 
 LESSON = """title = "Which head looks back?"
