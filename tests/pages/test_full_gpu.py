@@ -197,6 +197,22 @@ def test_on_a_gpu(gpu: Callable[[int | None], Gpu], message: str) -> None:
     assert list(MESSAGES[message]()) == []
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("message", MESSAGES)
+def test_on_a_real_gpu(message: str) -> None:
+    sharing.forget()
+    assert pictures.picture(TEXT).run.device.type == "cuda"
+    assert list(MESSAGES[message]()) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lesson", COURSE)
+def test_verdicts_on_a_real_gpu(lesson: str) -> None:
+    sharing.forget()
+    for step in COURSE[lesson].steps:
+        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
+
+
 @pytest.mark.parametrize("passes", [0, 1])
 @pytest.mark.parametrize("message", MESSAGES)
 def test_on_a_gpu_that_becomes_full(gpu: Callable[[int | None], Gpu], message: str, passes: int) -> None:
