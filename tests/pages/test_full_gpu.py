@@ -198,6 +198,22 @@ def test_on_a_gpu(gpu: Callable[[int | None], Gpu], message: str) -> None:
     assert list(MESSAGES[message]()) == []
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("message", MESSAGES)
+def test_on_a_real_gpu(message: str) -> None:
+    sharing.forget()
+    assert pictures.picture(TEXT).run.device.type == "cuda"
+    assert list(MESSAGES[message]()) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lesson", COURSE)
+def test_verdicts_on_a_real_gpu(lesson: str) -> None:
+    sharing.forget()
+    for step in COURSE[lesson].steps:
+        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
+
+
 @pytest.mark.parametrize("message", MESSAGES)
 def test_on_a_gpu_that_is_full_after_one_pass(gpu: Callable[[int | None], Gpu], message: str) -> None:
     device = gpu(1)
