@@ -21,12 +21,10 @@ export interface Control extends Wanted {
 
 // ---- Explore: pages/explore/map_view.py, pages/explore/message.py, pages/kit/draw/packing.py
 
-export type Ends = [number, number]; // of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
-
 export interface Maps {
   digest: string;
   tokens: string[];
-  ends: Ends;
+  ends: [number, number]; // of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
   layers: number;
   heads: number;
   whole: number[]; // the layers whose maps follow whole
@@ -55,7 +53,7 @@ export interface Picture {
   figures: Figure[];
   status: string;
   pinTail: string; // what the link says of this picture behind the head
-  pin: { tokens: string[]; ends: Ends; at: string; label: string; forbidden: string[] } | null;
+  pin: { tokens: string[]; ends: [number, number]; at: string; label: string; forbidden: string[] } | null;
   kinds: [string, number][][]; // of each head, layer by layer: its name, and the number that made it so
   // of the changes; here: the largest of them in the map in focus
   effect: { layers: number[]; at: [number, number, number, number] | null; said: string; here: number } | null;
@@ -155,7 +153,7 @@ export interface Masks {
 
 export interface Side {
   tokens: string[];
-  ends: Ends;
+  ends: [number, number]; // of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
   title: string; // what it has of the differences
   story: string; // why the rows of equal words are equal, or not; empty without any
   repeated: number[]; // the places of these words

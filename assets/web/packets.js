@@ -86,7 +86,7 @@ export function trimmed({ size, bytes }, first, last) {
   return { size: small, bytes: result };
 }
 
-/** @typedef {import("./messages.js").Ends} Ends */
+/** @typedef {[number, number]} Ends of the tokens in front and behind, how many are the model's own */
 
 /** Tells whether a token is the text's, and none that the model puts round it.
  * @param {{tokens: string[], ends: Ends}} of @param {number} at

@@ -44,6 +44,7 @@ class Embedding:
         summed: (i, c), words + segment + position.
         norm: of `summed`; None where none follows.
         x: (i, c), `run.hidden[0]` of the same text.
+        notices: what must be said of the pass, in whole sentences.
     """
 
     tokens: list[str]

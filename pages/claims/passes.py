@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Run, Weights
-from mha_core.models.encoder import EncoderLayer
+from mha_core.attention import respelled
+from mha_core.models.stack import Stack
 from mha_core.positions import Rotary
 from pages.kit.picture import pictures, traces
 from pages.kit.picture.settings import Settings
@@ -39,12 +38,13 @@ def rounding_of(run: Run) -> float:
 
 def attentions() -> list[tuple[Weights, int]]:
     """Weights and heads of each layer of MiniLM, on the CPU."""
-    layers = cast(Sequence[EncoderLayer], pictures.model_on("auto").encoder.layers)
-    saved = [(layer.attention.save(), layer.attention.n_heads) for layer in layers]
-    return [
-        (replace(weights, **{name: one.cpu() for name, one in weights.items() if one is not None}), h)
-        for weights, h in saved
-    ]
+    model = pictures.model_on("auto")
+
+    def saved(stack: Stack) -> list[tuple[Weights, int]]:
+        layers = [stack.block(layer).attention for layer in range(model.sizes.n_layers)]
+        return [(respelled(layer, "efficient", "cpu").save(), layer.n_heads) for layer in layers]
+
+    return model.compute(saved)[0]
 
 
 def without(weights: Weights, *, field: str) -> Weights:

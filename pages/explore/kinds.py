@@ -46,14 +46,14 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
     pair = ("word → word", _largest_among(weights, _apart(n, ends)), STRONG)
     both = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
-    repeated = None if any(ends) else _after_the_same(tokens, weights)
+    repeated = None if ends[0] else _after_the_same(tokens, weights)
     shares = [
         *([("copies", repeated, HALF)] if repeated is not None else []),
         ("word before", _on_diagonal(weights, -1), HALF),
         ("word after", _on_diagonal(weights, 1), HALF),
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
-        *([pair, *both] if any(ends) else [*both, pair]),
+        *([pair, *both] if ends[0] else [*both, pair]),
         (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
         ("near words", _sums_near(weights) / n, MOST_OF_IT),
         (SPREAD, weights.amax((-1, -2)), 0.0),

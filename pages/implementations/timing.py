@@ -86,7 +86,12 @@ class Plan:
         check_heads("d_model", self.d_model, self.n_heads)
         longest = max(self.lengths)
         check_sizes(self.b, longest, self.d_model, self.n_heads, scores=MOST_RACED)
-        if self.is_large(longest) and devices.pick(self.device).type == "cpu":
+        self.check_memory(devices.pick(self.device))
+
+    def check_memory(self, device: torch.device) -> None:
+        """Raises a DeviceError where the device is a CPU, and one large call finds too little memory there."""
+        longest = max(self.lengths)
+        if self.is_large(longest) and device.type == "cpu":
             needed = 4 * COPIES * self.scores(longest)
             memory.require(needed, "one call at this size", "choose fewer texts, or try again later")
 
@@ -111,6 +116,7 @@ class TimingJob(Job):
     Attributes:
         results: of the lengths that are complete.
         machine: device, processor and threads in words; empty before it begins.
+        notices: what must be said of it, in whole sentences.
     """
 
     def __init__(self, plan: Plan, visitor: Visitor | None = None) -> None:
@@ -120,6 +126,7 @@ class TimingJob(Job):
         self.plan = plan
         self.results: tuple[AtLength, ...] = ()
         self.machine = ""
+        self.notices: tuple[str, ...] = ()
         self._within = 0.0  # the present length, from 0 to 1
 
     def _is_complete(self) -> bool:
@@ -134,7 +141,13 @@ class TimingJob(Job):
 
     def _work(self) -> None:
         torch.set_num_threads(THREADS)  # this thread's alone
-        plan, device = self.plan, devices.pick(self.plan.device)
+        device, allowed = devices.pick(self.plan.device), self.plan.device == "auto"
+        _, self.notices = devices.or_on_the_cpu(self._race, device, allowed=allowed, smaller="choose smaller sizes")
+
+    def _race(self, device: torch.device) -> None:
+        """All lengths on one device: times of two would not compare."""
+        plan, self.results, self._within = self.plan, (), 0.0
+        plan.check_memory(device)
         call, maps = TASKS[plan.task]
         self.machine = f"{device.type}, {machine()}"
         theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names, biases=plan.biases)

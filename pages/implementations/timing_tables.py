@@ -37,7 +37,7 @@ def progress(job: TimingJob) -> str:
 
 def told(job: TimingJob) -> list[str]:
     """Sentences on how it ended."""
-    sentences = []
+    sentences = [*job.notices]
     if job.error:
         sentences.append(f"The timing ended early: {job.error}.")
     elif job.stopped:

@@ -14,8 +14,10 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
 from mha_core.errors import DeviceError
+from mha_core.measure import head_kinds, surprise
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.models.generation import Generation
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
@@ -300,3 +302,48 @@ def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
     assert largest_difference(found.run(text).weights.cpu(), expected.run(text).weights) <= 1e-4
     assert largest_difference(found.without_each_head(text).cpu(), expected.without_each_head(text)) <= 1e-4
     assert inference.continuation(found, text, 5, seed=1) == inference.continuation(found, text, 5, seed=1)
+
+
+# SmolLM2: thirty layers, each of which rounds what the one before rounded.
+
+TWICE = "Mr Dursley of number four said hello. Then Mr Dursley of number"
+
+
+@pytest.fixture(scope="module")
+def both_write() -> tuple[Model, Model]:
+    """SmolLM2 on the GPU, and on the CPU."""
+    return load_model("smollm2", device="cuda"), load_model("smollm2", device="cpu")
+
+
+@pytest.mark.parametrize("options", [{}, {"heads_off": [(3, 1)]}, {"position": "none"}, {"values_off": [2]}], ids=str)
+def test_smollm2(both_write: tuple[Model, Model], options: dict[str, Any]) -> None:
+    run, expected = (model.run(TWICE, **options) for model in both_write)
+    assert run.logits is not None
+    assert expected.logits is not None
+    assert run.device == run.logits.device == CUDA
+    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-3
+    assert relative_difference(run.hidden.cpu(), expected.hidden) <= 1e-3
+    assert int(run.logits[-1].argmax()) == int(expected.logits[-1].argmax())
+
+
+def test_surprise_and_kinds_of_heads(both_write: tuple[Model, Model]) -> None:
+    runs = [model.run(TWICE) for model in both_write]
+    found, expected = (surprise.surprise(model, run) for model, run in zip(both_write, runs, strict=True))
+    assert found.device == torch.device("cpu")
+    assert found[1:].numpy() == pytest.approx(expected[1:].numpy(), abs=1e-2)
+    scores, of_cpu = (head_kinds.head_scores(run.weights, run.ids) for run in runs)
+    for kind, score in scores.items():
+        assert score.device == torch.device("cpu")
+        assert largest_difference(score, of_cpu[kind]) <= 1e-3
+
+
+def test_a_text_that_grows(both_write: tuple[Model, Model]) -> None:
+    on_gpu, on_cpu = (Generation(model, TWICE) for model in both_write)
+    for place in range(4):
+        new, expected = on_gpu.step(), on_cpu.step()
+        assert new.weights.device == CUDA
+        assert (new.token, on_gpu.ids) == (expected.token, on_cpu.ids)
+        whole = both_write[0].run(on_gpu.ids)
+        assert largest_difference(new.weights, whole.weights[:, :, -1]) <= 1e-3, place
+    on_gpu.cut(5)
+    assert relative_difference(on_gpu.logits, both_write[0].run(on_gpu.ids[:5]).logits[-1]) <= 1e-3  # type: ignore[index]

@@ -6,6 +6,7 @@ Of two pictures that meet, one may have found the GPU full: then it was computed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,18 +14,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS
 from mha_core.attention import dataflow
 from mha_core.errors import DeviceError
+from mha_core.measure.timing import Candidates
 from mha_core.models.fall_back import FallBack
 from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell
-from pages.claims import evidence
 from pages.claims.catalog import CLAIMS
-from pages.compare import message as compare_message
 from pages.compare import orders, pairs
-from pages.implementations import parity
-from pages.implementations.timing import Plan, TimingJob
+from pages.implementations import parity, timing_tables
+from pages.implementations.timing import AtLength, Plan, TimingJob
 from pages.kit.lessons import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing, without_heads
@@ -49,7 +48,8 @@ TEXT = Settings(TWICE)
 CAUSAL = Settings(TWICE, "causal")
 NOTICE = "cuda:0 is out of memory; this was computed on the CPU."
 COURSE = course.of_folders((course.SHIPPED,)).lessons
-TRAINED = (evidence.positions, evidence.news)  # they ask trained models for answers, and for recorded ones
+STEPS = ("same-word.1", "reach.3", "silent.2", "silent.3")
+CLAIMED = {"overlap": "depends", "same-word": "holds", "key-bias": "depends"}
 _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all tests
 
 
@@ -147,8 +147,7 @@ def positions() -> list[str]:
 def of_pairs() -> list[str]:
     assert without_heads.cosines(CAUSAL, lambda done: None).device == torch.device("cpu")
     assert orders.why(orders.reordered(TEXT, "the man bit the dog"))
-    query = Query(urlencode({"s": TWICE, "pos": "none", "pos2": "none", "mask2": "causal"}).encode(), minilm_at="0.2")
-    left, right, _ = compare_message._pictures(query)
+    left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     pair = pairs.Pair(left, right, 0, 2)
     assert pairs.asides(pair, ("left", "right"))
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
@@ -199,50 +198,83 @@ def test_on_a_gpu(gpu: Callable[[int | None], Gpu], message: str) -> None:
     assert list(MESSAGES[message]()) == []
 
 
-@pytest.mark.parametrize("passes", [0, 1])
+@pytest.mark.gpu
 @pytest.mark.parametrize("message", MESSAGES)
-def test_on_a_gpu_that_becomes_full(gpu: Callable[[int | None], Gpu], message: str, passes: int) -> None:
-    device = gpu(passes)
-    device.full = device.full or message in ONCE
-    has_room = passes == 1 and message in ONE_PASS
-    assert list(MESSAGES[message]()) == ([] if has_room else [NOTICE])
-    assert device.full
+def test_on_a_real_gpu(message: str) -> None:
+    sharing.forget()
+    assert pictures.picture(TEXT).run.device.type == "cuda"
+    assert list(MESSAGES[message]()) == []
 
 
-@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
-def test_each_implementations_steps(gpu: Callable[[int | None], Gpu], implementation: str) -> None:
-    gpu(1)
-    other = "einsum" if implementation == "fused" else "fused"
-    assert steps_of(impl=implementation, vs=other, layer="1")() == [NOTICE]
-    assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": implementation}).encode())
-
-
+@pytest.mark.gpu
 @pytest.mark.parametrize("lesson", COURSE)
-def test_verdicts_of_a_lesson(gpu: Callable[[int | None], Gpu], lesson: str) -> None:
+def test_verdicts_on_a_real_gpu(lesson: str) -> None:
+    sharing.forget()
     for step in COURSE[lesson].steps:
-        sharing.forget()
-        gpu(1)  # of each step the second picture
         assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
 
 
-@pytest.mark.parametrize("claim", [name for name, one in CLAIMS.items() if not one.timed and one.judge not in TRAINED])
-def test_verdicts_of_claims(gpu: Callable[[int | None], Gpu], claim: str) -> None:
+@pytest.mark.parametrize("message", MESSAGES)
+def test_on_a_gpu_that_is_full_after_one_pass(gpu: Callable[[int | None], Gpu], message: str) -> None:
+    device = gpu(1)
+    device.full = message in ONCE
+    assert list(MESSAGES[message]()) == ([] if message in ONE_PASS else [NOTICE])
+    assert device.full
+
+
+@pytest.mark.parametrize("message", ["a writer", "parity on a sentence"])
+def test_on_a_gpu_that_is_full_from_the_start(gpu: Callable[[int | None], Gpu], message: str) -> None:
+    gpu(0)
+    assert list(MESSAGES[message]()) == [NOTICE]
+
+
+def test_the_steps_of_two_implementations(gpu: Callable[[int | None], Gpu]) -> None:
     gpu(1)
-    found = CLAIMS[claim].judge()
-    assert found.numbers
+    assert steps_of(impl="torch", vs="fused", layer="1")() == [NOTICE]
+    assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": "torch"}).encode())
 
 
-def test_a_timing_says_that_the_device_is_full(gpu: Callable[[int | None], Gpu]) -> None:
-    device = gpu(None)
-    sizes = "forward with maps", ("fused",), 1, (8,), 24, 4
-    job = TimingJob(Plan(*sizes, seconds=0.01))
-    job._work()
-    assert job.machine.startswith("cuda")
-    assert [one.length for one in job.results] == [8]
-    device.full = True
-    with pytest.raises(torch.OutOfMemoryError) as raised:
-        TimingJob(Plan(*sizes, seconds=0.01))._work()
-    assert job._explain(raised.value) == "the device is out of memory; choose smaller sizes"
+@pytest.mark.parametrize("name", STEPS)
+def test_verdicts_of_steps_that_meet_two_runs(gpu: Callable[[int | None], Gpu], name: str) -> None:
+    lesson, _, number = name.partition(".")
+    step = COURSE[lesson].steps[int(number) - 1]
+    gpu(1)
+    assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
+
+
+@pytest.mark.parametrize("claim", CLAIMED)
+def test_verdicts_of_claims_that_meet_two_runs(gpu: Callable[[int | None], Gpu], claim: str) -> None:
+    gpu(1)
+    assert CLAIMS[claim].judge().result == CLAIMED[claim]
+
+
+class PlayedRace(TimingJob):
+    """In a thread of its own, which knows nothing of what is played in another; full from one length on."""
+
+    full_at = 0
+
+    def _work(self) -> None:
+        with Gpu():
+            super()._work()
+
+    def _measure(self, length: int, candidates: Candidates, device: torch.device) -> AtLength | None:
+        if Gpu.now is not None:
+            Gpu.now.full = length == self.full_at
+        return super()._measure(length, candidates, device)
+
+
+def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
+    gpu(None)
+    plan = Plan("forward with maps", ("fused",), 1, (8, 12), 24, 4, seconds=0.01)
+    with_room, full, by_name = (PlayedRace(one) for one in (plan, plan, replace(plan, device="cuda")))
+    full.full_at = by_name.full_at = 12  # the first length has its times of the GPU
+    for job in (with_room, full, by_name):
+        job.start().join(60)
+    assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
+    assert (full.machine.split(",")[0], full.error) == ("cpu", "")
+    assert [one.length for one in full.results] == [8, 12]
+    assert timing_tables.told(full)[0] == NOTICE
+    assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"
 
 
 def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu]) -> None:

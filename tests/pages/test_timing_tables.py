@@ -79,9 +79,11 @@ def test_the_words_of_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> N
     clock = Clock()
     monkeypatch.setattr(timing, "places", Places(1, 9, clock=clock))
     job = timed(lengths=(16, 20, 32))
+    results = job.results
 
     def stop(*_: object, maps: bool) -> None:
         clock.now += 4.5
+        job.results = results
         job.stop()
 
     monkeypatch.setitem(timing.TASKS, job.plan.task, (stop, True))

@@ -164,6 +164,7 @@ def test_the_fields_of_results() -> None:
         "notices",
         "logits",
         "kv_heads",
+        "ends",
         "changes",
     ]
     step = ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
