@@ -77,7 +77,7 @@ def why(orders: Reordered) -> str:
     if orders.same_order:
         return f"This is the order they had: the vectors differ by {largest}."
     if orders.difference <= SAME:
-        said = "exactly" if orders.difference == 0 else f"up to {largest}, which is rounding"
+        said = f"up to rounding (largest difference {largest})"
         if positions or masked:
             return f"The same vectors in the new order, {said}."
         reason = "every token sees the same tokens as before, and nothing marks their places."

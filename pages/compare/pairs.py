@@ -143,9 +143,8 @@ def story(picture: Picture, layer: int, head: int) -> str:
         return ""
     which, place = f"The rows of {_repeats(picture, own)}", f"layer {layer} head {head}"
     if rows.difference <= SAME:
-        rounding = f" up to rounding, {small(rows.difference)}" if rows.difference else ""
-        equal = "the same" if rounding else "equal"
-        said = f"{which} are {equal} in every layer and head{rounding}."
+        largest = small(rows.difference)  # 0 on one processor, and rounding on another: one sentence for both
+        said = f"{which} are the same in every layer and head, up to rounding (largest difference {largest})."
     elif own.difference <= SAME:
         other = f"layer {rows.layer} head {rows.head}"
         said = f"{which} are the same in {place}, but not in every head: in {other} they {_apart(rows.difference)}."

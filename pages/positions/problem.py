@@ -38,11 +38,10 @@ def _of_order(settings: Settings, order: str) -> str:
     none, trained = _difference(settings, "none", order), _difference(settings, "as trained", order)
     if none is None or trained is None:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
-    rounding = ", which is rounding" if 0 < none <= SAME else ""
-    same = "the same vector" if none <= SAME else "nearly the same vector"
+    same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")
     return (
-        f"Read it backwards: “{order}”. Without positions each word ends with {same} as before, wherever it stands now "
-        f"(largest difference {difference(none, 2)}{rounding}). "
+        f"Read it backwards: “{order}”. Without positions each word ends with {same} as before{rounding}, wherever it "
+        f"stands now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )
 

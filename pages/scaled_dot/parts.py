@@ -29,7 +29,7 @@ def opening(case: Case, made: Checked) -> Block:
     """The call, and how far it lies from torch's own, in one line."""
     ours, torchs = SOURCES[case.source]
     far = scientific(made.to_torch)
-    same = "equal in every bit" if not made.largest else f"{far} apart, relative to the whole, which is rounding"
+    same = f"the same up to rounding, {far} apart, relative to the whole"
     if made.to_torch > 1e-6:
         same = f"{far} apart, relative to the whole"
     return sheet.title(f"{ours} and torch's own are {same}", f"{torchs}, asked now on {made.device} in float32")

@@ -155,8 +155,8 @@ def of_pairs() -> list[str]:
 
 def masked() -> list[str]:
     settings, at = Settings(TWICE, "causal & !window:1"), At(2, 1)
-    assert effects.empty_rows(settings, at)
     assert effects.renormalised(CAUSAL, at)
+    assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
     assert padding.beside(TEXT, "a much longer sentence than that one is")
     return of_route("masked", s=TWICE, mask="causal")()

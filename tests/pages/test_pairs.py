@@ -69,8 +69,8 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     assert left == f"{which} differ by up to 1.000 in layer 0 head 2. Positions say where each one stands."
     rows = pairs.repeated(pictures.picture(BAG))
     assert rows is not None
-    said = "are equal in every layer and head" if rows.difference == 0 else f"{small(rows.difference)}."
-    assert said in right
+    largest = small(rows.difference)
+    assert f"are the same in every layer and head, up to rounding (largest difference {largest})." in right
     assert "in every layer and head" in right
     assert right.endswith("Nothing in this model says where a token stands.")
     run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")

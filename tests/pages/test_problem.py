@@ -28,7 +28,7 @@ def test_the_numbers_are_the_models(model: Model) -> None:
     assert 0 < none < SAME < trained
     assert f"“{backwards(text)}”" in order
     assert "the same vector as before" in order
-    assert "which is rounding" in order
+    assert "up to rounding" in order
     assert f"differ by up to {difference(trained, 2)}." in order
     assert "“the” stands there 2 times" in twice
     assert "alike in every head" in twice

@@ -9,11 +9,12 @@ from pages.kit.picture import repeats
 TOKENS = ["[CLS]", "can", "you", "can", "[SEP]"]
 
 
-def test_equal_rows_are_called_equal_and_rounding_is_told() -> None:
-    weights = torch.full((5, 5), 0.2)
-    assert repeats.sentence(TOKENS, weights) == "The rows of “can” (at 1 and 3) are equal."
+def test_equal_rows_and_those_that_only_rounding_parts_are_said_alike() -> None:
+    """What is 0 on one processor is rounding on another: the number alone may tell."""
+    weights, same = torch.full((5, 5), 0.2), "The rows of “can” (at 1 and 3) are the same up to rounding"
+    assert repeats.sentence(TOKENS, weights) == f"{same} (largest difference 0)."
     weights[3, 0] += 1e-7
-    assert repeats.sentence(TOKENS, weights).startswith("The rows of “can” (at 1 and 3) are the same up to rounding, ")
+    assert repeats.sentence(TOKENS, weights).startswith(f"{same} (largest difference 1.0e−7")
 
 
 def test_rows_that_differ_say_by_how_much_and_where_they_look() -> None:

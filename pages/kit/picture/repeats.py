@@ -20,7 +20,7 @@ def sentence(tokens: Sequence[str], weights: Tensor) -> str:
         return ""
     which = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
     if rows.difference <= _SAME:
-        return f"{which} are {f'the same up to rounding, {small(rows.difference)}' if rows.difference else 'equal'}."
+        return f"{which} are the same up to rounding (largest difference {small(rows.difference)})."
     looks = []
     for place in rows.places:
         row = weights[place]
