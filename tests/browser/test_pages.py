@@ -123,6 +123,8 @@ def test_the_keyboard_reaches_the_links_and_quick_switches_end_on_the_last_page(
     press("Tab")
     assert explore.focused() == "Lessons"
     press("Tab")
+    assert explore.focused() == "Texts"
+    press("Tab")
     assert explore.focused() == "Look"
     press("Tab")
     assert explore.focused() == "Change"

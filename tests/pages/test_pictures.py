@@ -235,7 +235,9 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
 def test_a_picture_is_packed_once() -> None:
     short = pictures.picture(Settings("pack me"))
     assert pictures.packed(short, 3) is pictures.packed(short, 5)
-    assert pictures.packed(short, 3) == pack_maps(short.run.weights, short.run.tokens, short.settings.digest, 0)
+    assert pictures.packed(short, 3) == pack_maps(
+        short.run.weights, short.run.tokens, short.settings.digest, 0, short.run.ends
+    )
     long = pictures.picture(Settings(" ".join(["it"] * 300)))
     assert pictures.packed(long, 3) is pictures.packed(long, 3)
     assert pictures.packed(long, 3) != pictures.packed(long, 5)
