@@ -69,13 +69,16 @@ def drawn(picture: Picture, temperature: float, seed: int) -> Next | None:
     if logits is None or not temperature:
         return None
     number = choose(logits[-1], temperature, seed, len(picture.run.ids))
-    return _next(picture.model, number, torch.softmax(logits[-1].float() / temperature, dim=-1), None)
+    return _next(picture.model, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
 
 
 def chances_of(picture: Picture) -> Tensor | None:
-    """The probability of each token of the vocabulary, (v,) in float32, to come next; None from other models."""
+    """The probability of each token of the vocabulary, (v,) in float64, to come next; None from other models.
+
+    Some kernels add float32 one by one: over 49,152 tokens that moves the fifth digit.
+    """
     logits = picture.run.logits
-    return None if logits is None else logits[-1].float().softmax(-1)
+    return None if logits is None else logits[-1].double().softmax(-1)
 
 
 def word_in_words(word: str, pictures_of_it: dict[str, Picture]) -> str:

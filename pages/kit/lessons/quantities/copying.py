@@ -64,7 +64,7 @@ def _said_again(settings: Settings) -> tuple[Tensor, Tensor]:
         run: Run = settings.run(model, all_logits=True)
     if run.logits is None:
         raise RuleError("this model says no next word")
-    return torch.tensor([ids[row + 1] for row in rows]), run.logits[rows].float().softmax(dim=-1)
+    return torch.tensor([ids[row + 1] for row in rows]), run.logits[rows].double().softmax(dim=-1)
 
 
 CALLED: dict[str, Callable[..., Value]] = {"foreseen": foreseen, "hits": hits, "looks_behind": looks_behind}

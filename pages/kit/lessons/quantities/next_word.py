@@ -38,12 +38,12 @@ def first_choice(query: Query, settings: Settings) -> Value:
 
 
 def _chances(picture: Picture, temperature: float) -> Tensor:
-    """(v,) in float32."""
+    """(v,) in float64."""
     if picture.run.logits is None:
         raise RuleError("this model says no next word")
     if not temperature > 0:
         raise RuleError(f"a temperature is above 0, not {temperature:g}")
-    return torch.softmax(picture.run.logits[-1].float() / temperature, dim=-1)
+    return torch.softmax(picture.run.logits[-1].double() / temperature, dim=-1)
 
 
 def _token(picture: Picture, word: str) -> int:
