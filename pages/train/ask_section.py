@@ -105,7 +105,6 @@ def draw(asked: Asked, *, is_open: bool) -> None:
     if is_open and not asked.models:
         canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
         is_open = False
-    told = st.container()
     left, right = st.columns([1.35, 1]) if not asked.language else (st.container(), st.container())
     with left:
         _ask(asked, is_open=is_open)
@@ -115,8 +114,8 @@ def draw(asked: Asked, *, is_open: bool) -> None:
     _attention(asked, is_open=is_open)
     if not asked.language:
         _padding(asked, is_open=is_open)
-    with told:  # above the answers, but known only when they have been made
-        canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
+    # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
+    canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
 
 
 def _ask(asked: Asked, *, is_open: bool) -> None:

@@ -54,9 +54,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     train.tab("Film")
     expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
 
-    train.tab("Ask")
-    train.settled()
-    box_of_words = train.page.get_by_role("textbox", name="A sentence")
+    box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
     box_of_words.fill("the zebra <b>chased</b> the dog")
     box_of_words.press("Enter")
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
