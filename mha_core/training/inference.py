@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -13,7 +13,6 @@ from ..models.classifier import Classifier
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
-from ..models.stack import Stack
 
 __all__ = ["classes", "continuation", "continuation_with_chances", "logits", "probabilities", "probabilities_of_each"]
 
@@ -54,7 +53,7 @@ def logits(
     def compute(stack: Classifier) -> Tensor:
         return stack.logits(ids.to(stack.device), keep.to(stack.device), mask_padding=mask_padding)
 
-    return _computed(model, Classifier, compute, told)
+    return _computed(model, compute, told)
 
 
 def probabilities(
@@ -86,7 +85,7 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
                 found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
         return found
 
-    return _computed(model, Classifier, compute, told)
+    return _computed(model, compute, told)
 
 
 def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
@@ -137,7 +136,7 @@ def continuation_with_chances(
             drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
         return drawn
 
-    return _computed(model, LanguageModel, compute, told)
+    return _computed(model, compute, told)
 
 
 def _check_classes(model: Model) -> None:
@@ -145,14 +144,9 @@ def _check_classes(model: Model) -> None:
         raise Unsupported(f"{model.name} has no classes; ask a classifier")
 
 
-def _computed(model: Model, kind: type[K], compute: Callable[[K], T], told: Told) -> T:
-    """The result of `compute` on the model's stack, which is of that kind, or on its copy on the CPU."""
-
-    def call(stack: Stack) -> T:
-        assert isinstance(stack, kind)
-        return compute(stack)
-
-    found, notices = model.compute(call)
+def _computed(model: Model, compute: Callable[[K], T], told: Told) -> T:
+    """The result of `compute` on the model's stack, whose kind was checked, or on its copy on the CPU."""
+    found, notices = model.compute(lambda stack: compute(cast(K, stack)))
     for sentence in notices:
         told(sentence)
     return found
