@@ -1,10 +1,16 @@
 // @ts-check
-// Queries of links: what one says of a key, and where the address and the script do not agree.
+// The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
+// and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 
-/** @param {URLSearchParams} params @param {string} key @param {string[]} values */
-export function put(params, key, values) {
+/** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
+
+const LONGEST = 6000; // characters
+const LEFT_OUT = ["pin", "order", "s2", "s"]; // what a longer link leaves out, in this order
+
+/** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
+export function put(params, key, value) {
   params.delete(key);
-  for (const value of values) params.append(key, value);
+  for (const one of value === null ? [] : [value].flat()) params.append(key, one);
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
@@ -14,31 +20,45 @@ export function without(query, ...keys) {
   return String(rest);
 }
 
-/** The keys of which the address says something else than `session`; what it never had is no change.
- * @param {string} session a query @param {string[]} known keys that do not count @param {Set<string>} had
- */
-export function differing(session, known, had) {
-  const [before, now] = [new URLSearchParams(session), new URLSearchParams(location.search)];
-  return [...new Set([...before.keys(), ...now.keys()])].filter(
-    (key) =>
-      !known.includes(key) && (now.has(key) || had.has(key)) && String(before.getAll(key)) !== String(now.getAll(key)),
-  );
+/** What this entry of the history says: its address, and what had no room there. */
+export function read() {
+  const link = new URLSearchParams(location.search);
+  for (const [key, text] of Object.entries(history.state?.leftOut ?? {})) if (!link.has(key)) link.set(key, text);
+  return link;
 }
 
-/** The address with what `session` says and it does not, or says otherwise; null where nothing is missing.
- * @param {string} session a query @param {string[]} known keys that do not count @param {Set<string>} had keys that it had:
- *   what was there and is not is taken back @param {string[]} own keys of which it may say what is older: of two quick
- *   changes, there and back, Streamlit may write the first alone
+/** The names of what the present address leaves out. @returns {string[]} */
+export const leftOut = () => Object.keys(history.state?.leftOut ?? {});
+
+/** An address of this app with these values, and what of them it leaves out.
+ * @param {URL} url @param {URLSearchParams} link
  */
-export function completed(session, known, had, own) {
-  const [said, url] = [new URLSearchParams(session), new URL(location.href)];
-  const now = url.searchParams;
-  const lacks = (/** @type {string} */ key) => !now.has(key) && !had.has(key);
-  const isOlder = (/** @type {string} */ key) => now.has(key) && String(said.getAll(key)) !== String(now.getAll(key));
-  const missing = [...new Set([...[...said.keys()].filter(lacks), ...own.filter(isOlder)])].filter(
-    (key) => !known.includes(key),
-  );
-  if (!missing.length) return null;
-  for (const key of missing) put(now, key, said.getAll(key));
-  return url;
+function fitted(url, link) {
+  const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
+  const whole = () => Object.assign(new URL(url), { search: String(short) });
+  for (const key of LEFT_OUT) {
+    if (whole().search.length <= LONGEST) break;
+    const text = short.get(key);
+    if (text !== null) left[key] = text;
+    short.delete(key);
+  }
+  return { url: whole(), state: Object.keys(left).length ? { leftOut: left } : null };
+}
+
+/** Writes into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
+ * @param {Values} values
+ */
+export function write(values) {
+  const link = read();
+  for (const [key, value] of Object.entries(values)) put(link, key, value);
+  const { url, state } = fitted(new URL(location.href), link);
+  if (url.href === location.href && !state && !history.state?.leftOut) return;
+  history.replaceState(state, "", url);
+  dispatchEvent(new Event("headlight-address"));
+}
+
+/** Makes this address a new entry of the history. @param {URL} to */
+export function enter(to) {
+  const { url, state } = fitted(to, to.searchParams);
+  history.pushState(state, "", url);
 }

@@ -2,7 +2,7 @@
 // Asks the wire for a picture: the newest question wins, what nobody wants any more is given up, and a lost connection
 // or a busy server is asked again until it answers.
 
-/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string) => void, wait: (state: Waiting) => void}} Hears */
+/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
@@ -96,7 +96,7 @@ export class Wire {
       return this.later(1000 * seconds, visit, "slow");
     }
     this.rest();
-    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence);
+    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, answer.headers.get("Headlight-Key") ?? "");
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */

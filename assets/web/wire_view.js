@@ -1,80 +1,76 @@
 // @ts-check
-// A view whose picture comes over the wire. The server's script says what is to be shown, `state`; the numbers and what
-// is said of them, `picture`, are asked for by the view itself: at once when the visitor changes something, here or in a
-// control beside it. The script is told when he pauses.
+// A view that owns what is shown: it reads the link when it is mounted and after Back, holds what the visitor chooses
+// since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
 
-import { setAttribute } from "./dom.js";
-import { isLeaving } from "./leaving.js";
-import { completed, differing, put } from "./link.js";
+import { h, setAttribute } from "./dom.js";
+import { leftOut, put, read, write } from "./link.js";
 import { parts } from "./packets.js";
-import { View } from "./view_base.js";
+import { fillNotices, View } from "./view_base.js";
 import { Wire } from "./wire.js";
 
-/** @typedef {import("./messages.js").Wanted} Wanted */
-/** @typedef {import("./messages.js").Control} Control */
-/** @typedef {{turn: number} & Record<string, unknown>} Told what the visitor did, with its own turn: said again later, it is no newer */
-/** @typedef {Record<string, string | string[] | null>} Own key of the link -> what the visitor has chosen here; null = nothing */
+/** @param {string} text */
+const cut = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 
-const TYPING_PAUSE = 400; // ms; who types a key every third of a second does not pause
-const PAUSE = 150;
-const LOOK = 40; // ms until it is looked again whether the picture has come
-const LONGEST_UNTOLD = 2000; // ms that the script waits for it
-const SOON = 60; // ms; who presses a thing does not see that its mark comes so much later
-const LONGEST_TEXT = 6000; // characters of any value that the wire takes; of a longer one the script says what it keeps
-const COMES = 300; // ms after the script's answer, until all that it writes into the address is there
-const AGAIN = 500; // ms until it is looked whether the page was left
-const UNHEARD = 3000; // ms until what the script has not heard is told again
-const LONGEST_LINK = 6000; // characters; the script says what a longer one leaves out
+/** @typedef {import("./link.js").Values} Values */
+/** @typedef {import("./messages.js").Answered} Answered what every picture says of its query */
+
+const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
+const LONGEST_TEXT = 4001; // characters of a text that the server is asked with: one more than it reads
+const MODEL = "minilm"; // that is shown where the link names none
+const OF_ONE_MODEL = ["at", "look", "off", "off2", "pin"]; // keys that name its heads
+const LARGE_MODEL = "smollm2";
+const LOADS =
+  "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
+const CALLED = { pin: "the pinned picture", order: "the new order", s2: "the right sentence", s: "the sentence" };
+const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
 
-/** @template {Wanted} [State=any] @template [Picture=any] @extends {View<State>} */
+/** @template [State=any] @template {Answered} [Picture=any] @extends {View<State>} */
 export class WireView extends View {
   /** @param {ShadowRoot | HTMLElement} root @param {CSSStyleSheet[]} styles @param {string} kind */
   constructor(root, styles, kind) {
     super(root, styles, kind);
     this.picture = /** @type {Picture} */ (/** @type {unknown} */ (null));
-    this.refusal = ""; // why there is no newer picture
+    this.state = /** @type {State} */ ({ visit: "" });
+    this.model = /** @type {string | null} */ (null); // as in the link; null = MiniLM
+    this.device = /** @type {string | null} */ (null);
+    this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
+    this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
+    this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
-    this.unheard = 0;
-    this.completing = 0;
-    this.had = /** @type {Set<string>} */ (new Set()); // keys of controls beside the view that the address had: what it lacks of them was taken back
-    this.untold = /** @type {Told | null} */ (null); // what the script will be told
-    this.untoldSince = 0;
-    this.told = /** @type {Told | null} */ (null); // what it was told, until it has heard it
     this.wire = new Wire({
       take: (bytes, question) => this.answered(bytes, question),
-      refuse: (sentence) => this.refuse(sentence),
+      refuse: (sentence, key) => this.refuse(sentence, key),
       wait: (waiting) => this.waits(waiting),
     });
+    this.bare = h("div", { class: "notices", role: "status" }); // what is said while there is no picture
     this.here = new AbortController(); // as long as the view is on the page
     const { signal } = this.here;
-    addEventListener("headlight-address", () => this.follow(), { signal });
-    addEventListener("popstate", () => clearTimeout(this.completing), { signal }); // what was said before it is older
-    // before anything else happens, the script must know what was done here; another page reads it from the address,
-    // and an event that comes after the switch would lead back here
-    const flush = (/** @type {Event} */ event) => {
-      if (isLeaving() || !event.composedPath().includes(this.element)) this.flush();
-    };
-    for (const act of ["pointerdown", "keydown"]) addEventListener(act, flush, { signal, capture: true });
-    addEventListener("pagehide", () => this.flush(true), { signal });
+    addEventListener("popstate", () => this.follow(), { signal });
+    addEventListener("headlight-leave", () => this.writeAddress(), { signal });
+    addEventListener("headlight-choose", (event) => this.choose(/** @type {CustomEvent} */ (event).detail), { signal });
+    addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
   // ---- for the views
 
-  /** What the visitor has chosen here. @returns {Own} */
-  own() {
-    return {};
-  }
+  /** Takes over what a link says. @param {URLSearchParams} _link */
+  adopt(_link) {}
 
-  /** The same as the address says it. @returns {Own} */
+  /** What the link says of it: every key of this view. @returns {Values} */
   link() {
     return {};
   }
 
-  /** The keys of the link whose control is this view: nothing beside it takes one out of the address. */
-  get keys() {
-    return Object.keys(this.own());
+  /** The same as the server is asked; a place within a map makes no other picture of it. @returns {Values} */
+  own() {
+    return this.link();
+  }
+
+  /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
+  still(_key) {
+    return "This is still the picture of";
   }
 
   /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */
@@ -87,86 +83,82 @@ export class WireView extends View {
     return false;
   }
 
-  /** Takes over what the script says of the visitor's choices. @param {State} _state */
-  adopt(_state) {}
-
-  /** What is here answers this query too: it asks for the same settings in other words. @param {URLSearchParams} _query */
+  /** What is here answers this query too: it asks for the same in other words. @param {URLSearchParams} _query */
   same(_query) {}
 
   /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
 
-  /** What the script will say, as far as the link tells. @param {URLSearchParams} _link @returns {Partial<State>} */
-  assumed(_link) {
-    return {};
-  }
-
   // ---- what comes in
 
-  /** Shows what came with the page, before the script has said anything. @param {Uint8Array} bytes */
+  /** Shows what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
-    const query = location.search.slice(1);
-    const link = new URLSearchParams(query);
-    this.receive(parts(bytes), link);
-    const said = { visit: "", heard: 0, query, session: query, kept: [], notices: [], unusable: [] };
-    this.state = /** @type {any} */ ({ ...said, ...this.assumed(link) });
-    this.adopt(this.state);
-    this.redraw();
+    this.read();
+    this.shows(bytes, read());
+    this.drawNow();
   }
 
   get ready() {
-    return Boolean(this.state && this.picture);
+    return Boolean(this.picture) || this.notices.length > 0;
   }
 
-  /** @param {State} state */
+  /** What the page's script says of the server: nothing of what is shown. @param {State} state */
   take(state) {
-    // another session, which has not heard what was done in the one before
-    const last = this.untold ?? this.told;
-    if (last && this.visit && this.visit !== state.visit)
-      Object.assign(this, { visit: state.visit, turn: 1, wishes: [], untold: { ...last, turn: 1 } });
-    const before = this.state;
-    const answers = super.take(state);
-    if (answers) {
-      clearTimeout(this.pause);
-      clearTimeout(this.completing);
-      this.completing = setTimeout(() => this.completeAddress(), COMES);
-      // what the script still says of a key may be older than the act that took it out of the address
-      const [earlier, said] = [before, state].map(
-        (own) => new URLSearchParams(/** @type {any} */ (own)?.session ?? ""),
-      );
-      const own = this.own(); // of these the script says what was done here
-      const same = (/** @type {string} */ key) => `${said.getAll(key)}` === `${earlier.getAll(key)}`;
-      const still = (/** @type {string} */ key) => said.has(key) && same(key) && !(key in own);
-      this.had = new Set([...this.had].filter(still));
-      this.remember();
-      this.untold = this.told = null;
-      this.refusal = ""; // the script says it too, and what is shown instead
-      this.adopt(state);
-      const here = /** @type {any} */ (this.picture)?.digest === state.wanted;
-      if (here && !this.newer.length) this.same(this.query());
-    } else if (this.untold) this.flush();
+    this.state = state;
+    this.visit = /** @type {any} */ (state).visit;
+    if (this.opened && !this.picture) this.read();
     this.ask();
-    return answers;
+    this.redraw();
+    return true;
   }
 
-  /** A control beside the view was changed: the address says so before the script does. */
+  /** Takes over what the address says. */
+  read() {
+    const link = read();
+    [this.model, this.device] = [link.get("model"), link.get("dev")];
+    this.refused = new Set();
+    this.refusals = {};
+    this.opened = true;
+    this.adopt(link);
+  }
+
+  /** Back, Forward, or another step of a lesson. */
   follow() {
-    clearTimeout(this.completing);
-    this.remember();
-    // another model has other heads and sentences: which, its script says
-    if (this.state && this.isHere && !this.newer.includes("model")) this.ask();
+    clearTimeout(this.pause);
+    this.pause = 0;
+    if (!this.isHere) return;
+    this.read();
+    this.ask();
+    this.redraw();
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
   answered(bytes, question) {
-    this.refusal = "";
-    this.receive(parts(bytes), new URLSearchParams(question.slice(question.indexOf("?") + 1)));
+    this.shows(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
     this.drawNow();
   }
 
-  /** @param {string} sentence */
-  refuse(sentence) {
-    this.refusal = sentence;
+  /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
+  shows(bytes, query) {
+    if (!this.refused.size) this.refusals = {};
+    this.receive(parts(bytes), query);
+    const { unusable = [] } = this.picture;
+    if (!unusable.length || String(query) !== String(this.query())) return;
+    // what the link said and could not be used must not stay in it; the picture is that of the rest
+    const { refused, refusals } = this;
+    this.writeAddress();
+    write(Object.fromEntries(unusable.map((key) => [key, null])));
+    this.read();
+    Object.assign(this, { refused, refusals });
+    this.same(this.query());
+  }
+
+  /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
+  refuse(sentence, key) {
+    this.refusals = { ...this.refusals, [key]: sentence };
+    const again = key !== "" && !this.refused.has(key);
+    this.refused.add(key);
+    if (again) this.ask(); // everything else that is chosen is shown of the last text that could be used
     this.redraw();
   }
 
@@ -183,132 +175,97 @@ export class WireView extends View {
     return this.waiting === "slow" || this.waiting === "lost";
   }
 
-  /** What must be said: why there is no newer picture, then what the script and the picture say. @returns {string[]} */
+  /** What must be said: why there is no newer picture, what the picture says, what the address leaves out. @returns {string[]} */
   get notices() {
-    const { refusal, waiting, state, picture } = this;
-    const own = [waiting === "lost" ? LOST : "", refusal].filter(Boolean);
-    return [...new Set([...own, ...state.notices, .../** @type {any} */ (picture).notices])];
+    const { waiting, picture, refusals } = this;
+    const refused = Object.entries(refusals).map(([key, said]) => {
+      const last = key && picture?.used[key];
+      return last ? `${said} ${this.still(key)} “${cut(last)}”.` : said;
+    });
+    const isComing = this.isLate && (!picture || (this.model ?? MODEL) !== picture.model);
+    const coming = isComing && this.model === LARGE_MODEL ? LOADS : "";
+    const left = leftOut().map((key) => CALLED[key]);
+    const omits = left.length ? `The full link would be too long for a browser, so it omits ${left.join(" and ")}.` : "";
+    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? []), omits];
+    return [...new Set(said.filter(Boolean))];
   }
 
   paint() {
-    super.paint();
+    fillNotices(this.bare, this.picture ? [] : this.notices);
+    this.element.classList.toggle("without-picture", !this.picture);
+    if (this.picture) super.paint();
+    else this.element.hidden = false;
     setAttribute(this.element, "data-late", this.isLate ? "" : null);
+    setAttribute(this.element, "data-typing", this.pause ? "" : null);
   }
 
   // ---- what goes out
 
-  /** The link to what is seen now, which the script may not have heard of yet. */
+  /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
+  get values() {
+    const { picture } = this;
+    const values = /** @type {Values} */ ({ model: this.model, dev: this.device, ...this.link() });
+    if (!picture || picture.model !== (this.model ?? MODEL)) return values; // whose defaults are not known yet
+    const isDefault = (/** @type {string} */ key) => String(values[key] ?? "") === String(picture.defaults[key] ?? "");
+    return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
+  }
+
+  /** The link to what is seen now, which the address may not say yet. */
   get address() {
     const url = new URL(location.href);
-    if (this.heard < this.turn)
-      for (const [key, value] of Object.entries(this.link()))
-        put(url.searchParams, key, value === null ? [] : [value].flat());
+    const link = read();
+    for (const [key, value] of Object.entries(this.values)) put(link, key, value);
+    url.search = String(link);
     return url.href;
   }
 
-  /** Notes which keys of controls beside the view the address has. */
-  remember() {
-    const { keys } = this;
-    for (const key of new URLSearchParams(location.search).keys()) if (!keys.includes(key)) this.had.add(key);
+  writeAddress() {
+    clearTimeout(this.pause);
+    this.pause = 0;
+    setAttribute(this.element, "data-typing", null);
+    if (this.isHere) write(this.values);
   }
 
-  /** The keys of which the address says something else than the script knew: controls beside the view, changed since. */
-  get newer() {
-    const { session = "", kept = [] } = /** @type {Partial<Control>} */ (/** @type {unknown} */ (this.state));
-    return differing(session, [...kept, ...Object.keys(this.own())], this.had);
-  }
-
-  /** Writes what the controls say into the address where it is missing: Streamlit leaves out what code says of a control
-   * that is new on the page.
-   */
-  completeAddress() {
-    const { session = "", kept = [] } = /** @type {Partial<Control>} */ (/** @type {unknown} */ (this.state));
-    const url = completed(session, kept, this.had, Object.keys(this.own()));
-    if (url && this.isHere && this.heard >= this.turn) history.replaceState(history.state, "", url);
-  }
-
-  /** The query of what is to be shown: what the script says, what controls beside the view say since, what was chosen here. */
+  /** The query of what is to be shown. */
   query() {
-    const wanted = new URLSearchParams(this.state.query);
-    const now = new URLSearchParams(location.search);
-    for (const key of this.newer) put(wanted, key, now.getAll(key));
-    for (const [key, value] of Object.entries(this.own())) put(wanted, key, value === null ? [] : [value].flat());
-    wanted.sort();
-    return wanted;
+    const query = new URLSearchParams();
+    const own = this.opened ? this.link() : this.own();
+    const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
+    const asked = { model: this.model, dev: this.device, ...own, ...last };
+    for (const [key, value] of Object.entries(asked))
+      put(query, key, typeof value === "string" ? value.slice(0, LONGEST_TEXT) : value);
+    query.sort();
+    return query;
   }
 
   /** Asks for what is missing, if anything is. */
   ask() {
     const query = this.query();
-    if ([...query.values()].some((text) => text.length > LONGEST_TEXT)) return;
     const route = this.route(query);
-    if (route) return this.wire.ask(route, query, this.visit);
-    this.wire.settle();
-    if (this.refusal) this.refuse("");
+    if (route) this.wire.ask(route, query, this.visit);
+    else this.wire.settle();
   }
 
-  /** Draws, asks, and tells the script when the visitor pauses. @param {object} event @param {boolean} [typing] */
-  chose(event, typing = false) {
-    this.turn += 1; // no earlier answer may undo it
-    this.element.dataset.turn = String(this.turn);
-    this.refusal = "";
+  /** The visitor has chosen something. @param {boolean} [typing] it goes on */
+  chose(typing = false) {
+    this.opened = false;
+    this.refused = new Set();
     this.ask();
-    // a drawing of what is here already would take the processor from the picture that is on its way
-    if (this.waiting && !this.isDrawable(this.route(this.query()))) this.redrawSoon(SOON);
-    else this.redraw();
-    this.untold = { ...event, turn: this.turn };
-    this.untoldSince = performance.now();
-    this.flushAfter(typing ? TYPING_PAUSE : PAUSE);
-  }
-
-  /** Tells the script after a pause, once no picture is on its way: its run would take the processor from that.
-   * @param {number} pause ms
-   */
-  flushAfter(pause) {
     clearTimeout(this.pause);
-    this.pause = setTimeout(() => {
-      const isComing = this.waiting === "asked" || this.waiting === "slow";
-      if (isComing && performance.now() - this.untoldSince < LONGEST_UNTOLD) this.flushAfter(LOOK);
-      else this.flush();
-    }, pause);
+    this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
+    if (!typing) this.writeAddress();
+    this.redraw();
   }
 
-  /** Tells the script what it has not been told; of a page that is being left only the address. */
-  flush(leaving = isLeaving()) {
-    clearTimeout(this.pause);
-    const event = this.untold;
-    // of a page that is left, also what was told a moment ago: nobody may hear it any more
-    if (leaving ? this.heard < this.turn : event && (!this.visit || this.waiting === "lost")) this.writeAddress();
-    if (!event) return;
-    if (!this.visit) return; // the script is not there yet, and begins with the address
-    if (leaving) {
-      this.pause = setTimeout(() => this.flush(), AGAIN); // the page may not be left after all
-      return;
-    }
-    this.untold = null;
-    this.told = event;
-    this.tellNow(event, UNHEARD);
-  }
-
-  /** Tells it, and again as long as nobody has heard it: the server may be gone, and come back as another one. What is
-   * newer and untold will be told in its place.
-   * @param {Told} event @param {number} wait ms
+  /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.
+   * @param {Values} values
    */
-  tellNow(event, wait) {
-    clearTimeout(this.unheard);
-    if (!this.isHere || this.untold || this.heard >= event.turn) return;
-    if (wait > UNHEARD) this.writeAddress();
-    this.send({ ...event, ...this.wished });
-    this.unheard = setTimeout(() => this.tellNow(event, Math.min(2 * wait, 8 * UNHEARD)), wait);
-  }
-
-  /** What nobody may hear is in the address: another page, or another server, begins with that. The script writes it too,
-   * as it stands in its controls, so it is left to it where it can.
-   */
-  writeAddress() {
-    const { address } = this;
-    if (this.isHere && new URL(address).search.length <= LONGEST_LINK && address !== location.href)
-      history.replaceState(history.state, "", address);
+  choose(values) {
+    this.writeAddress();
+    const isPreset = this.picture?.presets?.includes(read().get("s") ?? "");
+    const gone = "model" in values ? [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])] : [];
+    write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
+    this.follow();
   }
 
   leave() {
@@ -316,7 +273,5 @@ export class WireView extends View {
     this.here.abort();
     this.wire.stop();
     clearTimeout(this.pause);
-    clearTimeout(this.unheard);
-    clearTimeout(this.completing);
   }
 }

@@ -12,13 +12,15 @@ from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.pictures import Picture, Pinned
-from pages.kit.picture.place import At, parse_look
-from pages.kit.picture.query import Query
+from pages.kit.picture.asked import Asked, answered
+from pages.kit.picture.fields import SIDE
+from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from . import columns, goes_on, kinds, mean_map, pins
 from .effect import effect
 
+KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -27,6 +29,7 @@ class Shown:
     """What is shown.
 
     Attributes:
+        query: what was asked, and what must be said of it.
         picture: of the sentence.
         at: layer, head, query and key in focus.
         pinned: the map beside it, and what is looked at in it.
@@ -37,6 +40,7 @@ class Shown:
         wanted: the switches of `look`.
     """
 
+    query: Asked
     picture: Picture
     at: At
     pinned: tuple[Pinned, At] | None = None
@@ -59,7 +63,9 @@ class Shown:
         """Everything that is said of the picture."""
         picture, settings, at = self.picture, self.picture.settings, self.at
         return {
+            **answered(self.query, KEYS, s=settings.text),
             "digest": settings.digest,
+            "positions": words.encodings(picture.model),
             "layer": at.layer,
             "head": at.head,
             "row": at.row,
@@ -73,7 +79,7 @@ class Shown:
             "presets": models.presets(settings.model),
             "places": models.places(settings.model),
             "typed": settings.text,
-            "notices": self.notices,
+            "notices": [*self.query.told, *self.notices],
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": kinds.of_heads(picture),
@@ -149,7 +155,7 @@ def maps(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(Query(raw).settings()))
+    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
     shown = _shown(raw)
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
@@ -183,19 +189,20 @@ def forbidden(settings: Settings, tokens: int) -> list[str]:
 
 
 def _shown(raw: bytes) -> Shown:
-    query = Query(raw)
-    settings, left_out = fitting.within(query.settings())
+    query = Asked(raw)
+    settings, left_out = query.within()
     # first: its sentence vector then takes no pass of its own
     before = pictures.picture(settings.untouched) if settings != settings.untouched else None
     picture = pictures.picture(settings)
-    at = query.at.on(picture.run.tokens)
+    at = query.place(picture.run.tokens)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
+    if query["pin"] and pinned is None:
+        query.leave_out("pin")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
-    look = parse_look(query["look"], *query.sizes)
-    wanted = look.switches if look else frozenset()
+    wanted = query.look.switches
     continued = goes_on.told(picture, query, wanted)
-    return Shown(picture, at, pinned, notices, effect(picture), before, continued, wanted)
+    return Shown(query, picture, at, pinned, notices, effect(picture), before, continued, wanted)
 
 
 def pieces(picture: Picture) -> list[str]:

@@ -285,6 +285,8 @@ _LATER: tuple[tuple[str, Field], ...] = (
     ("Compare", _text("unheard2", "", "Values left out, right", note="as `unheard`, right side")),
 )
 
+SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice
+
 FIELDS: dict[str, Field] = {
     field.key: replace(field, page=page)
     for page, field in [*((page, field) for page, fields in _BY_PAGE.items() for field in fields), *_LATER]

@@ -109,6 +109,14 @@ def folder(name: str) -> Path:
     return run.folder if run else SHIPPED / name
 
 
+def is_there(name: str) -> bool:
+    """Tells whether a model of the list, or of somebody who knows its name, is called that."""
+    try:
+        return name in pretrained() or folder(name).is_dir()
+    except HeadlightError:
+        return False
+
+
 def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
     if name in OWN_PRESETS:

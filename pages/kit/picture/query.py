@@ -1,6 +1,6 @@
 """The query of a public link, parsed by the table of fields into the settings of a picture: without the app's script.
 
-What the script would set right is an error here, one sentence: its own links are never wrong.
+What no control could say is an error here, one sentence; `asked.Asked` leaves it out and says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.positions import Learned, is_altered
 
-from . import mask_codec, models, pictures, rules
+from . import link_version, mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
 from .limits import MOST_CHOSEN, POSITIONS
 from .models import MINILM
@@ -50,6 +50,7 @@ class Query:
         except ValueError:
             raise HeadlightError("the query is not UTF-8 in percent signs") from None
         self.pairs = tuple(sorted((key, text) for key, text in pairs if key in FIELDS))
+        self.version = [text for key, text in pairs if key == link_version.KEY]
         self._minilm_at = minilm_at
 
     def __getitem__(self, key: str) -> Any:
@@ -60,7 +61,7 @@ class Query:
         """
         field, texts = FIELDS[key], [text for own, text in self.pairs if own == key]
         if not texts:
-            return self._defaults.get(key, field.default)
+            return self.defaults.get(key, field.default)
         if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
             raise HeadlightError(f"the link says “{key}” {len(texts)} times")
         return _several(field, texts) if field.kind == "choices" else _one(field, texts[0])
@@ -94,17 +95,17 @@ class Query:
         Args:
             text: the sentence where the link has none.
         """
-        rule, painted = self._mask(side)
+        rule, painted = self.mask(side)
         return Settings(
             text=self[f"s{side}"] or text,
             mask=rule,
-            position=self._position(side),
+            position=self.position(side),
             temperature=self[f"t{side}"],
-            heads_off=self._heads_off(side),
+            heads_off=self.heads_off(side),
             device=self.device,
             painted=painted,
             model=self.name,
-            values_off=self._values_off(side),
+            values_off=self.values_off(side),
         )
 
     @property
@@ -116,31 +117,41 @@ class Query:
         return found
 
     @cached_property
-    def _defaults(self) -> Mapping[str, Any]:
+    def defaults(self) -> Mapping[str, Any]:
         """Those that differ on this page, for this model."""
         first = {"at": self._minilm_at} if self._minilm_at and self.name == MINILM else {}
         return models.defaults(self.name) | first
 
-    def _mask(self, side: str) -> tuple[str, str]:
+    def mask(self, side: str) -> tuple[str, str]:
         """The rule in written form, and what is painted on it."""
         kind = self[f"mask{side}"]
         if kind not in WRITTEN:
             return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""
-        rule = self[f"{WRITTEN[kind]}{side}"]
+        return self.rule(f"{WRITTEN[kind]}{side}"), self.painted(side) if kind == "painted" else ""
+
+    def rule(self, key: str) -> str:
+        """The rule that a control of this key says, in its one spelling."""
+        rule = self[key]
         if not rules.usable(rule):
             raise HeadlightError("this is not a valid rule of a mask")
-        painted = mask_codec.usable(self[f"p{side}"], self.sizes[1]) if kind == "painted" else ""
-        if painted is None:
-            raise HeadlightError("this is not a valid painted mask")
-        return rules.plain(rule), painted
+        return rules.plain(rule)
 
-    def _position(self, side: str) -> str:
+    def painted(self, side: str) -> str:
+        """The cells that are painted, in use or not, in their one spelling."""
+        cells = mask_codec.usable(self[f"p{side}"], self.sizes[1])
+        if cells is None:
+            raise HeadlightError("this is not a valid painted mask")
+        return cells
+
+    def position(self, side: str) -> str:
+        """The encoding, as `Model.run` takes it."""
         core = POSITIONS[self[f"pos{side}"]]
         if is_altered(core) and not isinstance(self.model.encoder.position, Learned):
             raise HeadlightError("this model has no learned table of positions to alter")
         return core
 
-    def _heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
+    def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
+        """Heads that are switched off, as sorted (layer, head) pairs."""
         layers, heads = self.sizes
         pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
         chosen = set(self[f"off{side}"])
@@ -148,7 +159,8 @@ class Query:
             raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
         return tuple(sorted(pairs[name] for name in chosen))
 
-    def _values_off(self, side: str) -> tuple[int, ...]:
+    def values_off(self, side: str) -> tuple[int, ...]:
+        """Sorted places of tokens whose value no other token mixes in."""
         places = parse_places(self[f"unheard{side}"])
         if places is None:
             raise HeadlightError("“unheard” of a link has places of tokens, as 0-4")

@@ -11,6 +11,7 @@ from mha_core.positions import Learned
 from pages.kit.draw import numbers
 
 from . import mask_codec, models, rules
+from .limits import POSITIONS
 from .models import MINILM
 from .pictures import Picture
 from .settings import Settings
@@ -107,6 +108,13 @@ def computed_by(model: Model) -> str:
     now = model.sizes.implementation
     before = model.history.recipe.implementation if model.history else now
     return "" if before == now else f"Trained in {before}, computed by {now} with the same weights."
+
+
+def encodings(model: Model) -> list[tuple[str, str]]:
+    """The encodings that a model can take, in the control, and what each does; a table is altered where there is one."""
+    table = isinstance(model.encoder.position, Learned)
+    names = [name for name, core in POSITIONS.items() if table or not positions.is_altered(core)]
+    return [(name, position_note(POSITIONS[name], model)) for name in names]
 
 
 def position_note(position: str, model: Model) -> str:

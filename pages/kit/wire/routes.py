@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mha_core.errors import HeadlightError
 from pages.kit.draw.web import WIRE
 from pages.kit.picture import words
+from pages.kit.picture.asked import Refused
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
@@ -116,6 +117,8 @@ class Wire:
                     work=work,
                 )
             self._outbox.make_room(len(body))
+        except Refused as error:
+            await refused(422, str(error), {"Headlight-Key": error.key})(scope, receive, send)
         except HeadlightError as error:
             await refused(422, words.sentence(error))(scope, receive, send)
         except Busy as busy:

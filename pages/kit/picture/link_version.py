@@ -1,35 +1,20 @@
 """The version of the link format: version 1 says nothing of itself, a later one says `v=2`, and so on.
 
 A link of another version opens as far as it is understood, and one sentence says so. When the meaning of a key must
-change, `CURRENT` grows, links say it, and `notices` turns the keys of the versions before into today's; the links of
+change, `CURRENT` grows, links say it, and `Query` turns the keys of the versions before into today's; the links of
 each version that was are kept in tests/pages/test_old_links.py.
 """
 
 from __future__ import annotations
-
-import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 KEY = "v"
 CURRENT = 1
 LONGEST = 20  # characters of a version that are repeated
 
 
-def notices() -> list[str]:
-    """What must be said of the version of the visitor's link, once: it leaves the address, which is of today."""
-    said = st.query_params.get_all(KEY)
-    context = get_script_run_ctx()
-    if not said or context is None:
-        return []
-    with context.session_state.query_params() as link:
-        link.remove_param(KEY)
-        link.set_initial_query_params_from_current()
-    return [text for text in [in_words(said)] if text]
-
-
 def in_words(said: list[str]) -> str:
     """What a link's `v` means here, given its values; "" where it is of this version."""
-    if said == [str(CURRENT)]:
+    if said in ([], [str(CURRENT)]):
         return ""
     number = int(said[0]) if len(said) == 1 and said[0].isdecimal() and len(said[0]) < LONGEST else 0
     if number > CURRENT:

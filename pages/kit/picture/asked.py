@@ -1,0 +1,195 @@
+"""The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+from mha_core.errors import HeadlightError
+
+from . import link_version, models, pictures, words
+from .fields import FIELDS
+from .fitting import within
+from .limits import LONGEST_RULE
+from .models import MINILM
+from .place import At, Look, parse_look
+from .query import Query
+from .settings import Settings
+
+T = TypeVar("T")
+# What a person types: while such a text cannot be used, the view keeps the last one that could.
+TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
+WRITTEN_FORMS = (
+    "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 (a new document begins at token 5) "
+    "or unseen:4 (nobody but token 4 itself may look at it)."
+)
+NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). {WRITTEN_FORMS}"
+# of a model named like those that visitors train (jobs.visit)
+_LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
+FOREIGN = " If it was trained in another visit, it belongs to that one; its owner can send the zip."
+
+
+class Refused(HeadlightError):
+    """A typed text cannot be used: `key` is that of its field."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.key = key
+
+
+class Asked(Query):
+    """A query of which nothing but a typed text is refused.
+
+    Attributes:
+        told: a sentence for each value that cannot be used, of the values that were asked for until now.
+        unusable: their keys, which must leave the address.
+    """
+
+    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
+        super().__init__(raw, minilm_at=minilm_at)
+        version = link_version.in_words(self.version)
+        self.told = [version] if version else []
+        self.unusable = [link_version.KEY] if self.version else []
+
+    def __getitem__(self, key: str) -> Any:
+        """As of a `Query`; the default in place of what no control could say.
+
+        Raises:
+            Refused: the text of that field is too long.
+        """
+        if key in self.unusable:
+            return self.default(key)
+        try:
+            return super().__getitem__(key)
+        except HeadlightError as error:
+            if key in TYPED:
+                raise Refused(key, words.sentence(error)) from error
+            return self.leave_out(key, self.default(key))
+
+    def default(self, key: str) -> Any:
+        """What a control says while the link says nothing of it."""
+        return self.defaults.get(key, FIELDS[key].default)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its model, or of MiniLM where there is none of that name."""
+        said = [text for key, text in self.pairs if key == "model"]
+        if not said or models.is_there(said[0]):
+            return said[0] if said else MINILM
+        self.__dict__["name"] = MINILM  # whose defaults hold from now on
+        return self.leave_out("model", MINILM, FOREIGN if _LIKE_AN_OWN_ONE.fullmatch(said[0]) else "")
+
+    @cached_property
+    def device(self) -> str:
+        """As in `Settings`; the best one where the one that is named is not here."""
+        return self._usable("dev", lambda: super(Asked, self).device, "auto")
+
+    def within(self, side: str = "", text: str = "") -> tuple[Settings, list[str]]:
+        """The settings of a side as far as its sentence can take them, and what must be said of the rest.
+
+        Args:
+            text: the sentence where the link has none.
+
+        Raises:
+            Refused: a sentence or a rule that cannot be used.
+        """
+        settings = self.settings(side, text)
+        try:
+            fitting, left_out = within(settings)
+            pictures.tokens(fitting)
+        except HeadlightError as error:
+            raise Refused(f"s{side}" if self[f"s{side}"] else "s", words.sentence(error)) from error
+        return fitting, left_out
+
+    @property
+    def at(self) -> At:
+        """The place looked at; the first one where the model has no such head."""
+        return self._usable("at", lambda: super(Asked, self).at, At.of(self.default("at")))
+
+    def place(self, tokens: Sequence[str]) -> At:
+        """The same on a sentence, whose row and key it must have."""
+        at = self.at
+        if not at.fits(tokens):
+            self.leave_out("at")
+        return at.on(tokens)
+
+    @property
+    def look(self) -> Look:
+        """How the maps are drawn."""
+        look = parse_look(self["look"], *self.sizes)
+        return look or self.leave_out("look", Look())
+
+    def rule(self, key: str) -> str:
+        """As of a `Query`. Raises Refused for what is no rule."""
+        try:
+            return super().rule(key)
+        except Refused:
+            raise
+        except HeadlightError as error:
+            raise Refused(key, NOT_A_RULE) from error
+
+    def painted(self, side: str) -> str:
+        """As of a `Query`; nothing where it cannot be read."""
+        return self._usable(f"p{side}", lambda: super(Asked, self).painted(side), "")
+
+    def position(self, side: str) -> str:
+        """As of a `Query`; as the model was trained where it cannot take the one that is asked for."""
+        return self._usable(f"pos{side}", lambda: super(Asked, self).position(side), "trained")
+
+    def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
+        """As of a `Query`; none where the model lacks one of them."""
+        return self._usable(f"off{side}", lambda: super(Asked, self).heads_off(side), ())
+
+    def values_off(self, side: str) -> tuple[int, ...]:
+        """As of a `Query`; none where they cannot be read."""
+        return self._usable(f"unheard{side}", lambda: super(Asked, self).values_off(side), ())
+
+    def leave_out(self, key: str, instead: T = None, more: str = "") -> T:  # type: ignore[assignment]
+        """Says, once, that what the link says of a key cannot be used; returns what is used instead."""
+        if key not in self.unusable:
+            self.unusable.append(key)
+            said = ", ".join(text for own, text in self.pairs if own == key)
+            default = in_link(self.default(key))
+            shown = default if isinstance(default, str) else ", ".join(default)
+            is_text = FIELDS[key].kind == "text" or self.default(key) is None
+            used = "the default" if is_text else _short(shown) or "nothing"
+            longest = FIELDS[key].longest
+            why = f"{len(said):,} characters, too long to be" if len(said) > longest else "which cannot be"
+            self.told.append(f"The link says {key}={_short(said)}, {why} used here; {used} is used instead.{more}")
+        return instead
+
+    def _usable(self, key: str, read: Callable[[], T], instead: T) -> T:
+        try:
+            return read()
+        except HeadlightError:
+            return self.leave_out(key, instead)
+
+
+def answered(query: Asked, keys: Iterable[str], **used: str) -> dict[str, Any]:
+    """What every picture says of its query: its part of the header, once all of the query was asked for.
+
+    Args:
+        keys: of the link, that the view owns.
+        used: the typed texts that the picture is of, by their keys.
+    """
+    return {
+        "model": query.name,
+        "used": used,
+        "unusable": query.unusable,
+        "defaults": {key: in_link(query.default(key)) for key in keys},
+    }
+
+
+def in_link(value: Any) -> str | list[str]:
+    """A control's value as a link writes it; several in a list."""
+    if isinstance(value, (list, tuple)):
+        return list(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
