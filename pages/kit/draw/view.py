@@ -29,6 +29,10 @@ class View:
         self.key = key
         self._view = st.components.v2.component(f"headlight_{component}", js=one_line(file))
 
+    def mount(self) -> None:
+        """Draws a view that owns what is shown."""
+        self._view(key=self.key, data=[{"visit": visit()}])
+
     def turns(self) -> dict[str, Any]:
         """The fields of its state that say which events the server has heard."""
         return turns(self.key)
@@ -54,11 +58,16 @@ class View:
 
 def turns(key: str) -> dict[str, Any]:
     """The session, which counts its turns anew, and the last turn of that view which the server has heard."""
-    context = get_script_run_ctx()
+    return {"visit": visit(), "heard": heard().get(key, 0)}
+
+
+def visit() -> str:
+    """The name by which the data routes know this visitor."""
     if "visit" not in st.session_state:
+        context = get_script_run_ctx()
         st.session_state["visit"] = visits.begin(context.session_id if context else "")
-    visit = st.session_state["visit"]
-    return {"visit": visit, "heard": heard().get(key, 0)}
+    name: str = st.session_state["visit"]
+    return name
 
 
 def heard() -> dict[str, int]:

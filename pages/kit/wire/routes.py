@@ -45,6 +45,7 @@ LESSONS = "kit.lessons"
 ROUTES = {
     "maps": "explore",
     "focus": "explore",
+    "compared": "explore",
     "masked": "masks",
     "pair": "compare",
     "steps": "shapes",
@@ -54,6 +55,7 @@ ROUTES = {
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
+HEAVY = ("compared",)  # routes that take seconds
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -169,7 +171,7 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
         course: of a question about a lesson, whose rules say how much a verdict takes. Raises a HeadlightError for a
             key that cannot be read.
     """
-    if route in OTHERS or (course is not None and course.is_heavy(Query(raw)["learn"])):
+    if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
     return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
 
