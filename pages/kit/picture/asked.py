@@ -56,16 +56,16 @@ class Asked(Query):
     def __getitem__(self, key: str) -> Any:
         """As of a `Query`; the default in place of what no control could say.
 
-        Raises:
-            Refused: the text of that field is too long.
+        A typed text is cut to its bound, beyond which its own check refuses it.
         """
         if key in self.unusable:
             return self.default(key)
         try:
             return super().__getitem__(key)
-        except HeadlightError as error:
-            if key in TYPED:
-                raise Refused(key, words.sentence(error)) from error
+        except HeadlightError:
+            texts = [text for own, text in self.pairs if own == key]
+            if key in TYPED and len(texts) == 1:
+                return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
 
     def default(self, key: str) -> Any:
