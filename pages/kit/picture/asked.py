@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
 from . import link_version, models, pictures, words
@@ -70,7 +71,7 @@ class Asked(Query):
 
     def default(self, key: str) -> Any:
         """What a control says while the link says nothing of it."""
-        return self.defaults.get(key, FIELDS[key].default)
+        return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
 
     @cached_property
     def name(self) -> str:
