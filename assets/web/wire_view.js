@@ -145,10 +145,11 @@ export class WireView extends View {
     if (String(query) !== String(this.query())) return;
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
-    if (unusable.length || Object.keys(shortened).length) this.writeAddress();
-    if (!unusable.length) return;
+    const isUnusable = Object.keys(unusable).length > 0;
+    if (isUnusable || Object.keys(shortened).length) this.writeAddress();
+    if (!isUnusable) return;
     // what the link said and could not be used must not stay in it; the picture is that of the rest
-    write(Object.fromEntries(unusable.map((key) => [key, null])));
+    write(unusable);
     this.read();
     Object.assign(this, { refused, refusals, shortened });
     this.same(this.query());
@@ -241,12 +242,20 @@ export class WireView extends View {
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.link() : this.own();
+    const own = this.opened ? this.asOpened() : this.own();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
     const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
     for (const [key, value] of Object.entries(asked)) put(query, key, value);
     query.sort();
     return query;
+  }
+
+  /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
+  asOpened() {
+    const link = read();
+    const own = this.link();
+    const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
+    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
   }
 
   /** Asks for what is missing, if anything is. */
