@@ -162,7 +162,15 @@ export class Explore extends WireView {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
     const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
     const place = placed ? writeAt(at, rowChosen) : null;
-    return { s: chosenText, ...model.controls, off: heads, at: place, look: writeLook(look) || null, pin: pin || null, ...next.sampling };
+    return {
+      s: chosenText,
+      ...model.controls,
+      off: heads,
+      at: place,
+      look: writeLook(look) || null,
+      pin: pin || null,
+      ...next.sampling,
+    };
   }
 
   /** Another row, and how it is drawn, make no other picture. */

@@ -2,10 +2,9 @@
 // The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
 // and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 
-/** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
+import { LEFT_OUT, LONGEST_LINK } from "./facts.js";
 
-const LONGEST = 6000; // characters
-const LEFT_OUT = ["pin", "order", "s2", "s"]; // what a longer link leaves out, in this order
+/** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
@@ -37,7 +36,7 @@ function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
   const whole = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= LONGEST) break;
+    if (whole().search.length <= LONGEST_LINK) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);

@@ -3,6 +3,7 @@
 // since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
 
 import { h, setAttribute } from "./dom.js";
+import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "./facts.js";
 import { leftOut, put, read, write } from "./link.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "./view_base.js";
@@ -15,13 +16,9 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 /** @typedef {import("./messages.js").Answered} Answered what every picture says of its query */
 
 const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
-const LONGEST_TEXT = 4000; // characters that a box keeps, twice as many as can be used, so that it can be shortened there
-const MODEL = "minilm"; // that is shown where the link names none
 const OF_ONE_MODEL = ["at", "look", "off", "off2", "pin"]; // keys that name its heads
-const LARGE_MODEL = "smollm2";
 const LOADS =
   "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
-const CALLED = { pin: "the pinned picture", order: "the new order", s2: "the right sentence", s: "the sentence" };
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
 
@@ -187,7 +184,10 @@ export class WireView extends View {
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const coming = isComing && this.modelName === LARGE_MODEL ? LOADS : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const omits = left.length ? `The full link would be longer than 6,000 bytes, so it omits ${left.join(" and ")}.` : "";
+    const most = LONGEST_LINK.toLocaleString("en");
+    const omits = left.length
+      ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
+      : "";
     const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? [])];
     return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
   }

@@ -14,14 +14,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mha_core import device as devices
 from pages.kit.draw import echoes
-from pages.kit.picture.fields import DEFAULTS, FIELDS
+from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
 from . import lent
 
-LONGEST_LINK = 6000
-# What a link leaves out when it would grow too long, in this order.
-LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")
 BOUND: Final = "query-params"
 _TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its control may say
     "text": (str,),
