@@ -7,6 +7,13 @@
 const LONGEST = 6000; // characters
 const LEFT_OUT = ["pin", "order", "s2", "s"]; // what a longer link leaves out, in this order
 
+/** True while a page, or a step, makes its entry of the history. */
+export const entry = { isOurs: false };
+
+const { navigation } = /** @type {any} */ (globalThis);
+const tell = () => dispatchEvent(new Event("headlight-address"));
+navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
+
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
   params.delete(key);
@@ -54,11 +61,13 @@ export function write(values) {
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
   history.replaceState(state, "", url);
-  dispatchEvent(new Event("headlight-address"));
+  if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
 export function enter(to) {
   const { url, state } = fitted(to, to.searchParams);
+  entry.isOurs = true;
   history.pushState(state, "", url);
+  entry.isOurs = false;
 }

@@ -1,7 +1,6 @@
 // @ts-check
 // What is changed in the model, as a visitor of Explore changes it, takes it back, and carries it to other pages.
 
-import { goTo } from "./bar.js";
 import { changed, controlsOf, KEYS } from "./changes.js";
 import { sortKey } from "./heads_order.js";
 import { writeAt } from "./look.js";
@@ -93,13 +92,11 @@ export class ModelChanges {
 
   // ---- to other pages
 
-  /** A press on a link to a page, which carries everything along. @param {MouseEvent} event @param {string} title */
-  follow(event, title) {
+  /** A press on a link to a page, which carries everything along. @param {MouseEvent} event */
+  follow(event) {
     const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
     link.href = `${link.href.split("?")[0]}${new URL(this.view.address).search}`;
     this.view.flush();
-    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (goTo(title)) event.preventDefault();
   }
 
   /** The link that compares the model as it was trained with what is seen. */

@@ -49,7 +49,7 @@ export class WireView extends View {
     const { signal } = this.here;
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
-    addEventListener("headlight-choose", (event) => this.choose(/** @type {CustomEvent} */ (event).detail), { signal });
+    addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
@@ -185,7 +185,9 @@ export class WireView extends View {
     const isComing = this.isLate && (!picture || (this.model ?? MODEL) !== picture.model);
     const coming = isComing && this.model === LARGE_MODEL ? LOADS : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const omits = left.length ? `The full link would be too long for a browser, so it omits ${left.join(" and ")}.` : "";
+    const omits = left.length
+      ? `The full link would be too long for a browser, so it omits ${left.join(" and ")}.`
+      : "";
     const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? []), omits];
     return [...new Set(said.filter(Boolean))];
   }
@@ -255,6 +257,13 @@ export class WireView extends View {
     this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
     if (!typing) this.writeAddress();
     this.redraw();
+  }
+
+  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  hear(event) {
+    if (!this.isHere) return;
+    event.preventDefault();
+    this.choose(event.detail);
   }
 
   /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.
