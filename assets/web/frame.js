@@ -6,7 +6,7 @@ import { themeOf } from "./colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h } from "./dom.js";
 import { drawLesson } from "./lesson.js";
-import { entry, put, write } from "./link.js";
+import { put, say, write, writing } from "./link.js";
 import { pageAt, pageNow } from "./page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
@@ -19,19 +19,26 @@ import { tellAddress } from "./way.js";
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 
-/** Streamlit makes an entry of the history for each value that its script sets: they belong to that of their page. What
- * it says of a page that was left already is not heard.
+/** The address of the page whose script was heard last. */
+let heard = "";
+
+/** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
+ * to that of their page. One of another page begins a late run of a page that was left: Streamlit is told again which one
+ * is shown. While the next page is on its way, it takes out of the address what the controls of the last one said: they
+ * stay there, for the pages behind it.
  * @param {any} event the Navigation API's
  */
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
-  if (navigationType !== "push" || !cancelable || hashChange || !destination.sameDocument || entry.isOurs) return;
+  if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
+  if (navigationType === "replace" && heard !== pageNow().path) event.preventDefault();
+  if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
-    if (next.pathname !== now.pathname) return;
+    if (next.pathname !== now.pathname) return tellAddress();
     for (const key of OURS) put(next.searchParams, key, now.searchParams.getAll(key));
-    history.replaceState(history.state, "", next);
+    say("replaceState", history.state, next);
   });
 }
 /** @type {any} */ (window).navigation?.addEventListener("navigate", join);
@@ -48,9 +55,6 @@ function forgetOthers(here) {
   }
 }
 
-/** What the script said last. @type {unknown} */
-let heard = null;
-
 /** @param {{data: [House], parentElement: HTMLElement}} component */
 export default function frame({ data, parentElement }) {
   const [house] = data;
@@ -60,6 +64,7 @@ export default function frame({ data, parentElement }) {
   document.querySelector("link[rel~='icon']")?.setAttribute("href", new URL("./icon.svg", import.meta.url).href);
   document.documentElement.lang = "en";
   const page = pageAt(house.path);
+  heard = house.path;
   if (parentElement.dataset.path !== house.path) {
     openSheet(false);
     parentElement.replaceChildren(makeTitle(page));
@@ -72,8 +77,7 @@ export default function frame({ data, parentElement }) {
     forgetOthers(parentElement);
     drawPickers(house.models, house.devices);
     drawShare(house);
-  } else if (heard !== data) tellAddress(); // a late run of a page that was left
-  heard = data;
+  }
 }
 
 /** What the link of a page said and its script could not use must not stay in it; that is known when the page is made.

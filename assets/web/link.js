@@ -7,8 +7,15 @@
 const LONGEST = 6000; // characters
 const LEFT_OUT = ["pin", "order", "s2", "s"]; // what a longer link leaves out, in this order
 
-/** True while a page, or a step, makes its entry of the history. */
-export const entry = { isOurs: false };
+/** True while we write the address: the rest is Streamlit's. */
+export const writing = { isOurs: false };
+
+/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+export function say(kind, state, url) {
+  writing.isOurs = true;
+  history[kind](state, "", url);
+  writing.isOurs = false;
+}
 
 const { navigation } = /** @type {any} */ (globalThis);
 const tell = () => dispatchEvent(new Event("headlight-address"));
@@ -60,14 +67,12 @@ export function write(values) {
   for (const [key, value] of Object.entries(values)) put(link, key, value);
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
-  history.replaceState(state, "", url);
+  say("replaceState", state, url);
   if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
 export function enter(to) {
   const { url, state } = fitted(to, to.searchParams);
-  entry.isOurs = true;
-  history.pushState(state, "", url);
-  entry.isOurs = false;
+  say("pushState", state, url);
 }

@@ -3,7 +3,7 @@
 // entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
 
 import { load } from "./course.js";
-import { enter, put, read } from "./link.js";
+import { enter, put, read, say } from "./link.js";
 import { addressOf, PAGES } from "./page_list.js";
 
 const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
@@ -12,13 +12,17 @@ const MAIN = '[data-testid="stMain"]'; // what scrolls
 /** True when the script of a page has been here: before that, Streamlit knows no pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
 
-/** Has everybody, Streamlit too, take over what the address says. */
+const kept = { state: /** @type {object | null} */ (null) };
+
+/** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
 export function tellAddress() {
-  const { state } = history;
-  const { href } = location;
-  location.replace(`${href}#`); // a step within the document, which every listener hears as popstate, at once
-  history.replaceState(state, "", href);
+  kept.state = history.state;
+  location.replace(`${location.href}#`);
 }
+// before anybody else: what is heard is the address itself
+addEventListener("popstate", () => {
+  if (location.href.endsWith("#")) say("replaceState", kept.state, location.href.slice(0, -1));
+});
 
 /** Goes to an address of this app, in the same visit. @param {URL | string} to */
 export function go(to) {
