@@ -6,6 +6,20 @@ import { LEFT_OUT, LONGEST_LINK } from "./facts.js";
 
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
+/** True while we write the address: the rest is Streamlit's. */
+export const writing = { isOurs: false };
+
+/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+export function say(kind, state, url) {
+  writing.isOurs = true;
+  history[kind](state, "", url);
+  writing.isOurs = false;
+}
+
+const { navigation } = /** @type {any} */ (globalThis);
+const tell = () => dispatchEvent(new Event("headlight-address"));
+navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
+
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
   params.delete(key);
@@ -52,12 +66,12 @@ export function write(values) {
   for (const [key, value] of Object.entries(values)) put(link, key, value);
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
-  history.replaceState(state, "", url);
-  dispatchEvent(new Event("headlight-address"));
+  say("replaceState", state, url);
+  if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
 export function enter(to) {
   const { url, state } = fitted(to, to.searchParams);
-  history.pushState(state, "", url);
+  say("pushState", state, url);
 }

@@ -46,7 +46,7 @@ export class WireView extends View {
     const { signal } = this.here;
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
-    addEventListener("headlight-choose", (event) => this.choose(/** @type {CustomEvent} */ (event).detail), { signal });
+    addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
@@ -275,6 +275,13 @@ export class WireView extends View {
     this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
     if (!typing) this.writeAddress();
     this.redraw();
+  }
+
+  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  hear(event) {
+    if (!this.isHere) return;
+    event.preventDefault();
+    this.choose(event.detail);
   }
 
   /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.

@@ -18,34 +18,39 @@ MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
-_share = st.components.v2.component("headlight_share", js=one_line("share.js"), isolate_styles=False)
 _news = st.components.v2.component("headlight_news", js=one_line("news.js"))
 _visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house(path: str) -> None:
-    """The bar, the question of the page at this address, and the style sheet of every page."""
-    _house(key="house", data={"css": f"{PREFIX}/house.css", "path": path})
-
-
-def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
-    """Whether it is projected, and which keys must leave the address: what is known only when a page has been made."""
-    with st.container(key="manners_carrier"):
-        # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
-        _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
-
-
-def share(address: str, query: str, *, code: str, note: str, page: str, routes: Sequence[str]) -> None:
-    """The link to what is seen, and what of it can be taken along.
+def house(
+    path: str,
+    page: str,
+    *,
+    models: Sequence[tuple[str, str]] = (),
+    devices: Sequence[str] = (),
+    address: str = "",
+    kinds: Sequence[str] = (),
+) -> None:
+    """The bar, the question of the page at this address, and the style sheet of every page.
 
     Args:
-        address: of this page for other machines; query: of what the script knows of; code: the link there as the
-            address of an image; note: what must be said. Each may be empty.
-        page: its name; routes: the kinds of files that the server makes of it, as "csv".
+        path: of the page; page: its name.
+        models: name and title of those that it can show, the usual one first; none where it shows none.
+        devices: the usual one first.
+        address: of the page for other machines; empty where only this one can open it.
+        kinds: what the routes make of its link, as "csv".
     """
-    said = {"address": address, "query": query, "code": code, "note": note}
-    _share(key="share", data=said | {"page": page, "routes": " ".join(routes)})
+    said = {"css": f"{PREFIX}/house.css", "path": path, "page": page, "address": address}
+    listed = {"models": [list(model) for model in models], "devices": list(devices), "kinds": list(kinds)}
+    _house(key="house", data=[said | listed])  # in a list: see `view.View.show`
+
+
+def manners(unusable: Sequence[str]) -> None:
+    """Which keys must leave the address: what is known only when a page has been made."""
+    with st.container(key="manners_carrier"):
+        # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
+        _manners(key="manners", data={"unusable": " ".join(unusable)})
 
 
 def news(number: str, on_asked: Callable[[], None]) -> None:

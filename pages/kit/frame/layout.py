@@ -5,7 +5,7 @@ On a phone the controls are a sheet over the picture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from mha_core import device as devices
 from mha_core.errors import HeadlightError, WeightsFileError
 from pages.kit.draw import canvas, echoes, pages
+from pages.kit.server.addresses import for_class
+from pages.kit.wire import files
 
-from . import link_version, links, widgets
-from .share import show_link
+from . import links
 
 
 @dataclass
@@ -25,11 +27,9 @@ class Page:
     """The places of a page, and what it has to say.
 
     Attributes:
-        bar: of what every page may have in the bar, as the choice of its model.
         rail: of the controls.
         stage: of the picture.
         hidden: of texts that the views write into the link; the fields are mounted and not shown.
-        about: Share in the bar: of what can be taken away.
         said: sentences of the controls, for the visitor.
         unusable: keys of the link's texts that could not be used, once `answer_link` has found them.
     """
@@ -50,7 +50,7 @@ class Page:
             usable: for the controls of this page that are texts, whether the link's could be used.
         """
         sentences, self.unusable = links.notices(usable, resets=resets)
-        return [*link_version.notices(), *sentences]
+        return sentences
 
 
 P = TypeVar("P", bound=Page)
@@ -62,20 +62,23 @@ def page(package: str) -> AbstractContextManager[Page]:
 
 
 @contextmanager
-def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **fields: Any) -> Iterator[P]:
+def framed(
+    kind: type[P],
+    package: str,
+    own_defaults: Mapping[str, Any],
+    models: Sequence[tuple[str, str]] = (),
+    **fields: Any,
+) -> Iterator[P]:
     """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
-
-    The page links are made last: they carry what the controls of this run say.
 
     Args:
         package: its name.
         own_defaults: of controls whose default is another one on this page.
+        models: name and title of those that it can show.
         fields: what the page has beside its places.
     """
     links.remember(own_defaults)
     has_rail = pages.PAGES[package].has_rail  # without one, what a page puts there is mounted and not seen
-    with st.container(key="bar"):
-        tools = st.container(key="bar_tools", horizontal=True, vertical_alignment="center")
     with st.container(key="frame"):
         if has_rail:
             left, right = st.columns([1, 4], gap="medium")
@@ -83,30 +86,26 @@ def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **field
         else:
             rail, stage = st.container(key="link_controls"), st.container(key="stage")
     with stage:
-        canvas.house(pages.path(package))
-    with tools:
-        model, panel = st.container(key="bar_model"), st.popover("Share")
-    top_of_panel = panel.container()
+        canvas.house(
+            pages.path(package),
+            package,
+            models=models,
+            devices=devices.available() if models else (),
+            address=for_class(st.context.url or ""),
+            kinds=files.kinds(package),
+        )
     hidden, said = stage.container(key="link_texts"), st.session_state.pop("said_by_callbacks", [])
-    with hidden:
-        large = widgets.switch("big")  # the bar's Projector presses it
-        widgets.text("learn")  # lesson.js puts it beside the page
-    made = kind(model, rail, stage, hidden, panel, said, **fields)
+    made = kind(hidden, rail, stage, hidden, hidden, said, **fields)
     try:
         yield made
     except WeightsFileError as error:
         stage.error(f"The model cannot be loaded: {error}.")
     except HeadlightError as error:
         stage.error(f"This cannot be shown: {error}.")
-    with top_of_panel:
-        show_link(package)
     with hidden:
-        canvas.manners(large=large, unusable=made.unusable)
-        query = links.kept()
+        canvas.manners(made.unusable)
+        links.kept()
         echoes.tell()
-        with st.container(key="pages"):
-            for other, named in pages.PAGES.items():
-                st.page_link(f"../../{other}/page.py", label=named.title, query_params=query)
 
 
 def say_next(sentence: str) -> None:

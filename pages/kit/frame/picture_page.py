@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+import streamlit as st
+
 from mha_core import Model
 from pages.kit.picture import models, pictures
 from pages.kit.picture.models import MINILM
@@ -92,7 +94,8 @@ def picture_page(package: str, *, takes_model: bool = False, minilm_at: str = ""
     name = model_picker.enter() if takes_model else MINILM
     first_at = minilm_at if minilm_at and name == MINILM else models.first_at(name)
     own_defaults = models.defaults(name) | ({"at": first_at} if minilm_at else {})
-    with framed(PicturePage, package, own_defaults, name=name, first_at=first_at) as page:
+    offered = tuple(st.session_state["offered_models"].items()) if takes_model else ()
+    with framed(PicturePage, package, own_defaults, offered, name=name, first_at=first_at) as page:
         with page.hidden:
             page.at_text = widgets.text("at", first_at)
         yield page

@@ -1,4 +1,4 @@
-"""Share, in the bar: the link to what is seen, the address at which a class opens it, and how it was computed."""
+"""Of Share: how what is shown was computed, and the tutorial."""
 
 from __future__ import annotations
 
@@ -6,30 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.kit.draw import canvas
 from pages.kit.picture import pictures, words
 from pages.kit.picture.settings import Settings
-from pages.kit.server.addresses import LONGEST_QR, for_class, qr_code
-from pages.kit.wire import files
 
-from . import links, take_code
+from . import take_code
 
-ONLY_HERE = (
-    "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0"
-)
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"
-TOO_LONG = "The link is too long for a QR code."
-
-
-def show_link(page: str) -> None:
-    """The link, with a button that copies it, what a class needs to open it, and what can be taken along of a page."""
-    address, query = for_class(st.context.url or ""), links.query(links.too_long())
-    link = f"{address}?{query}" if query else address
-    fits = bool(address) and len(link.encode()) <= LONGEST_QR
-    note = ONLY_HERE if not address else "" if fits else TOO_LONG
-    code = qr_code(link) if fits else ""
-    canvas.share(address, query, code=code, note=note, page=page, routes=files.kinds(page))
-    offer_tutorial("share_tutorial")
 
 
 def offer_tutorial(key: str) -> None:
