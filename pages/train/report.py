@@ -24,7 +24,7 @@ def open_in(shown: Shown, *, seen: bool) -> None:
     """Links to the map of each candidate's model, under the curves."""
     with widgets.seen("open_in", seen and bool(shown.ready)), st.container(horizontal=True, key="models_of_curves"):
         for name, model in shown.ready.items():
-            st.page_link("../../explore/page.py", label=f"Look into “{name}”", query_params=_query(model))
+            st.page_link("../../explore/page.py", label=f"Look into “{name}”", query_params=links.onward(model=model))
 
 
 def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_open: bool) -> None:
@@ -78,7 +78,7 @@ def _ways_out(shown: Shown, model: str | None) -> None:
     if model is not None:
         for page in _SHOWN_ON:
             title = f"Open in {PAGES[page].title}"
-            st.page_link(f"../../{page}/page.py", label=title, query_params=_query(model))
+            st.page_link(f"../../{page}/page.py", label=title, query_params=links.onward(model=model))
         st.download_button(
             "The trained model, zip",
             lambda: saved.pack(models.folder(model)),
@@ -89,10 +89,6 @@ def _ways_out(shown: Shown, model: str | None) -> None:
     st.download_button(
         "All curves, CSV", lambda: csv_of(shown), "headlight-training.csv", "text/csv", on_click="ignore"
     )
-
-
-def _query(model: str) -> list[tuple[str, str]]:
-    return [*((key, value) for key, value in links.kept() if key != "model"), ("model", model)]
 
 
 def _heads(shown: Shown) -> list[sheet.Block]:

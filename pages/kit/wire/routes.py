@@ -12,7 +12,6 @@ import logging
 import secrets
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,6 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
-from pages.kit.server.precedence import first
 from pages.kit.server.sockets import household
 
 from .files import FILES, OTHERS
@@ -107,15 +105,14 @@ class Wire:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
             visitor, most = self._visitor(scope, headers)
-            with first() if work is Work.PICTURE else nullcontext():
-                body = await self._line.answer(
-                    visitor,
-                    tag,
-                    lambda: self._computed(name, raw, squeezed),
-                    _hung_up(receive),
-                    most=most,
-                    work=work,
-                )
+            body = await self._line.answer(
+                visitor,
+                tag,
+                lambda: self._computed(name, raw, squeezed),
+                _hung_up(receive),
+                most=most,
+                work=work,
+            )
             self._outbox.make_room(len(body))
         except Refused as error:
             await refused(422, str(error), {"Headlight-Key": error.key})(scope, receive, send)
