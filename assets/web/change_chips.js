@@ -24,7 +24,6 @@ export class ChangeChips {
       title: "the large map shows now − unchanged: blue is less, orange is more",
     });
     this.compare = h("a", { class: "page-link" }, "compare with nothing changed →");
-    this.compare.onclick = () => view.flush();
     this.element = h(
       "div",
       { class: "changed", role: "group", "aria-label": "What is changed" },

@@ -132,19 +132,11 @@ export class ChangeTiles {
     const { view } = this;
     const list = radios("Mask", "choices pictures");
     const numbers = h("div", { class: "numbers" });
-    const more = h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ");
-    more.append(
-      h(
-        "a",
-        {
-          class: "page-link",
-          href: "./masks",
-          onclick: (/** @type {MouseEvent} */ event) => view.model.follow(event, "Masks"),
-        },
-        "Masks",
-      ),
-      ".",
-    );
+    const link = h("a", { class: "page-link" }, "Masks");
+    for (const kind of ["pointerdown", "focus"])
+      link.addEventListener(kind, () => setAttribute(link, "href", `./masks${new URL(view.address).search}`));
+    setAttribute(link, "href", "./masks");
+    const more = h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
     return { element: h("div", {}, list, numbers, more), list, numbers };
   }
 
@@ -173,7 +165,7 @@ export class ChangeTiles {
       panel.hidden = key !== open;
     }
     if (open === "mask") this.drawMasks(inks);
-    if (open === "pos") drawPositions(this.positions, view.state.positions ?? [], pos ?? "as trained", choosePosition);
+    if (open === "pos") drawPositions(this.positions, view.picture.positions, pos ?? "as trained", choosePosition);
     this.lamps.hidden = isAcross(view.maps); // of so many the few that matter are found by what they do
     if (open === "off") this.finder.draw();
     if (open === "off" && !this.lamps.hidden)

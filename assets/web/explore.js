@@ -3,17 +3,18 @@
 
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
+import { controlsOf } from "./changes.js";
 import { inks } from "./colour.js";
 import { h, setText, styles } from "./dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { Figures } from "./figures.js";
 import { FirstSteps } from "./first_steps.js";
-import { assumedOf, isOf, unpackPicture } from "./explore_picture.js";
+import { isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "./heads.js";
 import { columns, order, sortKey } from "./heads_order.js";
 import { without } from "./link.js";
-import { ASKED, parseAt, parseLook, writeAt, writeLook } from "./look.js";
+import { ASKED, inOrder, parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "./mount.js";
@@ -23,10 +24,10 @@ import { PinnedPanel } from "./pinned_panel.js";
 import { SentenceBox } from "./sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "./view_base.js";
+import { Wire } from "./wire.js";
 import { WireView } from "./wire_view.js";
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
-/** @typedef {import("./messages.js").ExploreState} State */
 
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
@@ -36,30 +37,35 @@ const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is lo
 
 const STYLES = await styles("./view.css", "./explore.css", "./next.css");
 
-/** @extends {WireView<State, Picture>} */
+/** @extends {WireView<Picture>} */
 export class Explore extends WireView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "explore");
     this.mapsOf = ""; // the query that the maps answer, but for the place in them
     this.maps = /** @type {import("./packets.js").Maps} */ (/** @type {unknown} */ (null));
-    this.text = ""; // what stands in the box
-    this.asked = ""; // the sentence that the wire is asked for: the last one that can be used
+    this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
     this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-    this.rowChosen = false; // by the visitor, not by the page
+    this.placed = false; // the visitor, not the page, has chosen layer and head,
+    this.rowChosen = false; // and the row
     this.look = parseLook("");
     this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
     this.model = new ModelChanges(this);
     this.pin = ""; // the pinned picture, as in the link
     this.pinOf = ""; // the one whose numbers are here
-    this.compareTurn = 0; // the turn that asked for a comparison
+    this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
+    this.proof = new Wire({
+      take: (bytes) => this.compare(new TextDecoder().decode(bytes)),
+      refuse: (sentence) => this.compare(sentence),
+      wait: () => {},
+    });
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flushAfter(0),
+      () => this.writeAddress(),
     );
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
@@ -96,32 +102,35 @@ export class Explore extends WireView {
 
   // ---- what comes in
 
-  /** @param {State} state */
-  adopt(state) {
-    const { layer, head, row, key } = parseAt(state.at);
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    const at = link.get("at");
+    const { layer, head, row, key } = parseAt(at ?? this.firstAt);
+    this.chosenText = link.get("s");
+    this.box.text = this.text;
     this.at = { layer, head, row: row ?? this.picture?.row ?? 0, key };
+    this.placed = at !== null;
     this.rowChosen = row !== null;
-    this.look = parseLook(state.look);
-    this.off = new Set(state.off ? state.off.split("-") : []);
-    this.pin = state.pinned;
-    this.text = this.box.text = state.box;
-    this.asked = state.typed;
-    this.model.overrides = {};
-    this.next.overrides = {};
+    this.look = parseLook(link.get("look") ?? "");
+    this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
+    this.pin = link.get("pin") ?? "";
+    this.model.controls = controlsOf(link);
+    this.next.adopt(link);
     this.model.keepDifference();
   }
 
-  /** @param {URLSearchParams} link */
-  assumed(link) {
-    return assumedOf(this.picture, link);
+  /** Where one looks first, as far as it is known. */
+  get firstAt() {
+    return String(this.picture?.defaults.at ?? "0.0");
   }
 
-  /** @param {State} state */
-  take(state) {
-    const answers = super.take(state);
-    // what the link said and could not be used must not stay in it
-    if (answers && state.unusable.length) this.changed();
-    return answers;
+  /** What stands in the box. */
+  get text() {
+    return this.chosenText ?? this.picture?.typed ?? "";
+  }
+
+  set text(text) {
+    this.chosenText = this.box.text = text;
   }
 
   /** The state and the float32 maps in focus, then all maps where they were asked for.
@@ -133,7 +142,10 @@ export class Explore extends WireView {
       this.maps = unpackMaps(maps);
       this.same(query);
     }
-    if (!this.rowChosen) Object.assign(this.at, { row: this.picture.row, key: this.picture.key });
+    const { layer, head, row, key, typed } = this.picture;
+    if (!this.placed) Object.assign(this.at, { layer, head });
+    if (!this.rowChosen) Object.assign(this.at, { row, key });
+    if (this.chosenText === null) this.box.text = typed;
     this.pinOf = query.get("pin") ?? "";
     this.next.answered(query);
   }
@@ -146,29 +158,23 @@ export class Explore extends WireView {
 
   // ---- what goes out
 
-  get keys() {
-    return [...super.keys, ...this.model.keys, ...SAMPLING];
-  }
-
-  own() {
-    const off = [...this.off].map((id) => `L${id.replace(".", " H")}`);
-    return {
-      s: this.asked,
-      off,
-      pin: this.pin || null,
-      at: writeAt(this.at, false),
-      look: ASKED.filter((name) => this.look[name]).join("_") || null,
-      ...this.overrides,
-    };
-  }
-
-  /** What was changed here and the script has not heard. */
-  get overrides() {
-    return { ...this.model.overrides, ...this.next.overrides };
-  }
-
   link() {
-    return { ...this.own(), s: this.text, at: writeAt(this.at, this.rowChosen), look: writeLook(this.look) || null };
+    const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
+    const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
+    const place = placed ? writeAt(at, rowChosen) : null;
+    return { s: chosenText, ...model.controls, off: heads, at: place, look: writeLook(look), pin, ...next.sampling };
+  }
+
+  /** Another row, and how it is drawn, make no other picture. */
+  own() {
+    const { at, look, placed } = this;
+    const asked = ASKED.filter((name) => look[name]).join("_");
+    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked };
+  }
+
+  /** @param {string} _key */
+  still(_key) {
+    return "The maps below still show";
   }
 
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
@@ -191,19 +197,25 @@ export class Explore extends WireView {
 
   /** @param {string} text @param {boolean} [whole] it did not come key by key */
   type(text, whole = false) {
-    this.text = this.asked = this.box.text = text;
+    this.text = text;
     if (whole) {
       this.rowChosen = false; // another sentence has other rows
-      const { layer, head } = parseAt(this.picture.places[text] ?? writeAt(this.at, false));
-      Object.assign(this.at, { layer, head });
+      const known = this.picture.places[text];
+      if (known) this.place({ layer: parseAt(known).layer, head: parseAt(known).head });
     }
-    this.changed({}, !whole);
+    this.changed(!whole);
+  }
+
+  /** Looks at a place. @param {Partial<Explore["at"]>} place */
+  place(place) {
+    Object.assign(this.at, place);
+    this.placed = true;
   }
 
   /** @param {Partial<{layer: number, head: number, row: number, key: number | null}>} change */
   go(change) {
     if (change.row !== undefined) this.rowChosen = true;
-    Object.assign(this.at, change);
+    this.place(change);
     if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
     this.changed();
   }
@@ -227,7 +239,7 @@ export class Explore extends WireView {
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
     const solo = this.look.solo === id ? null : id;
-    if (solo) Object.assign(this.at, { layer, head });
+    if (solo) this.place({ layer, head });
     this.change({ solo });
   }
 
@@ -243,13 +255,9 @@ export class Explore extends WireView {
     this.changed();
   }
 
-  /** @param {{compare?: boolean}} wish what happens once */
-  changed(wish = {}, typing = false) {
-    if (Object.keys(wish).length) this.wishes.push({ turn: this.turn + 1, wish });
+  changed(typing = false) {
     this.model.keepDifference();
-    const { at, look, off, text, pin } = this;
-    const [where, heads] = [writeAt(at, this.rowChosen), [...off].join("-")];
-    this.chose({ s: text, at: where, look: writeLook(look), off: heads, pin, controls: this.overrides }, typing);
+    this.chose(typing);
   }
 
   // ---- drawing
@@ -300,18 +308,25 @@ export class Explore extends WireView {
   }
 
   drawFigures() {
-    const { state, picture, figures } = this;
-    const compared = picture.typed === state.typed ? state.compared : "";
-    const shown = picture.figures.map((figure) => (figure.ask ? { ...figure, value: compared } : figure));
-    figures.draw(shown, state.heard < this.compareTurn);
+    const { picture, figures, compared } = this;
+    const value = compared.of === picture.digest ? compared.value : picture.compared;
+    figures.draw(
+      picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure)),
+      compared.of === picture.digest,
+    );
   }
 
-  /** The comparison takes seconds, so it is the script's, and asked for by hand. */
+  /** The comparison takes seconds, so it is asked for by hand. */
   askComparison() {
-    this.changed({ compare: true });
-    this.compareTurn = this.turn;
+    this.compared = { of: this.picture.digest, value: "" };
+    this.proof.ask("compared", this.query(), this.visit);
     this.drawFigures();
-    this.flush();
+  }
+
+  /** @param {string} value what the comparison says, or why there is none */
+  compare(value) {
+    this.compared = { ...this.compared, value };
+    this.redraw();
   }
 }
 

@@ -2,7 +2,6 @@
 // What the wire says of Explore's picture, with its float32 maps, and what a link says until the script does.
 
 import { asBytes } from "./differences.js";
-import { parseAt, writeAt } from "./look.js";
 import { toBytes, unpackFloats } from "./packets.js";
 
 /** @typedef {{weights: Float32Array, change: Float32Array, bytes: Uint8Array}} Difference bytes: of the change */
@@ -35,21 +34,3 @@ function difference(now, weights) {
  */
 export const isOf = ({ layer, head, mean }, at, look) =>
   layer === at.layer && head === at.head && (mean !== null) === look.mean;
-
-/** The script's state as far as picture and link tell. @param {ExplorePicture} picture @param {URLSearchParams} link */
-export function assumedOf({ layer, head, typed }, link) {
-  const { row, key } = parseAt(link.get("at") ?? "");
-  return {
-    at: writeAt({ layer, head, row, key }, true),
-    look: link.get("look") ?? "",
-    off: link
-      .getAll("off")
-      .map((name) => name.slice(1).replace(" H", "."))
-      .join("-"),
-    pinned: link.get("pin") ?? "",
-    box: typed,
-    typed,
-    compared: "",
-    positions: [],
-  };
-}

@@ -100,8 +100,8 @@ export class FirstSteps {
 
   /** The order of the words taken away. @param {Ground} ground @param {string} own @returns {Step[]} */
   ofOrder({ tokens, weights, pos }, own) {
-    const { positions } = this.view.state;
-    if (positions?.length && !positions.some(([name]) => name === "none")) return [];
+    const { positions } = this.view.picture;
+    if (!positions.some(([name]) => name === "none")) return [];
     if (pos === "none") return [{ said: `give the order back: what does ${own} look at now?`, change: { pos: null } }];
     const best = weights && quoted(tokens[ranked(weights)[0]?.[0]] ?? "");
     const asks = best ? `does ${own} still look at ${best}?` : `what does ${own} look at now?`;
@@ -117,7 +117,7 @@ export class FirstSteps {
     this.tried = { change, ground, sentence, pos: view.model.controls.pos ?? null, place: this.place };
     // the row that is asked about stays in focus
     if (change.text !== undefined) view.model.sentence = { ...sentence, text: change.text, key: null, rowChosen: true };
-    if (change.pos !== undefined) view.model.overrides.pos = change.pos;
+    if (change.pos !== undefined) view.model.controls.pos = change.pos;
     if (change.head) this.switchOver(change.head);
     this.at = (this.at + 1) % steps.length;
     view.changed();
@@ -128,7 +128,7 @@ export class FirstSteps {
     const { view } = this;
     const moved = place === this.place ? {} : { ...view.at, rowChosen: true };
     if (change.text !== undefined) view.model.sentence = { ...sentence, ...moved };
-    if (change.pos !== undefined) view.model.overrides.pos = pos;
+    if (change.pos !== undefined) view.model.controls.pos = pos;
     if (change.head) this.switchOver(change.head);
   }
 

@@ -71,7 +71,6 @@ export class FocusPanel {
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
     this.from = h("a", { class: "page-link from" });
-    this.from.onclick = () => view.flush();
     this.element = panel(
       "large",
       "Head in focus",

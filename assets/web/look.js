@@ -53,7 +53,7 @@ export function parseLook(text) {
 }
 
 /** "3.9" before "3.10". @param {string[]} heads */
-const inOrder = (heads) => heads.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+export const inOrder = (heads) => heads.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 
 /** @param {Look} look */
 export function writeLook(look) {

@@ -6,17 +6,15 @@ export interface Turns {
   heard: number;
 }
 
-/** What a script tells a view whose picture comes over the wire. */
-export interface Wanted extends Turns {
-  wanted: string; // digest of the picture that is to be shown
-  query: string; // of it
+/** What every picture says of the query that it answers: pages/kit/picture/asked.py */
+export interface Answered {
+  digest: string;
+  model: string; // its name in the link
+  used: Record<string, string>; // key of a typed text -> what the picture is of
+  unusable: string[]; // keys of the link that cannot be used
+  defaults: Record<string, string | string[]>; // key -> what a link means where it says nothing
   notices: string[];
-}
-
-/** The same where a link says what is to be shown: pages/kit/frame/view_link.py */
-export interface Control extends Wanted {
-  session: string; // of what the controls said when the script ran
-  kept: string[]; // keys of which the address says nothing that holds
+  presets?: string[];
 }
 
 // ---- Explore: pages/explore/map_view.py, pages/explore/message.py, pages/kit/draw/packing.py
@@ -37,8 +35,9 @@ export interface Figure {
   ask?: string; // what a button says that has the value computed
 }
 
-export interface Picture {
-  digest: string;
+export interface Picture extends Answered {
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  compared: string; // what is known of the comparison with transformers
   layer: number;
   head: number;
   row: number;
@@ -49,7 +48,6 @@ export interface Picture {
   presets: string[];
   places: Record<string, string>; // preset -> the head that shows it, as `at` of a link
   typed: string; // the sentence of the picture
-  notices: string[];
   figures: Figure[];
   status: string;
   pinTail: string; // what the link says of this picture behind the head
@@ -77,18 +75,6 @@ export interface NextToken {
   text: string; // what it adds to the sentence, "" where it is no whole character
   chance: number;
   before: number | null; // in the picture that it is compared with, null without one
-}
-
-export interface ExploreState extends Control {
-  at: string;
-  look: string;
-  off: string;
-  pinned: string; // as in the link
-  box: string; // what stands in the sentence box
-  typed: string; // the last sentence that can be used
-  unusable: string[];
-  positions: [string, string][]; // that the model can take, each with what it does to it
-  compared: string; // the value of the figure that is asked for, of the sentence `typed`
 }
 
 // ---- Masks: pages/masks/painter.py, pages/masks/message.py

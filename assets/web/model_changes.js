@@ -1,8 +1,7 @@
 // @ts-check
 // What is changed in the model, as a visitor of Explore changes it, takes it back, and carries it to other pages.
 
-import { goTo } from "./bar.js";
-import { changed, controlsOf, KEYS } from "./changes.js";
+import { changed } from "./changes.js";
 import { sortKey } from "./heads_order.js";
 import { writeAt } from "./look.js";
 
@@ -17,16 +16,9 @@ export class ModelChanges {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.overrides = /** @type {Controls} */ ({}); // what was changed here and the script has not heard
+    this.controls = /** @type {Controls} */ ({}); // what the link says of them
+    this.slid = ""; // the controls that a slide goes on with
     this.past = /** @type {Before[]} */ ([]); // what was before each change
-  }
-
-  /** The keys of the link that are chosen here. */
-  keys = KEYS;
-
-  /** What the controls say: the script, and what was changed here since. @returns {Controls} */
-  get controls() {
-    return { ...controlsOf(new URLSearchParams(this.view.state.session)), ...this.overrides };
   }
 
   /** There is no difference to see while nothing is changed. */
@@ -37,9 +29,11 @@ export class ModelChanges {
 
   /** @param {Controls} change @param {boolean} [sliding] it goes on, and is undone as one */
   set(change, sliding = false) {
-    if (!sliding || !Object.keys(change).every((key) => key in this.overrides)) this.remember();
-    Object.assign(this.overrides, change);
-    this.view.changed({}, sliding);
+    const keys = Object.keys(change).join();
+    if (!sliding || !this.view.pause || keys !== this.slid) this.remember();
+    this.slid = keys;
+    this.controls = { ...this.controls, ...change };
+    this.view.changed(sliding);
   }
 
   /** @param {string[]} off the heads that are off from now on */
@@ -63,9 +57,9 @@ export class ModelChanges {
 
   set sentence({ text, rowChosen, ...at }) {
     const { view } = this;
-    view.text = view.asked = view.box.text = text;
+    view.text = text;
     view.rowChosen = rowChosen;
-    Object.assign(view.at, at);
+    view.place(at);
   }
 
   /** Keeps what is, so that it can come back. @param {boolean} [sentence] this too: what was typed key by key stays */
@@ -78,7 +72,7 @@ export class ModelChanges {
   undo() {
     const before = this.past.pop();
     if (!before) return;
-    Object.assign(this.overrides, before.controls);
+    this.controls = before.controls;
     this.view.off = before.off;
     if (before.sentence) this.sentence = before.sentence;
     this.view.changed();
@@ -87,20 +81,11 @@ export class ModelChanges {
   reset() {
     this.remember();
     this.view.off = new Set();
-    Object.assign(this.overrides, { mask: null, pos: null, t: null, unheard: null });
+    this.controls = { ...this.controls, mask: null, pos: null, t: null, unheard: null };
     this.view.changed();
   }
 
   // ---- to other pages
-
-  /** A press on a link to a page, which carries everything along. @param {MouseEvent} event @param {string} title */
-  follow(event, title) {
-    const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
-    link.href = `${link.href.split("?")[0]}${new URL(this.view.address).search}`;
-    this.view.flush();
-    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (goTo(title)) event.preventDefault();
-  }
 
   /** The link that compares the model as it was trained with what is seen. */
   comparison() {

@@ -25,13 +25,13 @@ export class NextTokens {
     this.written = /** @type {{text: string, before: string}[]} */ ([]); // by presses here, the latest last
     this.left = 0; // tokens to be written yet
     this.timer = 0;
-    this.overrides = /** @type {Record<string, string | null>} */ ({}); // what was chosen here and the script has not heard
+    this.sampling = /** @type {Record<string, string | null>} */ ({}); // what the link says of it
     this.asked = ""; // what the picture was asked of these
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }, true));
-    this.sampling = new Sampling(view, (change) => this.choose(change, true));
+    this.draws = new Sampling(view, (change) => this.choose(change, true));
     const summary = h("summary", {}, "draw · ask");
-    this.more = h("details", { class: "draw" }, summary, this.sampling.element, this.word.element);
+    this.more = h("details", { class: "draw" }, summary, this.draws.element, this.word.element);
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("write one", () => this.writeNext(), {
       title: "writes the next token: n",
@@ -51,6 +51,11 @@ export class NextTokens {
     );
     const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", key, { signal: view.here.signal });
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.sampling = Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)]));
   }
 
   /** A picture has come. @param {URLSearchParams} query that it answers */
@@ -75,8 +80,8 @@ export class NextTokens {
 
   /** @param {Record<string, string | null>} change keys of the link @param {boolean} [typing] */
   choose(change, typing = false) {
-    Object.assign(this.overrides, change);
-    this.view.changed({}, typing);
+    Object.assign(this.sampling, change);
+    this.view.changed(typing);
   }
 
   /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("./messages.js").NextToken | undefined} */
@@ -121,7 +126,7 @@ export class NextTokens {
     const { picture, text } = this.view;
     const { first } = this;
     if (picture.typed !== text || this.view.waiting) return; // the picture of the last one is on its way
-    if (!this.left || !first?.text || !this.view.isHere || this.view.refusal) return this.stop();
+    if (!this.left || !first?.text || !this.view.isHere || this.view.refused.size) return this.stop();
     this.left -= 1;
     this.write(first.text);
   }
@@ -135,7 +140,7 @@ export class NextTokens {
     setAttribute(this.play, "aria-pressed", String(this.left > 0));
     const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
-    this.sampling.draw();
+    this.draws.draw();
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
     if (isSaid && !this.isSaid) setAttribute(this.more, "open", "");
     this.isSaid = isSaid;

@@ -25,15 +25,14 @@ const CALLED = { pin: "the pinned picture", order: "the new order", s2: "the rig
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
 
-/** @template [State=any] @template {Answered} [Picture=any] @extends {View<State>} */
+/** @template {Answered} [Picture=any] @extends {View<any>} */
 export class WireView extends View {
   /** @param {ShadowRoot | HTMLElement} root @param {CSSStyleSheet[]} styles @param {string} kind */
   constructor(root, styles, kind) {
     super(root, styles, kind);
     this.picture = /** @type {Picture} */ (/** @type {unknown} */ (null));
-    this.state = /** @type {State} */ ({ visit: "" });
-    this.model = /** @type {string | null} */ (null); // as in the link; null = MiniLM
-    this.device = /** @type {string | null} */ (null);
+    this.modelName = /** @type {string | null} */ (null); // as in the link; null = MiniLM
+    this.deviceName = /** @type {string | null} */ (null);
     this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
     this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
@@ -102,11 +101,10 @@ export class WireView extends View {
     return Boolean(this.picture) || this.notices.length > 0;
   }
 
-  /** What the page's script says of the server: nothing of what is shown. @param {State} state */
-  take(state) {
-    this.state = state;
-    this.visit = /** @type {any} */ (state).visit;
-    if (this.opened && !this.picture) this.read();
+  /** What the page's script says: who asks, and nothing of what is shown. @param {{visit: string}} message */
+  take({ visit }) {
+    this.visit = visit;
+    if (!this.picture) this.read();
     this.ask();
     this.redraw();
     return true;
@@ -115,7 +113,7 @@ export class WireView extends View {
   /** Takes over what the address says. */
   read() {
     const link = read();
-    [this.model, this.device] = [link.get("model"), link.get("dev")];
+    [this.modelName, this.deviceName] = [link.get("model"), link.get("dev")];
     this.refused = new Set();
     this.refusals = {};
     this.opened = true;
@@ -182,8 +180,8 @@ export class WireView extends View {
       const last = key && picture?.used[key];
       return last ? `${said} ${this.still(key)} “${cut(last)}”.` : said;
     });
-    const isComing = this.isLate && (!picture || (this.model ?? MODEL) !== picture.model);
-    const coming = isComing && this.model === LARGE_MODEL ? LOADS : "";
+    const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
+    const coming = isComing && this.modelName === LARGE_MODEL ? LOADS : "";
     const left = leftOut().map((key) => CALLED[key]);
     const omits = left.length ? `The full link would be too long for a browser, so it omits ${left.join(" and ")}.` : "";
     const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? []), omits];
@@ -202,10 +200,10 @@ export class WireView extends View {
   // ---- what goes out
 
   /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
-  get values() {
+  get written() {
     const { picture } = this;
-    const values = /** @type {Values} */ ({ model: this.model, dev: this.device, ...this.link() });
-    if (!picture || picture.model !== (this.model ?? MODEL)) return values; // whose defaults are not known yet
+    const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.link() });
+    if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
     const isDefault = (/** @type {string} */ key) => String(values[key] ?? "") === String(picture.defaults[key] ?? "");
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
   }
@@ -214,7 +212,7 @@ export class WireView extends View {
   get address() {
     const url = new URL(location.href);
     const link = read();
-    for (const [key, value] of Object.entries(this.values)) put(link, key, value);
+    for (const [key, value] of Object.entries(this.written)) put(link, key, value);
     url.search = String(link);
     return url.href;
   }
@@ -223,7 +221,7 @@ export class WireView extends View {
     clearTimeout(this.pause);
     this.pause = 0;
     setAttribute(this.element, "data-typing", null);
-    if (this.isHere) write(this.values);
+    if (this.isHere) write(this.written);
   }
 
   /** The query of what is to be shown. */
@@ -231,7 +229,7 @@ export class WireView extends View {
     const query = new URLSearchParams();
     const own = this.opened ? this.link() : this.own();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
-    const asked = { model: this.model, dev: this.device, ...own, ...last };
+    const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
     for (const [key, value] of Object.entries(asked))
       put(query, key, typeof value === "string" ? value.slice(0, LONGEST_TEXT) : value);
     query.sort();

@@ -66,6 +66,7 @@ class Shown:
             **answered(self.query, KEYS, s=settings.text),
             "digest": settings.digest,
             "positions": words.encodings(picture.model),
+            "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
             "layer": at.layer,
             "head": at.head,
             "row": at.row,
@@ -167,6 +168,12 @@ def first(raw: bytes) -> bytes:
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
     return pack_parts(_shown(raw).focus())
+
+
+def compared(raw: bytes) -> bytes:
+    """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
+    settings, _ = Asked(raw).within()
+    return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:

@@ -38,7 +38,7 @@ F = TypeVar("F", bound=Form)
 
 def form(package: str) -> AbstractContextManager[Form]:
     """The frame of a page with controls and without a model; `package`: its name."""
-    return framed(Form, package, links.asked("model"))
+    return framed(Form, package, links.asked(takes_model=False))
 
 
 @contextmanager

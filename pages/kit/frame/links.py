@@ -81,15 +81,16 @@ def value(key: str) -> Any:
     return _within(key, st.session_state.get(key, DEFAULTS[key]))
 
 
-def asked(*leave_out: str) -> Asked:
-    """The link's query, but for some keys; each text is cut to one character more than can be used."""
+def asked(*, takes_model: bool = True) -> Asked:
+    """The link's query, each text cut to one character more than can be used; `takes_model` as in `Asked`."""
     said = {
         key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MOST_CHOSEN]]
         for key in DEFAULTS
-        if key in st.query_params and key not in leave_out
+        if key in st.query_params
     }
     try:
-        return Asked(urlencode(said, doseq=True, quote_via=quote, errors="replace").encode())
+        raw = urlencode(said, doseq=True, quote_via=quote, errors="replace").encode()
+        return Asked(raw, takes_model=takes_model)
     except HeadlightError:
         return Asked(b"")
 

@@ -42,13 +42,17 @@ class Refused(HeadlightError):
 class Asked(Query):
     """A query of which nothing but a typed text is refused.
 
+    Args:
+        takes_model: the page shows the model that the link names, otherwise MiniLM.
+
     Attributes:
         told: a sentence for each value that cannot be used, of the values that were asked for until now.
         unusable: their keys, which must leave the address.
     """
 
-    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
+    def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
         super().__init__(raw, minilm_at=minilm_at)
+        self.pairs = self.pairs if takes_model else tuple(pair for pair in self.pairs if pair[0] != "model")
         version = link_version.in_words(self.version)
         self.told = [version] if version else []
         self.unusable = [link_version.KEY] if self.version else []
@@ -56,16 +60,16 @@ class Asked(Query):
     def __getitem__(self, key: str) -> Any:
         """As of a `Query`; the default in place of what no control could say.
 
-        Raises:
-            Refused: the text of that field is too long.
+        A typed text is cut to its bound, beyond which its own check refuses it.
         """
         if key in self.unusable:
             return self.default(key)
         try:
             return super().__getitem__(key)
-        except HeadlightError as error:
-            if key in TYPED:
-                raise Refused(key, words.sentence(error)) from error
+        except HeadlightError:
+            texts = [text for own, text in self.pairs if own == key]
+            if key in TYPED and len(texts) == 1:
+                return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
 
     def default(self, key: str) -> Any:

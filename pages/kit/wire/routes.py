@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw.web import WIRE
-from pages.kit.picture import words
+from pages.kit.picture import take_along, words
 from pages.kit.picture.asked import Refused
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
@@ -29,7 +29,7 @@ from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.sockets import household
 
-from .files import FILES, OTHERS
+from .files import FILES, OF_SETTINGS, OTHERS
 from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line, Work
 from .outbox import Outbox
 
@@ -43,15 +43,19 @@ LESSONS = "kit.lessons"
 ROUTES = {
     "maps": "explore",
     "focus": "explore",
+    "compared": "explore",
     "masked": "masks",
     "pair": "compare",
     "steps": "shapes",
     "film": "train",
+    "qr": "kit.wire",
     "course": LESSONS,
     "lesson": LESSONS,
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
+HEAVY = ("compared",)  # routes that take seconds
+BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -63,8 +67,11 @@ log = logging.getLogger(__name__)
 def answer(route: str, raw: bytes) -> bytes:
     """The message of a route for a query. Raises a HeadlightError when there is none."""
     _, _, kind = route.partition(".")
-    module = f"pages.{ROUTES[route]}.{'files' if kind else 'message'}"
-    made: Answer = getattr(import_module(module), kind or route)
+    module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
+    if kind in OF_SETTINGS:
+        message: bytes = getattr(take_along, kind)(*module.shown(raw))
+        return message
+    made: Answer = getattr(module, kind or route)
     return made(raw)
 
 
@@ -132,7 +139,7 @@ class Wire:
             await refused(500, "This picture could not be computed.")(scope, receive, send)
         else:
             # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
-            encoding = {"Content-Encoding": "gzip" if squeezed else "identity"}
+            encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
             await self._outbox.send(body, _headers(tag) | encoding, receive, send)
 
     def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
@@ -166,7 +173,7 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
         course: of a question about a lesson, whose rules say how much a verdict takes. Raises a HeadlightError for a
             key that cannot be read.
     """
-    if route in OTHERS or (course is not None and course.is_heavy(Query(raw)["learn"])):
+    if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
     return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
 
@@ -190,7 +197,6 @@ def _tag(name: str, asked: object, squeezed: bool, files: object) -> str:
 
 def _headers(tag: str) -> dict[str, str]:
     return {
-        "Content-Type": "application/octet-stream",
         "Cache-Control": "private, no-cache",  # kept by the browser, and asked for again by its tag
         "ETag": tag,
         "Vary": "Accept-Encoding",
