@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.draw import canvas, events, sheet
+from pages.kit.draw import canvas, events, pages, sheet
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.picture.fields import DEFAULTS
@@ -67,12 +67,10 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):
-        said, further = st.columns([6, 1], vertical_alignment="center")
-        with said:
-            canvas.sheet("problem", [problem(settings)])
-        order = links.onward(s=settings.text, order=backwards(settings.text))
-        with further:
-            st.page_link("../../compare/page.py", label="Try another order on Compare →", query_params=order)
+        order = pages.link("compare", ("s", settings.text), ("order", backwards(settings.text)))
+        canvas.sheet(
+            "problem", [sheet.row([problem(settings), sheet.links([("Try another order on Compare →", order)])])]
+        )
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

@@ -10,20 +10,19 @@ from pages.kit.draw import canvas, sheet
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.models import MINILM
 from pages.kit.picture.settings import Settings
 
 from . import beside, maps
-from .beside import Side
+from .beside import TWICE, Side
 
-TWICE = PRESETS[2]  # a word that stands there twice: only its place tells its rows apart
 MEAN = "mean of all"
 
 
 def show() -> None:
     """The sentence, what is compared, and a map for each."""
     with picture_page("side_by_side", takes_model=True) as page, page.stage:
-        sentence = controls.sentence(page.name, begin(page))
+        sentence = controls.sentence(page.name, TWICE if page.name == MINILM else "")
         with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
             sides = sides_of(page, Settings(sentence, model=page.name))
             head = looked_at(page)
@@ -35,14 +34,6 @@ def show() -> None:
         told = sheet.notices([*notices, *of_passes, *page.answer_link()])
         note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
         canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
-
-
-def begin(page: PicturePage) -> str:
-    """What stands in the box at first: the bare address shows a sentence in which a word stands twice."""
-    if set(st.query_params) & set(DEFAULTS):
-        return ""
-    page.address["s"] = st.session_state.get("s", TWICE)
-    return TWICE
 
 
 def sides_of(page: PicturePage, settings: Settings) -> list[Side]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from .web import PREFIX, one_line
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
-_address = st.components.v2.component("headlight_address", js=one_line("address.js"))
+_manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
 _projected = st.components.v2.component("headlight_projected", js=one_line("projected.js"))
 _news = st.components.v2.component("headlight_news", js=one_line("news.js"))
 _visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
@@ -30,10 +30,11 @@ def house(**said: Any) -> None:
     _house(key="house", data=[{"css": f"{PREFIX}/house.css", **said}])
 
 
-def address(values: Mapping[str, str | None]) -> None:
-    """Has the address say this, what Streamlit writes into it aside; None = nothing of that key."""
-    with st.container(key="address_carrier"):
-        _address(key="address", data=[dict(values)])
+def manners(unusable: Sequence[str]) -> None:
+    """Which keys must leave the address: what is known only when a page has been made."""
+    with st.container(key="manners_carrier"):
+        # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
+        _manners(key="manners", data={"unusable": " ".join(unusable)})
 
 
 def projected() -> bool:

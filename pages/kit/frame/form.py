@@ -29,7 +29,7 @@ class Form(layout.Page):
         """
         unused = [key for key, used in usable.items() if not used and key in st.query_params]
         told = [links.unused(key, st.query_params.get_all(key)) for key in unused]
-        self.address |= dict.fromkeys([*unused, *self.query.unusable])
+        self.unusable += [*unused, *self.query.unusable]
         return list(dict.fromkeys([*self.said, *links.notices(unused), *told, *self.query.told]))
 
 

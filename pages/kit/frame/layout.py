@@ -28,13 +28,13 @@ class Page:
         stage: of all that is seen.
         hidden: of what the link needs and nobody sees.
         said: sentences for the visitor.
-        address: what the address must say otherwise when the page has been made; None = nothing of that key.
+        unusable: keys of the link that could not be used and must leave it.
     """
 
     stage: DeltaGenerator
     hidden: DeltaGenerator
     said: list[str] = field(default_factory=list)
-    address: dict[str, str | None] = field(default_factory=dict)
+    unusable: list[str] = field(default_factory=list)
 
 
 P = TypeVar("P", bound=Page)
@@ -64,7 +64,7 @@ def framed(
     version = link_version.in_words(st.query_params.get_all(link_version.KEY))
     if version:
         made.said.append(version)
-        made.address[link_version.KEY] = None
+        made.unusable.append(link_version.KEY)
     try:
         yield made
     except Exception as error:
@@ -72,9 +72,9 @@ def framed(
         if not sentence:
             raise
         stage.error(sentence)
-    if made.address:
+    if made.unusable:
         with made.hidden:
-            canvas.address(made.address)
+            canvas.manners(made.unusable)
 
 
 def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:

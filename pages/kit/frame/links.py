@@ -30,7 +30,6 @@ _TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its cont
     "number": (int, float),
     "choices": (list, tuple),
 }
-_GOES_ALONG = ("learn", "big")  # to any page: the lesson beside it, and how the room sees it
 
 
 @dataclass
@@ -101,12 +100,6 @@ def put(key: str, text: str, default: str) -> None:
         st.query_params[key] = text
     elif key in st.query_params:
         del st.query_params[key]
-
-
-def onward(**values: str) -> list[tuple[str, str]]:
-    """The query of a link to another page: these values, and the lesson that is open."""
-    kept = {key: st.query_params[key] for key in _GOES_ALONG if key in st.query_params}
-    return list((kept | values).items())
 
 
 def notices(others: Collection[str] = ()) -> list[str]:
