@@ -15,7 +15,7 @@ def show() -> None:
     """What is wrong with lessons that were left out, then the cards; where a lesson begins, its link says."""
     with page("lessons") as here, here.stage:
         found = course()
-        notices = [*here.answer_link(), *found.errors]
+        notices = [*here.said, *found.errors]
         canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards(found), ways(found))])
 
 

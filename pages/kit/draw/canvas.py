@@ -18,32 +18,16 @@ MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
+_projected = st.components.v2.component("headlight_projected", js=one_line("projected.js"))
 _news = st.components.v2.component("headlight_news", js=one_line("news.js"))
 _visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house(
-    path: str,
-    page: str,
-    *,
-    models: Sequence[tuple[str, str]] = (),
-    devices: Sequence[str] = (),
-    address: str = "",
-    kinds: Sequence[str] = (),
-) -> None:
-    """The bar, the question of the page at this address, and the style sheet of every page.
-
-    Args:
-        path: of the page; page: its name.
-        models: name and title of those that it can show, the usual one first; none where it shows none.
-        devices: the usual one first.
-        address: of the page for other machines; empty where only this one can open it.
-        kinds: what the routes make of its link, as "csv".
-    """
-    said = {"css": f"{PREFIX}/house.css", "path": path, "page": page, "address": address}
-    listed = {"models": [list(model) for model in models], "devices": list(devices), "kinds": list(kinds)}
-    _house(key="house", data=[said | listed])  # in a list: see `view.View.show`
+def house(**said: Any) -> None:
+    """The bar with what it offers, the question of the page, and the style sheet of every page."""
+    # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
+    _house(key="house", data=[{"css": f"{PREFIX}/house.css", **said}])
 
 
 def manners(unusable: Sequence[str]) -> None:
@@ -51,6 +35,14 @@ def manners(unusable: Sequence[str]) -> None:
     with st.container(key="manners_carrier"):
         # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
         _manners(key="manners", data={"unusable": " ".join(unusable)})
+
+
+def projected() -> bool:
+    """Whether the page is projected; it is run again when that changes."""
+    large = st.session_state.get("projected", {}).get("large") is True
+    with st.container(key="projected_carrier"):
+        _projected(key="projected", data=[large], on_large_change=lambda: None)
+    return large
 
 
 def news(number: str, on_asked: Callable[[], None]) -> None:
@@ -138,5 +130,4 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
                     on_act(event)
                 heard[key] = turn  # not before: what a newer message ends is sent again with it
 
-    # in a list: see `view.View.show`
     _sheet(key=key, data=[{**view.turns(key), "blocks": list(blocks)}], on_act_change=hear)

@@ -43,13 +43,17 @@ class Refused(HeadlightError):
 class Asked(Query):
     """A query of which nothing but a typed text is refused.
 
+    Args:
+        takes_model: the page shows the model that the link names, otherwise MiniLM.
+
     Attributes:
         told: a sentence for each value that cannot be used, of the values that were asked for until now.
         unusable: their keys, each with what of it can be used, which the address must say instead.
     """
 
-    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
+    def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
         super().__init__(raw, minilm_at=minilm_at)
+        self.pairs = self.pairs if takes_model else tuple(pair for pair in self.pairs if pair[0] != "model")
         version = link_version.in_words(self.version)
         self.told = [version] if version else []
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if self.version else {}
