@@ -14,7 +14,7 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 
-from .conftest import app_at, answers, component, picture_of, told_to
+from .conftest import answers, app_at, component, picture_of, told_to
 
 ALL_HEADS = [f"L{layer} H{head}" for layer in range(6) for head in range(12)]
 

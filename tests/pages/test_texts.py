@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from pages.kit.frame.share import TUTORIAL
 from torch import nn
 
 from mha_core import Model
 from pages.claims.catalog import CLAIMS
 from pages.implementations.dialects import dictionary
 from pages.kit.draw.pages import PAGES, path
-from pages.kit.frame.share import TUTORIAL
 from pages.kit.picture.fields import FIELDS
 from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
