@@ -22,8 +22,10 @@ navigation?.addEventListener("currententrychange", tell); // also of what Stream
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
+  const values = value === null ? [] : [value].flat();
+  if (String(params.getAll(key)) === String(values)) return; // where it stands
   params.delete(key);
-  for (const one of value === null ? [] : [value].flat()) params.append(key, one);
+  for (const one of values) params.append(key, one);
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
