@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pages.kit.draw.tables import Table, csv_of_tables, npz_of_tables
-from pages.kit.picture import fitting, pictures
-from pages.kit.picture.query import Query
+from pages.kit.picture import pictures
+from pages.kit.picture.asked import Asked
 
 from .message import before
 
@@ -20,8 +20,8 @@ def npz(raw: bytes) -> bytes:
 
 
 def _tables(raw: bytes) -> list[Table]:
-    query = Query(raw)
-    settings, _ = fitting.within(query.settings())
+    query = Asked(raw)
+    settings, _ = query.within()
     at = query.at
     runs = {"masked": pictures.picture(settings).run, "unmasked": pictures.picture(before(settings)).run}
     return [Table(name, run.tokens, run.tokens, run.weights[at.layer, at.head]) for name, run in runs.items()]

@@ -47,6 +47,8 @@ ROUTES = {
     "focus": "explore",
     "compared": "explore",
     "masked": "masks",
+    "entered": "masks",
+    "outcomes": "masks",
     "pair": "compare",
     "steps": "shapes",
     "film": "train",
@@ -56,6 +58,7 @@ ROUTES = {
     **OTHERS,
 }
 HEAVY = ("compared",)  # routes that take seconds
+LATER = ("outcomes",)  # what stands below a picture and must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -173,7 +176,7 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
+    return Work.LONG if len(raw) > LONG or "." in route or route in LATER else Work.PICTURE
 
 
 def _course() -> Course:
