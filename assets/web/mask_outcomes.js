@@ -55,9 +55,9 @@ export class MaskOutcomes {
   ask() {
     const { view } = this;
     const query = view.query();
-    if (!view.visit || !view.picture || view.route(query)) return;
+    if (!view.visit || !view.picture || view.route(query)) return this.wire.settle();
     put(query, "pad", this.refusal ? (this.told?.pad ?? null) : this.pad);
-    this.wire.ask("outcomes", query, view.visit);
+    return this.wire.ask("outcomes", query, view.visit);
   }
 
   /** @param {Told} told */

@@ -176,7 +176,10 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route or route in LATER else Work.PICTURE
+    is_long = len(raw) > LONG or "." in route
+    if route in LATER:
+        return Work.HEAVY if is_long else Work.LONG
+    return Work.LONG if is_long else Work.PICTURE
 
 
 def _course() -> Course:
