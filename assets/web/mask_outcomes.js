@@ -9,7 +9,7 @@ import { SentenceBox } from "./sentence.js";
 import { Wire } from "./wire.js";
 
 /** @typedef {import("./mask_view.js").MaskView} MaskView */
-/** @typedef {{mask: import("./messages.js").Block[], padding: import("./messages.js").Block[], pad: string}} Told */
+/** @typedef {import("./messages.js").MaskOutcomes} Told */
 
 const NAME = "Another sentence in the same batch";
 

@@ -17,7 +17,7 @@ import { WireView } from "./wire_view.js";
 /** @typedef {import("./changes.js").Controls} Controls */
 
 const NO_KEYS = ["embed_options"]; // that say nothing of what is shown
-const PLACE = ["at", "pad"]; // keys that change no number of a map
+const PLACE = ["at", "pad", "big"]; // keys that change no number of a map
 
 /** @extends {WireView<Masks>} */
 export class MaskView extends WireView {
@@ -63,7 +63,7 @@ export class MaskView extends WireView {
     this.at = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
     this.placed = at !== null;
     this.rowChosen = row !== null;
-    this.chosenText = link.get("s");
+    this.chosenText = this.kept(link.get("s"), "s");
     this.controls = controlsOf(link);
     this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
@@ -99,8 +99,8 @@ export class MaskView extends WireView {
     this.isOwn = true;
     this.controls.mask = begins.mask;
     this.chosenText ??= begins.s ?? null;
-    this.pictureOf = relevant(this.query());
     this.writeAddress();
+    this.pictureOf = relevant(this.query());
   }
 
   /** @param {Uint8Array} bytes @param {URLSearchParams} query */
@@ -139,6 +139,12 @@ export class MaskView extends WireView {
     const { chosenText, controls, off, at, placed, rowChosen, outcomes } = this;
     const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
     return { ...controls, s: chosenText, off: heads, at: placed ? writeAt(at, rowChosen) : null, pad: outcomes.pad };
+  }
+
+  /** A link that says something, and nothing of this view, is none that is bare. */
+  asOpened() {
+    const said = super.asOpened();
+    return Object.keys(said).length || this.begins ? said : { mask: "none" };
   }
 
   own() {
@@ -180,7 +186,7 @@ export class MaskView extends WireView {
 
   /** @param {string} text */
   type(text) {
-    this.chosenText = text;
+    this.chosenText = this.kept(text, "s");
     this.changed(true);
   }
 

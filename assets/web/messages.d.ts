@@ -128,6 +128,12 @@ export interface Masks extends Answered {
   label: string;
 }
 
+export interface MaskOutcomes {
+  mask: Block[];
+  padding: Block[]; // of the second sentence in the batch
+  pad: string; // that sentence
+}
+
 // ---- Compare: pages/compare/pair_view.py, pages/compare/message.py
 
 export interface Side {

@@ -69,8 +69,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     picture = pictures.picture(settings)
     at = query.place(picture.run.tokens)
     for key in KEYS:
-        if FIELDS[key].kind != "text":
-            query[key]  # what cannot be used is said, in use or not
+        query[key]  # what cannot be used is said, in use or not
     runs = [pictures.picture(own).run for own in (before(settings), settings)]
     weights = [run.weights[at.layer, at.head] for run in runs]
     header = {
@@ -153,9 +152,5 @@ def _numbers(rule: str) -> list[dict[str, Any]]:
 
 def _kept(query: Asked, n: int) -> tuple[str, str]:
     """The rule that is painted on and what is painted on it, in use or not, as far as it is for so many tokens."""
-    try:
-        on = query["on"]
-    except Refused:
-        on = query.leave_out("on", "none")
-    text = mask_codec.usable(query["p"], query.sizes[1]) or ""
+    on, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
     return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""
