@@ -67,7 +67,7 @@ class Masks(Tab):
 
     @property
     def sheets(self) -> Locator:
-        return self.page.locator(".view.sheet")
+        return self.view.locator(".sheet")
 
     def card(self, name: str) -> Locator:
         return self.view.locator(".card").filter(has=self.page.locator("b", has_text=name))
