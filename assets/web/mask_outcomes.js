@@ -33,7 +33,7 @@ export class MaskOutcomes {
       () => view.writeAddress(),
     );
     this.reason = h("p", { class: "reason", role: "status" });
-    const label = h("label", { class: "label" }, NAME, this.box.element);
+    const label = h("label", { class: "label" }, NAME, this.box.input);
     const { mask, padding } = this.blocks;
     this.element = h("div", { class: "outcomes" }, mask.element, label, this.reason, padding.element);
   }

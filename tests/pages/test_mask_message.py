@@ -32,7 +32,7 @@ EVERY_KEY: dict[str, str | list[str]] = {
 }  # fmt: skip
 
 
-def answered(route: str = "masked", **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
+def answered(route: str = "masked", /, **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
     """What the wire answers a link: the header, and the weights before and after."""
     header, body = picture_of(route, **values)
     n = len(header["tokens"])
