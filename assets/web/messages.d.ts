@@ -77,14 +77,7 @@ export interface NextToken {
   before: number | null; // in the picture that it is compared with, null without one
 }
 
-// ---- Masks: pages/masks/painter.py, pages/masks/message.py
-
-export interface MasksState extends Control {
-  at: string;
-  box: string; // what stands in the sentence box
-  typed: string; // the last sentence that can be used
-  unusable: string[];
-}
+// ---- Masks: pages/masks/message.py
 
 export interface Card {
   name: string;
@@ -107,8 +100,7 @@ export interface MaskNumber {
   ends: [number, number];
 }
 
-export interface Masks {
-  digest: string;
+export interface Masks extends Answered {
   tokens: string[];
   layers: number;
   heads: number;
@@ -123,7 +115,7 @@ export interface Masks {
   forbidden: string[];
   forbiddenBefore: string[];
   meaning: string; // of the mask in use, in a sentence
-  begins: string; // the query of the picture with which a bare address begins; empty at any other
+  begins: Record<string, string>; // what is shown beside what the link says, by key
   cards: Card[];
   ruleKeys: string[]; // the keys of a link that say a rule
   most: number; // tokens that can be painted
@@ -131,8 +123,15 @@ export interface Masks {
   without: string;
   sums: string;
   typed: string; // the sentence of the picture
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  presets: string[];
   label: string;
-  notices: string[];
+}
+
+export interface MaskOutcomes {
+  mask: Block[];
+  padding: Block[]; // of the second sentence in the batch
+  pad: string; // that sentence
 }
 
 // ---- Compare: pages/compare/pair_view.py, pages/compare/message.py

@@ -91,7 +91,7 @@ export class WireView extends View {
   /** Shows what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
-    this.shows(bytes, read());
+    this.shows(bytes, this.query());
     this.drawNow();
   }
 

@@ -45,6 +45,8 @@ ROUTES = {
     "focus": "explore",
     "compared": "explore",
     "masked": "masks",
+    "entered": "masks",
+    "outcomes": "masks",
     "pair": "compare",
     "steps": "shapes",
     "film": "train",
@@ -56,6 +58,7 @@ ROUTES = {
 }
 HEAVY = ("compared",)  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
+LATER = ("outcomes",)  # what stands below a picture and must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -175,7 +178,10 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
+    is_long = len(raw) > LONG or "." in route
+    if route in LATER:
+        return Work.HEAVY if is_long else Work.LONG
+    return Work.LONG if is_long else Work.PICTURE
 
 
 def _course() -> Course:
