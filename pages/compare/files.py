@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pages.kit.draw.tables import Table, csv_of_tables, npz_of_tables
-from pages.kit.picture import fitting, pictures
-from pages.kit.picture.query import Query
+from pages.kit.picture import pictures
+from pages.kit.picture.asked import Asked
 
 from .tries import FIRST_AT
 
@@ -20,9 +20,9 @@ def npz(raw: bytes) -> bytes:
 
 
 def _tables(raw: bytes) -> list[Table]:
-    query = Query(raw, minilm_at=FIRST_AT)
-    left, _ = fitting.within(query.settings())
-    right, _ = fitting.within(query.settings("2", left.text))
+    query = Asked(raw, minilm_at=FIRST_AT)
+    left, _ = query.within()
+    right, _ = query.within("2", left.text)
     at = query.at
     runs = {"left": pictures.picture(left).run, "right": pictures.picture(right).run}
     return [Table(name, run.tokens, run.tokens, run.weights[at.layer, at.head]) for name, run in runs.items()]

@@ -48,6 +48,9 @@ ROUTES = {
     "compared": "explore",
     "masked": "masks",
     "pair": "compare",
+    "begun": "compare",
+    "shuffled": "compare",
+    "each": "compare",
     "steps": "shapes",
     "film": "train",
     "course": LESSONS,
@@ -55,7 +58,7 @@ ROUTES = {
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
-HEAVY = ("compared",)  # routes that take seconds
+HEAVY = ("compared", "each")  # routes that take seconds
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
