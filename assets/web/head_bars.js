@@ -19,8 +19,8 @@ export class HeadBars {
   /** @param {PairView} view */
   constructor(view) {
     this.view = view;
-    this.of = ""; // the query that was answered
-    this.asked = ""; // the one that is on its way,
+    this.of = /** @type {string | null} */ (null); // the query that was answered
+    this.asked = /** @type {string | null} */ (null); // the one that is on its way,
     this.since = 0; // ms of the page when it was asked
     this.answer = /** @type {HeadCosines | null} */ (null);
     this.refusal = "";
@@ -58,7 +58,7 @@ export class HeadBars {
   ask() {
     const { query } = this;
     if (query === this.asked) return;
-    if (this.asked) this.stop();
+    if (this.asked !== null) this.stop();
     if (query !== this.of && this.view.picture.eachIsQuick) this.begin();
   }
 
@@ -73,14 +73,14 @@ export class HeadBars {
   /** Nobody waits any more, so the server breaks it off. */
   stop() {
     this.wire.stop();
-    this.asked = "";
+    this.asked = null;
     this.view.redraw();
   }
 
   /** @param {HeadCosines | null} answer @param {string} sentence why there is none */
   take(answer, sentence) {
     this.of = this.asked;
-    this.asked = "";
+    this.asked = null;
     this.answer = answer;
     this.refusal = sentence;
     this.view.redraw();
@@ -90,10 +90,10 @@ export class HeadBars {
     const { answer, asked, query, view } = this;
     const isNow = this.of === query;
     const isQuick = view.picture.eachIsQuick;
-    this.begins.hidden = (isNow && !this.refusal) || isQuick || asked !== "";
-    this.stops.hidden = asked === "" || isQuick;
+    this.begins.hidden = (isNow && !this.refusal) || isQuick || asked !== null;
+    this.stops.hidden = asked === null || isQuick;
     const seconds = Math.floor((performance.now() - this.since) / 1000);
-    const going = asked && !isQuick ? `One head at a time: ${seconds} s` : "";
+    const going = asked !== null && !isQuick ? `One head at a time: ${seconds} s` : "";
     setText(this.progress, isNow && this.refusal ? this.refusal : going);
     if (going) view.redrawSoon(1000);
     // the numbers of another sentence must not stand here; their place is kept for those that come at once

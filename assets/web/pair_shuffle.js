@@ -20,7 +20,7 @@ export class ShuffleTest {
     this.view = view;
     this.order = ""; // as typed; empty: a random one,
     this.seed = 1; // of this number
-    this.of = ""; // the query that was answered
+    this.of = /** @type {string | null} */ (null); // the query that was answered
     this.answer = /** @type {Shuffled | null} */ (null);
     this.refusal = ""; // why there is none
     this.wire = new Wire({
