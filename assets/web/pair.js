@@ -44,7 +44,7 @@ export class PairView extends WireView {
   /** @param {ShadowRoot} root */
   constructor(root) {
     super(root, STYLES, "pair");
-    this.pictureOf = ""; // the query that the picture answers, but for what changes no number
+    this.pictureOf = /** @type {string | null} */ (null); // the query that the picture answers, but for what changes no number
     this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
     this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
@@ -147,24 +147,25 @@ export class PairView extends WireView {
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
-    this.same(query);
+    this.pictureOf = without(query, ...BESIDE);
     if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
-    this.askBeneath();
+    else this.askBeneath();
   }
 
   /** @param {URLSearchParams} query */
   same(query) {
     this.pictureOf = without(query, ...BESIDE);
+    this.askBeneath();
   }
 
   /** The right side is that of the picture from now on. */
   beginRight() {
     this.begins = arrival.byBar = false;
     Object.assign(this.switches.values, this.picture.begins);
-    this.same(this.query());
     this.writeAddress();
+    this.same(this.query());
   }
 
   // ---- what goes out

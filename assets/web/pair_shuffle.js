@@ -4,7 +4,7 @@
 
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 import { SentenceBox } from "./sentence.js";
-import { fillNotices, notices, panel } from "./view_base.js";
+import { panel } from "./view_base.js";
 import { Wire } from "./wire.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
@@ -30,13 +30,13 @@ export class ShuffleTest {
     });
     const typed = (/** @type {string} */ text) => this.choose({ order: text }, true);
     this.box = new SentenceBox(LABEL, typed, () => view.writeAddress(), "a random order");
-    this.notices = notices();
+    this.why = h("p", { class: "refusal", role: "status" });
     this.text = h("p");
     this.sides = h("div", { class: "of-orders" });
     const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MOST) + 1 }));
     const header = [h("h2", {}, "Shuffle test"), h("span", { class: "label" }, NOTE)];
     const field = h("div", { class: "ordering" }, this.box.element, again);
-    this.element = panel("shuffle", null, header, field, this.notices, this.text, this.sides);
+    this.element = panel("shuffle", null, header, field, this.why, this.text, this.sides);
   }
 
   /** @param {URLSearchParams} link */
@@ -80,7 +80,7 @@ export class ShuffleTest {
 
   draw() {
     setAttribute(this.element, "data-old", this.of === String(this.query) ? null : "");
-    fillNotices(this.notices, this.refusal ? [this.refusal] : []);
+    setText(this.why, this.refusal);
     setText(this.text, this.answer?.order ?? "");
     const make = () => panel("", null, [h("h3"), h("span", { class: "label" })], h("p"));
     fill(this.sides, this.answer?.sides ?? [], make, (side, { title, label, why }) => {

@@ -139,9 +139,10 @@ export class WireView extends View {
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   shows(bytes, query) {
     if (!this.refused.size) this.refusals = {};
+    const isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
     const { unusable = [] } = this.picture;
-    if (!unusable.length || String(query) !== String(this.query())) return;
+    if (!unusable.length || !isNewest) return;
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     const { refused, refusals } = this;
     this.writeAddress();
@@ -224,10 +225,17 @@ export class WireView extends View {
     if (this.isHere) write(this.written);
   }
 
+  /** What the address says of this view's keys, also what no control could say. @returns {Values} */
+  asOpened() {
+    const link = read();
+    const said = (/** @type {string} */ key) => (link.getAll(key).length > 1 ? link.getAll(key) : link.get(key));
+    return Object.fromEntries(Object.keys(this.link()).map((key) => [key, said(key)]));
+  }
+
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.link() : this.own();
+    const own = this.opened ? this.asOpened() : this.own();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
     const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
     for (const [key, value] of Object.entries(asked))
@@ -240,8 +248,9 @@ export class WireView extends View {
   ask() {
     const query = this.query();
     const route = this.route(query);
-    if (route) this.wire.ask(route, query, this.visit);
-    else this.wire.settle();
+    if (route) return this.wire.ask(route, query, this.visit);
+    this.wire.settle();
+    if (!this.refused.size) this.refusals = {}; // what is here again can be used
   }
 
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
