@@ -138,7 +138,7 @@ export class WireView extends View {
 
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   shows(bytes, query) {
-    if (!this.refused.size) this.refusals = {};
+    this.forgive();
     const isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
     const { unusable = [] } = this.picture;
@@ -150,6 +150,11 @@ export class WireView extends View {
     this.read();
     Object.assign(this, { refused, refusals });
     this.same(this.query());
+  }
+
+  /** Only what still cannot be used is said. */
+  forgive() {
+    this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
   /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
@@ -250,7 +255,7 @@ export class WireView extends View {
     const route = this.route(query);
     if (route) return this.wire.ask(route, query, this.visit);
     this.wire.settle();
-    if (!this.refused.size) this.refusals = {}; // what is here again can be used
+    this.forgive();
   }
 
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
