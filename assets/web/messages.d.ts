@@ -134,7 +134,7 @@ export interface MaskOutcomes {
   pad: string; // that sentence
 }
 
-// ---- Compare: pages/compare/pair_view.py, pages/compare/message.py
+// ---- Compare: pages/compare/message.py
 
 export interface Side {
   tokens: string[];
@@ -147,8 +147,7 @@ export interface Side {
   forbidden: string[];
 }
 
-export interface Pair {
-  digest: string;
+export interface Pair extends Answered {
   layers: number;
   heads: number;
   layer: number;
@@ -170,11 +169,10 @@ export interface Pair {
   figures: Figure[];
   asides: string[];
   vectors: TokenVectors; // of the row in focus
-  defaults: Record<string, string | string[]>; // what a link says where it says nothing
-  typed: [string, string]; // the sentences of the picture; right, empty: the same as left
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  begins: Record<string, string | string[]>; // key of the right side -> what it begins with, where the left was changed before
   try: Record<string, Record<string, string | string[]>>; // name -> key of the link -> what it says then; first the defaults
-  tried: string;
-  notices: string[];
+  eachIsQuick: boolean; // every head alone is switched off without being asked
 }
 
 export interface TokenVectors {
@@ -184,21 +182,15 @@ export interface TokenVectors {
   said: string;
 }
 
-export interface PairState extends Control {
-  at: string;
-  look: string;
-  boxes: [string, string]; // what stands in the sentence boxes, left and right
-  typed: [string, string]; // the last sentences that can be used; right, empty: the same as left
-  positions: [string, string][]; // that the model can take, each with what it does to it
+export interface Shuffled {
+  order: string;
+  sides: { title: string; label: string; why: string }[];
 }
 
-export interface HeadCosines extends Turns {
-  title: string;
-  cosines: number[][];
+export interface HeadCosines {
+  cosines: number[][]; // of each head, layer by layer
   shown: string[][];
-  layer: number;
-  head: number;
-  off: string;
+  title: string;
   said: string;
 }
 

@@ -76,9 +76,6 @@ PLACES = [
     ("explore", {"s": "how are you"}, "maps"),
     ("shapes", {"s": "how are you"}, "step_view"),
     ("shapes", {"s": "how are you"}, "lesson_sheet"),
-    ("compare", {"s": "how are you"}, "pair_view"),
-    ("compare", {"s": "how are you"}, "head_bars"),
-    ("compare", {"s": "how are you"}, "shuffle_sheet"),
     ("masks", {"s": "how are you"}, "painter"),
     ("positions", {"s": "how are you"}, "portraits_head"),
     ("positions", {"s": "how are you"}, "encodings_view"),
@@ -87,7 +84,7 @@ PLACES = [
     ("train", {"task": "who did what", "tab": "Film"}, "film_view"),
     ("train", {"task": "who did what", "tab": "Report"}, "verdicts"),
 ]
-SHEETS = {"lesson_sheet", "shuffle_sheet", "portraits_head", "hand", "verdicts"}
+SHEETS = {"lesson_sheet", "portraits_head", "hand", "verdicts"}
 
 
 def opened(page: str, **values: str) -> AppTest:
@@ -224,21 +221,6 @@ def test_usual_events_still_do_what_they_say(shipped: object) -> None:
     act(app, "lesson_sheet", wish(1, {"lesson": "wrong axis"}))
     act(app, "step_view", {"step": "weights", "at": "1.2", "feature": 5, "turn": 1})
     assert [said(app)[key] for key in ("lesson", "step", "at", "f")] == ["wrong axis", "weights", "1.2", 5]
-    app = opened("compare")
-    act(app, "pair_view", {"s": "how are you", "s2": "you how are", "at": "1.2.3", "look": "table", "turn": 1})
-    assert [said(app)[key] for key in ("s", "s2", "at", "look")] == ["how are you", "you how are", "1.2.3", "table"]
-    act(app, "pair_view", {"s": "it is", "s2": "", "at": "0.3", "try": "causal alone", "turn": 2})
-    assert [said(app)[key] for key in ("s", "s2", "pos", "mask2", "at")] == ["it is", "", "none", "causal", "0.3"]
-    sides = {"mask": "causal", "mask2": "window", "w2": "4", "pos2": "rotary", "t": "0.5", "rule2": "causal &"}
-    act(app, "pair_view", {"controls": {**sides, "pos": None}, "off": "0.1", "off2": "1.1-2.3", "turn": 3})
-    now = said(app)
-    assert {key: now[key] for key in ("mask", "mask2", "w2", "pos2", "t", "rule2", "pos", "off", "off2")} == {
-        **sides, "w2": 4, "t": 0.5, "pos": "as trained", "off": ["L0 H1"], "off2": ["L1 H1", "L2 H3"],
-    }  # fmt: skip
-    act(
-        app, "pair_view", {"controls": {"pos2": "elsewhere", "mask": "everything", "t2": "9"}, "off2": "9.9", "turn": 4}
-    )
-    assert said(app) == now
     app = opened("by-hand")
     act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
     assert said(app)["m"].startswith("s_0.5_0.9")

@@ -40,12 +40,6 @@ ANY = {"Block"}  # a block of a sheet has the fields of its kind
 # The interface of a message, its page, the name of the component, the link. "maps 1": the second part of what the wire
 # answers this component.
 MESSAGES = [
-    ("ExploreState", "explore", "maps", {}),
-    ("Picture", "explore", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
-    ("Maps", "explore", "maps 1", {}),
-    ("PairState", "compare", "pair", {}),
-    ("Pair", "compare", "pair 0", {}),
-    ("HeadCosines", "compare", "heads", {}),
     ("Steps", "shapes", "steps", {}),
     ("StepsPicture", "shapes", "steps 0", {}),
     ("TraceHeader", "shapes", "steps 1", {}),
@@ -95,8 +89,10 @@ def test_a_message_has_the_fields_that_are_named(
 ANSWERS = [
     ("Masks", "masked", {"mask": "dilated"}),
     ("Masks", "entered", {}),
+    ("Pair", "pair", {}),
+    ("Pair", "begun", {"mask": "causal"}),
 ]
-JSON = [("MaskOutcomes", "outcomes")]
+JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each")]
 
 
 @pytest.mark.parametrize(("interface", "route", "link"), ANSWERS)
@@ -117,8 +113,11 @@ def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
 
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = {name for name, *_ in MESSAGES} | {"StandaloneRun", "Handout"} | {"Turns", "Wanted", "Control"}
-    reached |= {name for name, *_ in ANSWERS} | {name for name, _ in JSON}
+    reached = (
+        {name for name, *_ in [*MESSAGES, *ANSWERS, *JSON]}
+        | {"StandaloneRun", "Handout"}
+        | {"Turns", "Wanted", "Control"}
+    )
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

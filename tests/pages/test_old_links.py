@@ -6,14 +6,16 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.frame import link_version
+from pages.kit.picture import link_version
+from pages.kit.picture.asked import Asked
 from pages.kit.picture.fields import DEFAULTS
 
-from .conftest import app_at, payloads
+from .conftest import answers, app_at, payloads, unpacked
 
 NEWER = {
     "word",
@@ -51,6 +53,7 @@ NEWER = {
     "wrote",
 }  # keys that no link of that day has
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
+ROUTES = {"compare": "pair"}  # page that a view owns -> the route of its picture
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name(VERSIONS[1]).read_text("utf-8"))
 
 
@@ -70,7 +73,25 @@ def opened(app: AppTest) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", RECORDED["links"])
+def on_pages(*, owned: bool) -> list[str]:
+    """The links of pages that a view owns, or of the others."""
+    return [name for name, link in RECORDED["links"].items() if (link["page"] in ROUTES) == owned]
+
+
+@pytest.mark.parametrize("name", on_pages(owned=True))
+def test_a_link_shows_the_picture_that_it_showed(name: str) -> None:
+    link = RECORDED["links"][name]
+    raw = urlencode(link["asked"], doseq=True)
+    said, _ = unpacked(answers(ROUTES[link["page"]], raw)[0])
+    assert [said["digest"]] == link["digests"]
+    assert {key: said[key] for key in link["place"]} == link["place"]
+    query = Asked(raw.encode())
+    used = {key: query[key] for key in link["asked"]}
+    assert used == {key: link["values"].get(key, DEFAULTS[key]) for key in used}
+    assert said["unusable"] == link["told"]
+
+
+@pytest.mark.parametrize("name", on_pages(owned=False))
 def test_a_link_opens_what_it_opened(name: str) -> None:
     link = RECORDED["links"][name]
     app = app_at(link["page"], **link["asked"]).run()

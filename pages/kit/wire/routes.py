@@ -48,6 +48,9 @@ ROUTES = {
     "entered": "masks",
     "outcomes": "masks",
     "pair": "compare",
+    "begun": "compare",
+    "shuffled": "compare",
+    "each": "compare",
     "steps": "shapes",
     "film": "train",
     "qr": "kit.wire",
@@ -56,9 +59,9 @@ ROUTES = {
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
-HEAVY = ("compared",)  # routes that take seconds
+HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
-LATER = ("outcomes",)  # what stands below a picture and must not keep another one waiting
+LATER = ("outcomes", "shuffled")  # what stands below a picture and must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
