@@ -1,12 +1,11 @@
 // @ts-check
 // The controls of both sides of the pair view, as a link says them: chosen, copied from left to right, and swapped.
 
-import { KEYS } from "./changes.js";
+import { SIDE } from "./facts.js";
 
 /** @typedef {import("./link.js").Values} Values */
 
 const OFF = "off";
-const SIDE = [...KEYS, OFF]; // keys of the left side
 const ENDINGS = ["", "2"]; // what each side adds to them
 
 export class Switches {

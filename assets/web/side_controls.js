@@ -1,9 +1,9 @@
 // @ts-check
 // The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
 
-import { MASKS } from "./changes.js";
 import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { MASKS, WIDEST } from "./facts.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -145,7 +145,7 @@ export class SideControls {
   drawField(label, key, text, isRule) {
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
     setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: "512" };
+    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
     for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
     setAttribute(input, "aria-label", `${text}${this.ending}`);
     input.oninput = () => {

@@ -85,19 +85,22 @@ def test_a_message_has_the_fields_that_are_named(
     check(sent(app, component), interface)
 
 
-# The interface of a message of a page that a view owns, its route, the link.
+# The interface of a message of a page that a view owns, its route and the part of the answer, the link.
 ANSWERS = [
-    ("Masks", "masked", {"mask": "dilated"}),
-    ("Masks", "entered", {}),
-    ("Pair", "pair", {}),
-    ("Pair", "begun", {"mask": "causal"}),
+    ("Picture", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
+    ("Maps", "maps 1", {}),
+    ("Masks", "masked 0", {"mask": "dilated"}),
+    ("Masks", "entered 0", {}),
+    ("Pair", "pair 0", {}),
+    ("Pair", "begun 0", {"mask": "causal"}),
 ]
 JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each")]
 
 
 @pytest.mark.parametrize(("interface", "route", "link"), ANSWERS)
 def test_an_answer_has_the_fields_that_are_named(interface: str, route: str, link: dict[str, str]) -> None:
-    check(unpacked(answers(route, urlencode({"s": "how are you", **link}))[0])[0], interface)
+    name, _, part = route.partition(" ")
+    check(unpacked(answers(name, urlencode({"s": "how are you", **link}))[int(part)])[0], interface)
 
 
 @pytest.mark.parametrize(("interface", "route"), JSON)
