@@ -51,7 +51,7 @@ function follow(event) {
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
   if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
   event.preventDefault();
-  event.stopPropagation();
+  event.stopImmediatePropagation();
   if (link.ariaCurrent === "page") return;
   const [to, from] = [addressed(), location.href];
   if (!to.searchParams.has("learn")) return go(to);
