@@ -19,19 +19,26 @@ import { tellAddress } from "./way.js";
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 
-/** The address of the page whose script was heard last. */
-let heard = "";
+/** Whether the visitor did anything since the page was entered. */
+let touched = false;
+const touch = () => {
+  touched = true;
+};
+for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
+addEventListener("popstate", () => {
+  touched = false;
+});
 
 /** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
  * to that of their page. One of another page begins a late run of a page that was left: Streamlit is told again which one
- * is shown. While the next page is on its way, it takes out of the address what the controls of the last one said: they
- * stay there, for the pages behind it.
+ * is shown. And when a page is entered it takes away what the controls of the page before said: that stays, for the
+ * pages behind it.
  * @param {any} event the Navigation API's
  */
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
   if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
-  if (navigationType === "replace" && heard !== pageNow().path) event.preventDefault();
+  if (navigationType === "replace" && !touched) event.preventDefault();
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
@@ -64,7 +71,6 @@ export default function frame({ data, parentElement }) {
   document.querySelector("link[rel~='icon']")?.setAttribute("href", new URL("./icon.svg", import.meta.url).href);
   document.documentElement.lang = "en";
   const page = pageAt(house.path);
-  heard = house.path;
   if (parentElement.dataset.path !== house.path) {
     openSheet(false);
     parentElement.replaceChildren(makeTitle(page));

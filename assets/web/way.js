@@ -60,7 +60,7 @@ function follow(event) {
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
   if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
   event.preventDefault();
-  event.stopPropagation();
+  event.stopImmediatePropagation();
   if (link.ariaCurrent === "page") return;
   const [to, from] = [addressed(), location.href];
   const byBar = link.closest(BAR) !== null;

@@ -73,7 +73,7 @@ def test_one_entry_for_each_visit_of_a_page(new_tab: NewTab) -> None:
     by_hand.wait_for_query(ex="two heads")
     by_hand.cell("x", "how", "0").fill("7")
     page.keyboard.press("Tab")
-    page.wait_for_function("new URLSearchParams(location.search).has('m')")  # the script writes what was typed
+    page.wait_for_function("() => new URLSearchParams(location.search).has('m')")  # the script writes what was typed
     edited = page.url
     go(tab, "glossary")
     assert tab.query["s"] == [SENTENCE], "what one page says goes along to the next"
