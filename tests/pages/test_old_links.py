@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.frame import link_version
+from pages.kit.picture import link_version
 from pages.kit.picture.fields import DEFAULTS
 
 from .conftest import app_at, payloads
