@@ -26,7 +26,7 @@ KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {
-    "draw": {"canvas", "echoes", "view"},
+    "draw": {"canvas", "view"},
     "picture": set[str](),
     "lessons": set[str](),
     "wire": set[str](),
