@@ -11,7 +11,7 @@ export interface Answered {
   digest: string;
   model: string; // its name in the link
   used: Record<string, string>; // key of a typed text -> what the picture is of
-  unusable: string[]; // keys of the link that cannot be used
+  unusable: Record<string, string[]>; // keys of the link that cannot be used, with what of them can
   defaults: Record<string, string | string[]>; // key -> what a link means where it says nothing
   notices: string[];
   presets?: string[];

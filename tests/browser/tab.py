@@ -27,7 +27,7 @@ AT_REST = """([view, wanted]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   return view.isConnected && !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
     && app?.dataset.testScriptState === "notRunning" && document.querySelector(".st-key-stage .question")
-    && Number(heard) >= Number(turn)
+    && Number(heard ?? 0) >= Number(turn ?? 0) && !view.hasAttribute("data-typing")
     && Object.entries(wanted).every(
       ([name, value]) => view.dataset[name] && view.dataset[name] === (value ?? view.dataset[name]),
     );
@@ -136,6 +136,15 @@ class Tab:
         else:
             name = group  # a group of one page is the link
         return self.house.get_by_role("link", name=name, exact=True)
+
+    def share(self) -> Locator:
+        """Opens Share."""
+        opener = self.house.get_by_role("button", name="Share", exact=True)
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        panel = self.house.get_by_role("region", name="Share", exact=True)
+        expect(panel.get_by_role("heading", name="Take it along")).to_be_visible()
+        return panel
 
     def on(self, kind: type[T]) -> T:
         """The same tab, as the page that it now shows."""

@@ -16,12 +16,9 @@ import streamlit as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.picture.asked import Asked
-from pages.kit.picture.fields import DEFAULTS, FIELDS
+from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
-LONGEST_LINK = 6000
-# What a link leaves out when it would grow too long, in this order.
-LEFT_OUT = ("longer", "ask2", "ask", "s")
 BOUND: Final = "query-params"
 _TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its control may say
     "text": (str,),
