@@ -103,8 +103,8 @@ export class SideControls {
     setAttribute(this.panel, "aria-label", `${NAMES[open]}${this.ending}`);
     for (const [key, element] of Object.entries(this.inside)) element.hidden = key !== open;
     if (open === "mask") this.drawMasks(inks);
-    const { positions } = view.state;
-    if (open === "pos") drawPositions(this.positions, positions ?? [], this.value("pos"), (pos) => this.set({ pos }));
+    const { positions } = view.picture;
+    if (open === "pos") drawPositions(this.positions, positions, this.value("pos"), (pos) => this.set({ pos }));
     if (open === "off") this.drawLamps();
     this.degrees.say(this.value("t"));
   }
@@ -151,7 +151,7 @@ export class SideControls {
     input.oninput = () => {
       if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
-    const value = isRule ? this.view.switches.draft(this.side, key) : this.value(key);
+    const value = this.value(key);
     const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
     if (!writing && input.value !== value) input.value = value;
   }

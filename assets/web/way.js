@@ -3,11 +3,16 @@
 // entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
 
 import { load } from "./course.js";
-import { enter, put, read, say } from "./link.js";
+import { enter, leftOut, put, read, say } from "./link.js";
 import { addressOf, PAGES } from "./page_list.js";
 
 const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
+const BAR = "#headlight-bar";
 const MAIN = '[data-testid="stMain"]'; // what scrolls
+
+/** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
+export const arrival = { byBar: false };
+let going = false;
 
 /** True when the script of a page has been here: before that, Streamlit knows no pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
@@ -21,11 +26,12 @@ export function tellAddress() {
 }
 // before anybody else: what is heard is the address itself
 addEventListener("popstate", () => {
+  arrival.byBar &&= going; // Back and Forward lead to what was
   if (location.href.endsWith("#")) say("replaceState", kept.state, location.href.slice(0, -1));
 });
 
-/** Goes to an address of this app, in the same visit. @param {URL | string} to */
-export function go(to) {
+/** Goes to an address of this app, in the same visit. @param {URL | string} to @param {{byBar?: boolean}} [how] */
+export function go(to, { byBar = false } = {}) {
   dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
   const url = new URL(to, location.href);
   const now = read();
@@ -33,7 +39,10 @@ export function go(to) {
   if (!isThere()) return location.assign(url);
   const isOther = url.pathname !== location.pathname;
   enter(url);
+  going = true;
+  arrival.byBar = byBar;
   tellAddress();
+  going = false;
   if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // another page begins at its top
 }
 
@@ -54,7 +63,13 @@ function follow(event) {
   event.stopPropagation();
   if (link.ariaCurrent === "page") return;
   const [to, from] = [addressed(), location.href];
-  if (!to.searchParams.has("learn")) return go(to);
+  const byBar = link.closest(BAR) !== null;
+  if (byBar) {
+    const link = read();
+    for (const key of leftOut()) put(to.searchParams, key, link.getAll(key));
+    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: to.searchParams })); // a view keeps what is its own
+  }
+  if (!to.searchParams.has("learn")) return go(to, { byBar });
   const begin = () => location.href === from && go(to); // with the lesson, whose curtain comes before the picture
   load().then(begin, begin);
 }

@@ -91,7 +91,7 @@ export class WireView extends View {
   /** Shows what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
-    this.shows(bytes, read());
+    this.shows(bytes, this.query());
     this.drawNow();
   }
 
@@ -137,19 +137,24 @@ export class WireView extends View {
 
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   shows(bytes, query) {
-    if (!this.refused.size) this.refusals = {};
+    this.forgive();
+    const isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
-    if (String(query) !== String(this.query())) return;
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
     const isUnusable = Object.keys(unusable).length > 0;
-    if (isUnusable || Object.keys(shortened).length) this.writeAddress();
-    if (!isUnusable) return;
+    if (isNewest && (isUnusable || Object.keys(shortened).length)) this.writeAddress();
+    if (!isNewest || !isUnusable) return;
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
     Object.assign(this, { refused, refusals, shortened });
     this.same(this.query());
+  }
+
+  /** Only what still cannot be used is said. */
+  forgive() {
+    this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
   /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
@@ -262,8 +267,9 @@ export class WireView extends View {
   ask() {
     const query = this.query();
     const route = this.route(query);
-    if (route) this.wire.ask(route, query, this.visit);
-    else this.wire.settle();
+    if (route) return this.wire.ask(route, query, this.visit);
+    this.wire.settle();
+    this.forgive();
   }
 
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,6 +15,7 @@ from pages.kit.draw.web import FOLDER
 from pages.kit.lessons.files import handout
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
 
 from .conftest import ROUTE_OF, answers, app_at, components, control, told_to, unpacked
 
@@ -37,14 +40,6 @@ ANY = {"Block"}  # a block of a sheet has the fields of its kind
 # The interface of a message, its page, the name of the component, the link. "maps 1": the second part of what the wire
 # answers this component.
 MESSAGES = [
-    ("ExploreState", "explore", "maps", {}),
-    ("Picture", "explore", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
-    ("Maps", "explore", "maps 1", {}),
-    ("MasksState", "masks", "masks", {}),
-    ("Masks", "masks", "masks 0", {}),
-    ("PairState", "compare", "pair", {}),
-    ("Pair", "compare", "pair 0", {}),
-    ("HeadCosines", "compare", "heads", {}),
     ("Steps", "shapes", "steps", {}),
     ("StepsPicture", "shapes", "steps 0", {}),
     ("TraceHeader", "shapes", "steps 1", {}),
@@ -90,6 +85,26 @@ def test_a_message_has_the_fields_that_are_named(
     check(sent(app, component), interface)
 
 
+# The interface of a message of a page that a view owns, its route, the link.
+ANSWERS = [
+    ("Masks", "masked", {"mask": "dilated"}),
+    ("Masks", "entered", {}),
+    ("Pair", "pair", {}),
+    ("Pair", "begun", {"mask": "causal"}),
+]
+JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each")]
+
+
+@pytest.mark.parametrize(("interface", "route", "link"), ANSWERS)
+def test_an_answer_has_the_fields_that_are_named(interface: str, route: str, link: dict[str, str]) -> None:
+    check(unpacked(answers(route, urlencode({"s": "how are you", **link}))[0])[0], interface)
+
+
+@pytest.mark.parametrize(("interface", "route"), JSON)
+def test_an_answer_in_json_has_the_fields_that_are_named(interface: str, route: str) -> None:
+    check(json.loads(routes.answer(route, b"s=how+are+you")), interface)
+
+
 def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
     run = pictures.picture(Settings("how are you")).run
     _, parts = unpacked(html.message(run, html.described(run), [(0, 0)]))
@@ -98,7 +113,11 @@ def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
 
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = {name for name, *_ in MESSAGES} | {"StandaloneRun", "Handout"} | {"Turns", "Wanted", "Control"}
+    reached = (
+        {name for name, *_ in [*MESSAGES, *ANSWERS, *JSON]}
+        | {"StandaloneRun", "Handout"}
+        | {"Turns", "Wanted", "Control"}
+    )
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

@@ -321,7 +321,7 @@ def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
     """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
     of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
     assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    pictures_ = set(ROUTES) - of_files - set(routes.HEAVY)
+    pictures_ = set(ROUTES) - of_files - {*routes.HEAVY, *routes.LATER}
     assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in pictures_)
     held, computed, line = threading.Event(), list[str](), CountedLine()
 

@@ -45,7 +45,12 @@ ROUTES = {
     "focus": "explore",
     "compared": "explore",
     "masked": "masks",
+    "entered": "masks",
+    "outcomes": "masks",
     "pair": "compare",
+    "begun": "compare",
+    "shuffled": "compare",
+    "each": "compare",
     "steps": "shapes",
     "film": "train",
     "qr": "kit.wire",
@@ -54,8 +59,9 @@ ROUTES = {
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
-HEAVY = ("compared",)  # routes that take seconds
+HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
+LATER = ("outcomes", "shuffled")  # what stands below a picture and must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -175,7 +181,10 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
+    is_long = len(raw) > LONG or "." in route
+    if route in LATER:
+        return Work.HEAVY if is_long else Work.LONG
+    return Work.LONG if is_long else Work.PICTURE
 
 
 def _course() -> Course:
