@@ -188,6 +188,8 @@ def payloads(app: AppTest) -> str:
         texts.append(part.json or part.bytes.decode("utf-8", "replace"))
         route = ROUTE_OF.get(part.component_name.removeprefix("headlight_"))
         if route is not None:
-            messages = answers(route, told_to(part)["query"])
+            # a view that owns what is shown asks with the link
+            query = told_to(part).get("query", urlencode(app.query_params, doseq=True))
+            messages = answers(route, query)
             texts += [message.decode("utf-8", "replace") for message in messages]
     return " ".join(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import threading
 import time
@@ -356,13 +357,17 @@ def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:
         assert 429 in {answer.status_code for answer in made_up}
 
 
-def test_the_name_of_a_visit_is_good_while_its_page_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    name, other = visits.begin("session"), visits.begin("session")
-    assert name != other
-    monkeypatch.setattr(visits, "is_connected", lambda session: session == "session")
+def test_the_name_of_a_visit_is_good_while_its_session_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, other = dict[str, Any](), dict[str, Any]()
+    monkeypatch.setattr("streamlit.session_state", session)
+    name = visits.name()
+    assert visits.name() == name
+    monkeypatch.setattr("streamlit.session_state", other)
+    assert visits.name() != name
     assert visits.is_open(name)
     assert not visits.is_open("made up")
-    monkeypatch.setattr(visits, "is_connected", lambda session: False)
+    session.clear()
+    gc.collect()
     assert not visits.is_open(name)
 
 

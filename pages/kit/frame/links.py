@@ -51,7 +51,15 @@ def enter(package: str) -> None:
     if _entered().page != package:
         asked = {key: st.query_params.get_all(key) for key in DEFAULTS if key in st.query_params}
         st.session_state["entered"] = _Entered(package, asked)
+        for key in filter(_is_huge, asked):
+            st.session_state[key] = asked[key][0][: FIELDS[key].longest]
     cut()
+
+
+def _is_huge(key: str) -> bool:
+    """Tells whether the link's text has no room in its control, which then is not bound to it."""
+    longest = FIELDS[key].longest
+    return FIELDS[key].kind == "text" and any(len(text) > longest for text in st.query_params.get_all(key))
 
 
 def _entered() -> _Entered:
@@ -60,16 +68,18 @@ def _entered() -> _Entered:
 
 
 def cut() -> None:
-    """Takes out what a browser sent and no control says, before anything looks at it: its default comes back.
-
-    The length of a text is its control's business.
-    """
+    """Cuts what a browser sent to its bounds, before anything looks at it."""
     for key in DEFAULTS.keys() & set(st.session_state):
-        with suppress(TypeError):  # a text of another kind has no length
-            if _within(key, sent := st.session_state[key]) is sent:
-                continue
-        # an option that there is not would be refused if code set it
-        del st.session_state[key]
+        sent = st.session_state[key]
+        kept = _within(key, sent)
+        if kept is sent:
+            continue
+        if FIELDS[key].kind == "text" and isinstance(sent, str):
+            st.session_state[key], name = kept, FIELDS[key].called or f"the text “{key}”"
+            told = f"{name[0].upper()}{name[1:]} had {len(sent):,} characters; the first {len(kept):,} are kept."
+            _entered().told[key] = kept, told
+        else:  # an option that there is not would be refused if code set it; without a value the default comes back
+            del st.session_state[key]
 
 
 def value(key: str) -> Any:
@@ -143,8 +153,10 @@ def too_long() -> tuple[str, ...]:
 def bound(key: str) -> Literal["query-params"] | None:
     """Binds a control to the link, a long text unless the link would grow too long with it.
 
-    A text that is short again goes back into the link.
+    A text that is short again goes back into the link; what was too long when it came is not in it.
     """
+    if _is_huge(key):
+        return None
     if key not in LEFT_OUT:
         return BOUND
     unbound = _entered().unbound

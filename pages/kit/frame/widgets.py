@@ -36,11 +36,12 @@ def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
 
 
 def text(key: str, default: str | None = None, *, on_change: Callable[[], None] | None = None, **more: Any) -> str:
-    """A text, cut to its bound; `more` are arguments of `st.text_input`."""
+    """A text; `more` are arguments of `st.text_input`."""
     field = FIELDS[key]
     start = field.default if default is None else default
-    more |= {"key": key, "bind": bound(key), "on_change": on_change, "max_chars": field.longest}
-    return str(st.text_input(more.pop("label", field.label), start, **more))
+    return str(
+        st.text_input(more.pop("label", field.label), start, key=key, bind=bound(key), on_change=on_change, **more)
+    )
 
 
 def number(key: str, *, label: str = "") -> float:
