@@ -30,7 +30,7 @@ SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 OpenApp = Callable[..., AppTest]
 
 # The views whose picture comes over the wire -> the route.
-ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
+ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "film": "film"}
 
 
 @pytest.fixture(scope="session")
