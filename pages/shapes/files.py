@@ -7,8 +7,7 @@ from itertools import product
 from mha_core import Step
 from pages.kit.draw import tables
 from pages.kit.draw.tables import Table
-from pages.kit.picture import fitting
-from pages.kit.picture.query import Query
+from pages.kit.picture.asked import Asked
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
@@ -31,10 +30,9 @@ def npz(raw: bytes) -> bytes:
 
 def _layer(raw: bytes) -> tuple[Traced, int]:
     """The trace of the first implementation, and the step of it that is in sight."""
-    query = Query(raw)
-    check(query["step"])
-    settings, _ = fitting.within(query.settings())
-    at = query.at
+    query = Asked(raw)
+    check(query)
+    settings, at = query.within()[0], query.at
     (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
     return layer, find(layer.steps, query["step"], at.head)
 

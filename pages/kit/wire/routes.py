@@ -49,6 +49,8 @@ ROUTES = {
     "masked": "masks",
     "pair": "compare",
     "steps": "shapes",
+    "reshape": "shapes",
+    "classes": "shapes",
     "film": "train",
     "course": LESSONS,
     "lesson": LESSONS,
