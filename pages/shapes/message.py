@@ -124,7 +124,9 @@ def _choices(query: Asked, names: list[str]) -> dict[str, Any]:
 
 
 def check(query: Asked) -> None:
-    """Leaves out what a link says of the step, its channel and the lesson, where there is no such thing."""
+    """Leaves out what no control could say, in use or not, and a step, channel or lesson that there is not."""
+    for key in KEYS:
+        query[key]
     model = query.model.sizes
     if not usable(query["step"]):
         query.leave_out("step")
