@@ -27,7 +27,7 @@ AT_REST = """([view, wanted]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   return view.isConnected && !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
     && app?.dataset.testScriptState === "notRunning" && document.querySelector(".st-key-stage .question")
-    && Number(heard) >= Number(turn)
+    && Number(heard ?? 0) >= Number(turn ?? 0) && !view.hasAttribute("data-typing")
     && Object.entries(wanted).every(
       ([name, value]) => view.dataset[name] && view.dataset[name] === (value ?? view.dataset[name]),
     );

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ from pages.kit.draw.web import FOLDER
 from pages.kit.lessons.files import handout
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
 
 from .conftest import ROUTE_OF, answers, app_at, components, control, told_to, unpacked
 
@@ -45,9 +47,6 @@ MESSAGES = [
     ("PairState", "compare", "pair", {}),
     ("Pair", "compare", "pair 0", {}),
     ("HeadCosines", "compare", "heads", {}),
-    ("Steps", "shapes", "steps", {}),
-    ("StepsPicture", "shapes", "steps 0", {}),
-    ("TraceHeader", "shapes", "steps 1", {}),
     ("FilmState", "train", "film", {"task": "who did what", "tab": "Film"}),
     ("FilmsHeader", "train", "film 0", {"task": "who did what", "tab": "Film"}),
     ("EncodingsState", "positions", "encodings", {}),
@@ -90,6 +89,13 @@ def test_a_message_has_the_fields_that_are_named(
     check(sent(app, component), interface)
 
 
+def test_what_is_told_of_steps() -> None:
+    said, trace = answers("steps", "s=how+are+you")
+    check(unpacked(said)[0], "StepsPicture")
+    check(unpacked(trace)[0], "TraceHeader")
+    check(json.loads(routes.answer("reshape", b"s=how+are+you")), "ReshapeLesson")
+
+
 def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
     run = pictures.picture(Settings("how are you")).run
     _, parts = unpacked(html.message(run, html.described(run), [(0, 0)]))
@@ -99,6 +105,7 @@ def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
     reached = {name for name, *_ in MESSAGES} | {"StandaloneRun", "Handout"} | {"Turns", "Wanted", "Control"}
+    reached |= {"StepsPicture", "TraceHeader", "ReshapeLesson"}
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}
