@@ -74,8 +74,6 @@ EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in V
 # a page, the link it is opened with, and what on it sends events
 PLACES = [
     ("explore", {"s": "how are you"}, "maps"),
-    ("shapes", {"s": "how are you"}, "step_view"),
-    ("shapes", {"s": "how are you"}, "lesson_sheet"),
     ("compare", {"s": "how are you"}, "pair_view"),
     ("compare", {"s": "how are you"}, "head_bars"),
     ("compare", {"s": "how are you"}, "shuffle_sheet"),
@@ -87,7 +85,7 @@ PLACES = [
     ("train", {"task": "who did what", "tab": "Film"}, "film_view"),
     ("train", {"task": "who did what", "tab": "Report"}, "verdicts"),
 ]
-SHEETS = {"lesson_sheet", "shuffle_sheet", "portraits_head", "hand", "verdicts"}
+SHEETS = {"shuffle_sheet", "portraits_head", "hand", "verdicts"}
 
 
 def opened(page: str, **values: str) -> AppTest:
@@ -220,10 +218,6 @@ def test_usual_events_still_do_what_they_say(shipped: object) -> None:
     app = opened("masks")
     act(app, "painter", {"s": "you", "at": "2.2", "join": "and", "other": "causal", "turn": 1})
     assert (said(app)["mask"], said(app)["s"], said(app)["at"]) == ("causal", "you", "2.2")
-    app = opened("shapes")
-    act(app, "lesson_sheet", wish(1, {"lesson": "wrong axis"}))
-    act(app, "step_view", {"step": "weights", "at": "1.2", "feature": 5, "turn": 1})
-    assert [said(app)[key] for key in ("lesson", "step", "at", "f")] == ["wrong axis", "weights", "1.2", 5]
     app = opened("compare")
     act(app, "pair_view", {"s": "how are you", "s2": "you how are", "at": "1.2.3", "look": "table", "turn": 1})
     assert [said(app)[key] for key in ("s", "s2", "at", "look")] == ["how are you", "you how are", "1.2.3", "table"]

@@ -23,7 +23,6 @@ HUGE = 200_000  # characters; Streamlit takes no message with more than 2 MB
 LONG = 30_000  # Streamlit leaves a longer address alone
 TEXTS = [  # pages and their bound texts; other words change the matrices "m"
     ("explore", ("s", "at", "look", "pin", "rule", "on", "p", "model")),
-    ("shapes", ("s", "at", "step", "lesson")),
     ("compare", ("s", "s2", "order", "at", "look", "rule2", "on2", "p2")),
     ("masks", ("s", "pad", "at")),
     ("positions", ("s", "at")),

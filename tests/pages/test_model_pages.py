@@ -122,8 +122,6 @@ def test_a_text_too_long_for_the_new_model_has_a_picture_too(open_app: OpenApp) 
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("shapes", "food-learned-1"),
-        ("shapes", "words-rotary-1"),
         ("compare", "who-none-1"),
         ("by_hand", "words-rotary-1"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention import AttentionLayer
-from pages.kit.picture import pictures
+from pages.kit.picture import models, pictures
 from pages.kit.picture.asked import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -177,6 +177,13 @@ def test_a_rule_that_is_used_is_said() -> None:
     assert said(mask="combination", rule="causal&window:2", s="how are you")["used"] == {
         "s": "how are you", "rule": "causal & window:2",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["food-learned-1", "words-rotary-1"])
+def test_a_trained_model(shipped: object, name: str) -> None:
+    now = said(model=name)
+    assert (now["model"], now["typed"], now["unusable"]) == (name, models.presets(name)[0], [])
+    assert lesson(model=name)["name"] == "no transpose"
 
 
 @pytest.mark.parametrize("step", ["qkv.view", "scores.head5", "mixed.contiguous", "masked"])
