@@ -30,10 +30,6 @@ OF_MASK = ("mask", "w", "first", "gap", "rule", "on", "p")  # keys of the link
 
 # names on the left card of Compare, and on Shapes
 ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}
-    "mask": "Mask",
-    "pos": "Position encoding",
-    "t": "Softmax temperature",
-}  # names on the left card of Compare, and on Shapes
 
 _numbers = itertools.count()  # no sentence comes twice
 _cells = itertools.count()  # nor does a cell of a sentence of one length, which stays painted
