@@ -194,7 +194,7 @@ export interface HeadCosines {
   said: string;
 }
 
-// ---- Shapes: pages/shapes/step_view.py, pages/shapes/message.py
+// ---- Shapes: pages/shapes/message.py
 
 export interface Axis {
   text: string; // as it is written: "h", "3 c"
@@ -231,8 +231,9 @@ export interface TraceHeader {
   places: [number, number][]; // of each step: its piece, and its offset in it
 }
 
-export interface StepsPicture {
+export interface StepsPicture extends Answered {
   layers: number; // of the model
+  heads: number;
   layer: number;
   head: number; // this head and this step were in sight: where not all numbers can be sent, theirs are here
   step: string;
@@ -242,15 +243,17 @@ export interface StepsPicture {
   row: number; // that one looks at first
   key: number | null;
   label: string;
-  notices: string[];
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  implementations: string[];
+  biases: string[]; // of random weights
+  weights: string; // what is to be known of the layer's
+  cannot: Record<string, string>; // key of a control -> why it has no effect, or nothing
 }
 
-export interface Steps extends Control {
-  at: string;
-  step: string;
-  feature: number;
-  box: string; // what stands in the sentence box
-  typed: string; // the last sentence that can be used
+export interface ReshapeLesson {
+  blocks: Block[];
+  source: string; // of what it ran
+  wrote: string; // the chosen lines of the exercise
 }
 
 // ---- Train: pages/train/film.py

@@ -1,13 +1,16 @@
 // The step view: every tensor on the way through one layer, one step at a time, in one implementation or two.
 
+import { KEYS } from "./changes.js";
 import { inks } from "./colour.js";
 import { button, h, setAttribute, setText, styles } from "./dom.js";
-import { LessonPlace } from "./lesson_place.js";
 import { without } from "./link.js";
 import { parseAt, writeAt } from "./look.js";
 import { mount } from "./mount.js";
 import { unpack } from "./packets.js";
 import { SentenceBox } from "./sentence.js";
+import { StepClasses } from "./step_classes.js";
+import { StepControls } from "./step_controls.js";
+import { StepLesson } from "./step_lesson.js";
 import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom, titleOf } from "./steps_words.js";
@@ -15,27 +18,28 @@ import { findStep, unpackTrace } from "./tensor.js";
 import { fillChoice, fillNotices, group, named, notices, numbers } from "./view_base.js";
 import { WireView } from "./wire_view.js";
 
-/** @typedef {import("./messages.js").Steps} State */
 /** @typedef {import("./messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
 const BEAT = 1600; // ms a step while playing
 const WALK = 150; // ms between two questions for the numbers of steps, however fast they are walked through
 const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
 const PROJECTED = 1.5; // how much larger the letters of the pictures are then
-const IN_SIGHT = ["at", "step"]; // keys that say what is looked at, and but for the layer change no number
+const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
+const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no business of the traces
+const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
+const OWN = ["s", "at", "step", "impl", "vs", ...KEYS, ...RANDOM, ...LESSON];
 
-const STYLES = await styles("./view.css", "./steps.css");
+const STYLES = await styles("./view.css", "./choices.css", "./steps.css", "./sheet.css");
 
-/** @extends {WireView<State, Picture>} */
-class StepView extends WireView {
+/** @extends {WireView<Picture>} */
+export class StepView extends WireView {
+  /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "steps");
-    this.text = ""; // what stands in the box
-    this.asked = ""; // the sentence that the wire is asked for: the last one that can be used
+    this.values = /** @type {import("./link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-    this.rowChosen = false; // by the visitor, not by the page
-    this.step = "";
-    this.feature = 0;
+    this.placed = false; // the visitor, not the page, has chosen layer and head,
+    this.rowChosen = false; // and the row
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
     this.lastAsked = ""; // the traces that were asked for last, and when
     this.askedAt = 0;
@@ -44,14 +48,16 @@ class StepView extends WireView {
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flushAfter(0),
+      () => this.writeAddress(),
     );
     const choices = {
       pick: (row, column) => this.pick(row, column),
       chooseHead: (head) => this.go({ head }),
-      learn: (lesson, side) => this.learn(lesson, side),
+      learn: (lesson, side) => this.lesson.turn(side, lesson),
     };
-    this.lessonPlace = new LessonPlace();
+    this.controls = new StepControls(this);
+    this.lesson = new StepLesson(this);
+    this.classes = new StepClasses(this);
     this.list = new StepList((by) => this.walk(by));
     this.sides = [new Side(choices), new Side(choices)];
     const p = {
@@ -67,10 +73,11 @@ class StepView extends WireView {
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next, p.play);
     const places = [named("layer", p.layers), named("head", p.heads)];
-    const bar = h("div", { class: "bar" }, stepper, ...places);
-    const list = h("div", { class: "listing" }, this.list.element, p.label);
+    const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, stepper, ...places), p.label);
+    const controls = h("div", { class: "controls" }, ...this.controls.parts);
     const top = h("div", { class: "top" }, this.box.element, p.notices);
-    this.show(top, bar, list, ...this.sides.map(({ element }) => element));
+    const end = h("div", { class: "end" }, this.lesson.home, this.classes.element);
+    this.show(top, lead, controls, this.controls.panel, this.list.element, ...this.sides.map(({ element }) => element), end);
   }
 
   get main() {
@@ -79,37 +86,51 @@ class StepView extends WireView {
 
   // ---- what comes in
 
-  /** @param {State} state */
-  adopt(state) {
-    const { layer, head, row, key } = parseAt(state.at);
-    const first = this.picture ?? { row: 0, key: null };
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.values = { ...Object.fromEntries(OWN.map((key) => [key, link.get(key)])), off: link.getAll("off") };
+    const at = link.get("at");
+    const { layer, head, row, key } = parseAt(at ?? String(this.picture?.defaults.at ?? "0.0"));
+    this.placed = at !== null;
     this.rowChosen = row !== null;
-    this.at = { layer, head, row: row ?? first.row, key: row === null ? first.key : key };
-    this.step = state.step;
-    this.feature = state.feature;
-    this.text = this.box.text = state.box;
-    this.asked = state.typed;
+    this.at = {
+      layer,
+      head,
+      row: row ?? this.picture?.row ?? 0,
+      key: row === null ? (this.picture?.key ?? null) : key,
+    };
+    this.box.text = this.text;
   }
 
   /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([said, ...traces], query) {
     this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
-    this.tracesOf = without(query, ...IN_SIGHT);
-    if (!this.rowChosen) Object.assign(this.at, { row: this.picture.row, key: this.picture.key });
+    this.same(query);
+    const { layer, head, row, key, typed } = this.picture;
+    if (!this.placed) Object.assign(this.at, { layer, head });
+    if (!this.rowChosen) Object.assign(this.at, { row, key });
+    if (this.values.s === null) this.box.text = typed;
   }
 
-  /** What the script will say of a picture that came with the page. @param {URLSearchParams} link */
-  assumed(link) {
-    const { layer, head, step, typed } = this.picture;
-    const { row, key } = parseAt(link.get("at") ?? "");
-    const feature = Number(link.get("f") ?? 0);
-    return {
-      at: row === null ? `${layer}.${head}` : writeAt({ layer, head, row, key }, true),
-      step,
-      feature: Number.isInteger(feature) && feature >= 0 ? feature : 0,
-      box: typed,
-      typed,
-    };
+  /** @param {URLSearchParams} query */
+  same(query) {
+    this.tracesOf = without(query, ...IN_SIGHT);
+  }
+
+  /** What stands in the box. */
+  get text() {
+    return String(this.values.s ?? this.picture?.typed ?? "");
+  }
+
+  /** The step in sight. */
+  get step() {
+    return String(this.values.step ?? this.picture.defaults.step);
+  }
+
+  /** The channel of the head in focus. */
+  get feature() {
+    const feature = Number(this.values.f ?? 0);
+    return Number.isInteger(feature) && feature >= 0 ? feature : 0;
   }
 
   answered(bytes, question) {
@@ -119,9 +140,19 @@ class StepView extends WireView {
 
   // ---- what goes out
 
+  link() {
+    const { values, at, opened, placed, rowChosen } = this;
+    return { ...values, at: opened ? values.at : placed ? writeAt(at, rowChosen) : null };
+  }
+
   own() {
     const { layer, head } = this.at;
-    return { s: this.asked, at: `${layer}.${head}`, step: this.step, f: null, lesson: null };
+    return { ...this.link(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
+  }
+
+  /** @param {string} _key */
+  still(_key) {
+    return "The steps below are still those of";
   }
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
@@ -152,14 +183,25 @@ class StepView extends WireView {
     this.lastAsked = traces;
     this.askedAt = performance.now();
     super.ask();
+    this.askLesson();
+  }
+
+  /** Asks for the lesson, once the traces are here and nobody types. */
+  askLesson() {
+    const query = this.query();
+    if (this.picture && this.isHere && !this.pause && !this.route(query)) this.lesson.ask(query);
+  }
+
+  writeAddress() {
+    super.writeAddress();
+    this.askLesson();
   }
 
   // ---- what the visitor does
 
   /** @param {string} text */
   type(text) {
-    this.text = this.asked = text;
-    this.changed(true);
+    this.set({ s: text }, true);
   }
 
   /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
@@ -204,42 +246,36 @@ class StepView extends WireView {
   }
 
   goTo(step) {
-    this.step = step;
-    this.changed();
+    this.set({ step });
   }
 
   pick(row, column) {
     const { steps } = this.picture.traces[0];
     if (steps[this.placeIn(steps)].hasKeys) this.at.key = column;
-    else this.feature = column;
+    else this.values.f = String(column);
     this.rowChosen = true;
     this.go({ row });
   }
 
-  /** Opens a lesson beside the step that asks for it, or closes it. @param {string} lesson @param {Side} side */
-  learn(lesson, side) {
-    if (!this.lessonPlace.turn(side, lesson)) return;
-    this.changed();
-    this.wishes.push({ turn: this.turn, wish: { lesson } });
-    this.flush();
-  }
-
-  /** @param {Partial<{layer: number, head: number, row: number}>} change */
+  /** @param {Partial<StepView["at"]>} change */
   go(change) {
     Object.assign(this.at, change);
-    this.changed();
+    this.placed = true;
+    this.chose();
   }
 
-  changed(typing = false) {
-    const { text, at, rowChosen, step, feature } = this;
-    this.chose({ s: text, at: writeAt(at, rowChosen), step, feature }, typing);
+  /** @param {import("./link.js").Values} change @param {boolean} [typing] it goes on */
+  set(change, typing = false) {
+    Object.assign(this.values, change);
+    this.chose(typing);
   }
 
   leave() {
     super.leave();
     clearTimeout(this.later);
     clearInterval(this.playing);
-    this.lessonPlace.back();
+    this.lesson.leave();
+    this.classes.wire.stop();
   }
 
   // ---- drawing
@@ -262,14 +298,17 @@ class StepView extends WireView {
     this.wait(isComing);
     const place = { head, row: at.row, key: at.key, feature: this.feature };
     const projected = this.projector && !this.narrow;
-    const ink = { theme: this.theme, colours: inks(this.element), scale: this.projector ? PROJECTED : 1, projected };
+    const colours = inks(this.element);
+    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected };
     shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
-    this.lessonPlace.keep();
+    this.lesson.draw();
+    this.controls.draw(colours);
     const title = `${p.count.textContent}: ${titleOf(step, trace)}, shape ${step.sizes.join(", ")}`;
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
-    const names = traces.map(({ implementation }) => implementation).join(" ");
+    const names = traces.map(({ implementation }) => implementation);
+    this.classes.draw(names);
     const whole = picture.cut ? "" : "true";
-    Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names, whole });
+    Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names.join(" "), whole });
   }
 
   /** A row or key that the sentence does not have is no choice. @param {number} tokens */

@@ -51,20 +51,6 @@ def chosen(written: str) -> list[int]:
     return list(map(int, written.split("."))) if written and usable(written) else [0] * len(GAPS)
 
 
-def with_line(written: str, pressed: str) -> str:
-    """The same choice with the line that was pressed, “gap.line”; as it was where there is no such line."""
-    numbers, names = chosen(written), [own for at in range(len(GAPS)) for own in _events(at)]
-    if pressed in names:
-        gap, line = map(int, pressed.split("."))
-        numbers[gap] = line
-    return ".".join(map(str, numbers))
-
-
-def _events(at: int) -> list[str]:
-    """What the buttons of a gap send."""
-    return [f"{at}.{line}" for line in range(1, len(GAPS[at].lines) + 1)]
-
-
 def write_it(layer: Traced, head: int, written: str = "") -> Lesson:
     """The functions with their lines, what each chosen one gives, and the layer that they make together."""
     own, steps = of_layer(layer)
@@ -122,10 +108,7 @@ def _panel(
 ) -> Block:
     """One function: its lines to choose from, and what the chosen one gives."""
     gap = GAPS[at]
-    choices = [
-        (last_line(line), {"line": name}, name == f"{at}.{number_of_line}")
-        for line, name in zip(gap.lines, _events(at), strict=True)
-    ]
+    choices = [(last_line(line), {"gap": at, "line": n}, n == number_of_line) for n, line in enumerate(gap.lines, 1)]
     given = [steps[name] for name in gap.given]
     arguments = [*given, own.n_heads] if gap.made == "q" else given
     found = sheet.verdict("", "", "")

@@ -7,10 +7,9 @@ from itertools import product
 from mha_core import Step
 from pages.kit.draw import tables
 from pages.kit.draw.tables import Table
-from pages.kit.picture import fitting, traces
+from pages.kit.picture import traces
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced
 
@@ -34,10 +33,9 @@ def npz(raw: bytes) -> bytes:
 
 def _layer(raw: bytes) -> tuple[Traced, int]:
     """The trace of the first implementation, and the step of it that is in sight."""
-    query = Query(raw)
-    check(query["step"])
-    settings, _ = fitting.within(query.settings())
-    at = query.at
+    query = Asked(raw)
+    check(query)
+    settings, at = query.within()[0], query.at
     (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
     return layer, find(layer.steps, query["step"], at.head)
 

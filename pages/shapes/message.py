@@ -1,70 +1,148 @@
-"""What the step view is told over the wire: what is said of a layer's traces, then one message a trace."""
+"""What the step view is told over the wire: a layer's traces, a lesson on the layer, and the classes that ran."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
+from mha_core.measure.agreement import BIASES
+from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack, pack_memory, pack_parts
 from pages.kit.picture import fitting, models, pictures, traces, words
-from pages.kit.picture.query import Query
+from pages.kit.picture.asked import Asked, answered
+from pages.kit.picture.fields import SIDE
+from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.source import Excerpt
 from pages.kit.picture.traces import RandomLayer, Traced, parents
 
-from . import random_layer, text_words
-from .reshape_lessons import QUESTIONS
+from . import exercise, random_layer, text_words
+from .reshape_lessons import LESSONS, QUESTIONS
 from .step_names import find, usable
+from .whole_source import whole_source
 
+_RANDOM = ("lw", "biases", "drop", "dice")
+# keys of the link, that the view owns
+KEYS = ("s", *SIDE, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
 MOST_AT_FIRST = 2**18  # bytes of a message that comes with the page
 
 
 def steps(raw: bytes) -> bytes:
     """The answer to a query: what is said, then its traces. Raises a HeadlightError."""
-    return _message(Query(raw))
+    return _message(Asked(raw))
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
-    query = Query(raw)
-    fitting.fits_at_first(pictures.tokens(query.settings()))
-    message = _message(query, 0)
+    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
+    message = _message(Asked(raw), 0)
     if len(message) > MOST_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST:,} bytes, here are {len(message):,}")
     return message
 
 
-def _message(query: Query, most: int | None = None) -> bytes:
+def reshape(raw: bytes) -> bytes:
+    """One of the things that go wrong at the reshapes, or the exercise, on the tensors of this very layer, as JSON."""
+    query = Asked(raw)
+    check(query)
+    settings, _ = traces.settings_within(query.within()[0], query.at.layer, query["impl"])
+    layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.chosen(query))
+    name, written = query["lesson"], query["wrote"]
+    if name == exercise.NAME:
+        lesson = exercise.write_it(layer, query.at.head, written)
+    else:
+        lesson = LESSONS[name](layer, query.at.head)
+    questions = QUESTIONS.items()
+    choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
+    panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
+    lines = ".".join(map(str, exercise.chosen(written)))
+    return json.dumps({"blocks": [panel], "source": lesson.source, "wrote": lines}).encode()
+
+
+def classes(raw: bytes) -> bytes:
+    """The class of each implementation that is shown, with every function and class that it calls, as JSON."""
+    query = Asked(raw)
+    names = implementations(query["impl"], query["vs"])
+    return json.dumps([whole_source(IMPLEMENTATIONS[name]) for name in names]).encode()
+
+
+def _message(query: Asked, most: int | None = None) -> bytes:
     """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
-    check(query["step"])
-    settings, notices = fitting.within(query.settings())
-    at = query.at
-    instead = random_layer.chosen(query)
-    traced, unable = compute(settings, at.layer, implementations(query["impl"], query["vs"]), instead)
-    place, model = at.on(traced[0].tokens), query.model
+    settings, left_out = query.within()
+    check(query)
+    names, instead, at = implementations(query["impl"], query["vs"]), random_layer.chosen(query), query.at
+    traced, unable = compute(settings, at.layer, names, instead)
+    place, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]
     header = {
+        **answered(query, KEYS, s=settings.text, **_rule(query)),
+        **_choices(query, names),
+        "digest": settings.digest,
         "layers": model.sizes.n_layers,
         "layer": at.layer,
         "head": at.head,
-        "step": query["step"],
+        "step": step,
         "cut": most == 0,
         "typed": settings.text,
         "lessons": QUESTIONS,
         "row": place.row,
         "key": place.key,
         "label": f"layer {at.layer}, {instead.label if instead else f'{model.origin} weights'}",
-        "notices": list(dict.fromkeys([*notices, *unable, *run, *models.unknown(model, settings.text)])),
+        "notices": list(dict.fromkeys([*query.told, *left_out, *unable, *run, *models.unknown(model, settings.text)])),
     }
-    packed = [pack_trace(layer, query["step"], at.head, most) for layer in traced]
+    packed = [pack_trace(layer, step, at.head, most) for layer in traced]
     return pack_parts(pack(header), *packed)
 
 
-def check(step: str) -> None:
-    """Raises a HeadlightError where no implementation has a step of this name."""
-    if not usable(step):
-        raise HeadlightError(f"no implementation has a step “{step:.40}”")
+def _rule(query: Asked) -> dict[str, str]:
+    """The rule that is written out, by its key, if the mask is one."""
+    key = WRITTEN.get(query["mask"])
+    return {key: query.rule(key)} if key else {}
+
+
+def _choices(query: Asked, names: list[str]) -> dict[str, Any]:
+    """What can be chosen for this layer, and what cannot."""
+    like = query.model.encoder.block(query.at.layer).attention
+    random = query["lw"] == "random"
+    return {
+        "presets": models.presets(query.name),
+        "positions": words.encodings(query.model),
+        "heads": query.model.sizes.n_heads,
+        "implementations": list(IMPLEMENTATIONS),
+        "biases": list(BIASES),
+        "weights": random_layer.parameters(like, query["biases"])
+        if random
+        else random_layer.theirs(like, query.model.origin),
+        "cannot": {
+            "t": why_not(names, "temperature", "divide by a temperature"),
+            "off": why_not(names, "heads", "switch heads off"),
+        },
+    }
+
+
+def check(query: Asked) -> None:
+    """Leaves out what no control could say, in use or not, and a step, channel or lesson that there is not."""
+    for key in KEYS:
+        query[key]
+    model = query.model.sizes
+    if not usable(query["step"]):
+        query.leave_out("step")
+    if query["f"] >= model.d_model // model.n_heads:
+        query.leave_out("f")
+    if query["lesson"] not in LESSONS:
+        query.leave_out("lesson")
+    if not exercise.usable(query["wrote"]):
+        query.leave_out("wrote")
+
+
+def why_not(names: list[str], what: str, in_words: str) -> str:
+    """Why a control has no effect on anything that is shown, or nothing."""
+    if any(what in IMPLEMENTATIONS[name].can for name in names):
+        return ""
+    return f"{' and '.join(names)} cannot {in_words}."
 
 
 def implementations(first: str, second: str) -> list[str]:

@@ -28,7 +28,8 @@ PASS = re.compile(r"computed in ([\d.]+) ms")
 ASK = "async (question) => (await fetch(question)).text()"
 OF_MASK = ("mask", "w", "first", "gap", "rule", "on", "p")  # keys of the link
 
-ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}  # names on the left card of Compare
+# names on the left card of Compare, and on Shapes
+ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}
 
 _numbers = itertools.count()  # no sentence comes twice
 _cells = itertools.count()  # nor does a cell of a sentence of one length, which stays painted
@@ -154,6 +155,8 @@ def chosen(site: Site, key: str, name: str) -> Locator:
         return panel
     if site.name == "Compare":
         return Compare(site.page, "").controls(ON_CARD[key])
+    if site.name == "Shapes":
+        return Shapes(site.page, "").controls(ON_CARD[key])
     fold = site.page.locator(".st-key-folded_also summary")
     if fold.count() and not site.control(key).is_visible():
         fold.click()
@@ -176,7 +179,7 @@ def mask(site: Site, tokens: int) -> Callable[[], object]:
         cards = site.view.locator('.gallery button[aria-pressed="false"]')
         return cards.nth(1 + next(_numbers) % 4).click
     control = chosen(site, "mask", "Hide words")
-    if site.name in ("Explore", "Compare"):
+    if site.name in ("Explore", "Compare", "Shapes"):
         return other_of(control, "Mask", "none", "causal")
     now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
     return control.get_by_text("none" if "causal" in now else "causal", exact=True).click
@@ -186,7 +189,7 @@ def position(site: Site, tokens: int) -> Callable[[], object]:
     """The positions that are not in use."""
     site.retype(tokens)
     control = chosen(site, "pos", "Take the order away")
-    if site.name in ("Explore", "Compare"):
+    if site.name in ("Explore", "Compare", "Shapes"):
         return other_of(control, "Position encoding", "none", "as trained")
     box = control.get_by_role("combobox")
     other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"

@@ -147,7 +147,10 @@ class Shapes(Tab):
 
     def settled(self, step: str | None = None) -> Self:
         """Waits until a step, any or this one, is drawn, the numbers of the others are here, and nothing goes on."""
-        return self.rested(step=step, whole=None)
+        self.rested(step=step, whole=None)
+        expect(self.lesson).not_to_have_attribute("aria-busy", "true")
+        expect(self.lesson).to_have_count(1)
+        return self
 
     def shows(self, text: str = TIRED, **settings: Any) -> Settings:
         """Waits for the steps of exactly these settings."""
@@ -172,7 +175,7 @@ class Shapes(Tab):
 
     @property
     def lesson(self) -> Locator:
-        return self.page.locator(".view.sheet")
+        return self.view.locator(".lesson-room")
 
     def box_on_screen(self, place: Locator) -> dict[str, float]:
         """Where something stands, in pixels of the window."""
@@ -190,7 +193,22 @@ class Shapes(Tab):
     @property
     def label(self) -> Locator:
         """Names the layer of the steps."""
-        return self.view.locator(".listing > .label")
+        return self.view.locator(".lead > .label")
+
+    def choose(self, label: str, option: str) -> None:
+        """Chooses in one of the lists."""
+        self.view.get_by_role("combobox", name=label, exact=True).select_option(option)
+
+    def control(self, name: str) -> Locator:
+        """The chip of a control, by the beginning of its name."""
+        return self.view.locator(f'.switch[aria-label^="{name}"]')
+
+    def controls(self, name: str) -> Locator:
+        """The panel of a control, opened."""
+        opener = self.control(name)
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        return self.view.get_by_role("group", name=name, exact=True).and_(self.view.locator(".settings"))
 
     def side(self, number: int = 0) -> Locator:
         return self.view.locator(".side").nth(number)

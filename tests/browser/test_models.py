@@ -67,7 +67,7 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     explore.go("Shapes")
     shapes = explore.on(Shapes)
     shapes.shows(text, model=ORDERLESS)
-    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 0, trained here weights")
+    assert shapes.label.inner_text().startswith("layer 0, trained here weights")
     explore.go("Compare")
     untouched = Settings(text, model=ORDERLESS)
     masked = replace(untouched, mask="causal")  # without positions the mask is what differs

@@ -35,8 +35,8 @@ def check_shapes(shapes: Shapes) -> None:
     expect(shapes.box).to_have_value(WIDE)
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     expect(shapes.layer(4)).to_have_attribute("aria-pressed", "true")
-    expect(shapes.page.get_by_role("radio", name="window", exact=True)).to_be_checked()
-    assert shapes.view.locator(".listing .label").inner_text().startswith("layer 4, pretrained weights")
+    expect(shapes.control("Mask")).to_have_text("mask: window 4")
+    assert shapes.label.inner_text().startswith("layer 4, pretrained weights")
     assert shapes.side().locator(".titles .label").inner_text().startswith("mask window 4, no positions")
     assert shapes.notices() == []
 

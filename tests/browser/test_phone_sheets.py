@@ -31,30 +31,22 @@ def top_of(element: Locator) -> float:
     return box["y"]
 
 
-def test_the_controls_are_one_sheet_under_the_picture(new_phone: NewTab) -> None:
+def test_a_control_of_a_layer_is_a_sheet_under_the_picture(new_phone: NewTab) -> None:
     shapes = new_phone(Shapes).open()
-    sheet, rail = (
-        opened(shapes.page),
-        shapes.page.locator('[data-testid="stColumn"]', has=shapes.page.locator(".st-key-rail")),
-    )
-    assert sheet.evaluate(OPAQUE)
-    assert rail.evaluate(OPAQUE)
-    top = top_of(sheet)
+    panel = shapes.controls("Mask")
+    expect(panel).to_be_in_viewport()
+    assert panel.evaluate(OPAQUE)
+    top = top_of(panel)
     assert top >= 0.44 * HIGH, "at most 55 % of the window"
-    model, implementation = (
-        shapes.page.get_by_role("combobox", name=name).first for name in ("Model", "Implementation")
-    )
-    assert top < top_of(model) < top_of(implementation)
     assert 48 <= top_of(shapes.side().locator(".made")) < top - 100, "the picture is in sight above"
-    last = rail.locator("[data-testid=stMultiSelect]").last
-    last.scroll_into_view_if_needed()
-    expect(last).to_be_in_viewport()
-    sheet.get_by_role("button", name="close the controls").tap()
-    expect(sheet).to_be_hidden()
-    expect(rail).not_to_be_in_viewport()
-    opened(shapes.page)
+    panel.get_by_role("radio", name="causal", exact=True).tap()
+    shapes.shows(mask="causal")
+    panel.get_by_role("radio").last.scroll_into_view_if_needed()
+    panel.get_by_role("button", name="done").tap()
+    expect(panel).to_be_hidden()
+    shapes.controls("Weights of this layer")
     shapes.page.keyboard.press("Escape")
-    expect(sheet).to_be_hidden()
+    expect(shapes.view.locator(".settings")).to_be_hidden()
 
 
 def test_the_model_alone_is_a_low_sheet_and_a_tap_beside_the_choices_only_closes_them(new_phone: NewTab) -> None:

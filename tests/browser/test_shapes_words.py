@@ -15,7 +15,7 @@ def test_the_question_at_a_step_opens_its_lesson(shapes: Shapes) -> None:
     expect(shapes.lesson).to_be_in_viewport()
     shapes.page.wait_for_url("**lesson=wrong+axis**")
     shapes.settled("weights")
-    assert shapes.page.evaluate("document.activeElement.matches('.st-key-lesson_place')"), "the next key goes on there"
+    assert shapes.lesson.evaluate("place => place.getRootNode().activeElement === place"), "the next key goes on there"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (375, 812)])

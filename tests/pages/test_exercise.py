@@ -17,11 +17,11 @@ from mha_core.measure.compare import relative_difference
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines
-from pages.shapes.exercise import chosen, usable, with_line, write_it
+from pages.shapes.exercise import chosen, usable, write_it
 from pages.shapes.own_lines import GAPS, last_line
 
-from .conftest import app_at, blocks, every
-from .test_implementations import press
+from .conftest import every
+from .test_shapes import lesson
 
 RIGHT = (2, 3, 1, 3)
 WORDS = Settings("the cat sat on the mat", "causal", temperature=2.0)  # neither of which acts on the exercise
@@ -125,40 +125,34 @@ def test_a_line_that_is_mended_is_judged_anew(found: Traced, monkeypatch: pytest
     ]  # fmt: skip
 
 
-def test_a_choice_is_written_and_read() -> None:
+def test_a_choice_is_read() -> None:
     assert chosen("") == [0, 0, 0, 0]
-    assert with_line("", "1.3") == "0.3.0.0"
-    assert with_line("0.3.0.0", "0.2") == "2.3.0.0"
-    for nonsense in ("9.9", "0.0", "0.4", "a", "1", "1.1.1", "", "-1.1"):
-        assert with_line("2.3.0.0", nonsense) == "2.3.0.0"
+    assert chosen("2.3.0.0") == [2, 3, 0, 0]
     for text in ("1", "1.1.1", "4.1.1.1", "1.1.1.1.1", "a.b.c.d", "²." * 3 + "1", "1.1.1.1\n", " 1.1.1.1"):
         assert not usable(text), text
         assert chosen(text) == [0, 0, 0, 0]
 
 
-def test_on_the_page_lines_are_pressed_and_stand_in_the_link() -> None:
-    app = app_at("shapes", s="how are you", lw="random", biases="output alone", lesson="write it").run()
-    assert "4 lines to choose" in str(blocks(app, "lesson_sheet"))
-    for at, line in enumerate(RIGHT):
-        press(app, "lesson_sheet", {"line": f"{at}.{line}"})
-        app.run()
-    assert app.session_state["wrote"] == "2.3.1.3"
-    shown = blocks(app, "lesson_sheet")
-    pressed = [
-        one["text"] for block in shown if block["kind"] == "buttons" for one in block["buttons"] if one["pressed"]
+def test_lines_that_are_pressed_stand_in_the_link() -> None:
+    link = {"s": "how are you", "lw": "random", "biases": "output alone", "lesson": "write it"}
+    begun = lesson(**link)
+    assert "4 lines to choose" in str(begun["blocks"])
+    assert begun["wrote"] == "0.0.0.0"
+    found = lesson(**link, wrote=written(RIGHT))
+    assert found["wrote"] == "2.3.1.3"
+    shown = list(every(found["blocks"]))
+    lines = [one for block in shown if block["kind"] == "buttons" for one in block["buttons"]]
+    assert [one["text"] for one in lines if one["pressed"]] == [
+        last_line(gap.lines[n - 1]) for gap, n in zip(GAPS, RIGHT, strict=True)
     ]
-    assert pressed == [exercise.QUESTION, *(last_line(gap.lines[n - 1]) for gap, n in zip(GAPS, RIGHT, strict=True))]
+    assert [one["event"] for one in lines] == [{"gap": at, "line": line} for at, line in ALL]
     *_, whole = [block for block in shown if block["kind"] == "verdict"]
     assert whole["result"] == "holds"
-    source = next(code.value for code in app.code if "def together" in code.value)
-    assert all(inspect.getsource(gap.lines[n - 1]).strip() in source for gap, n in zip(GAPS, RIGHT, strict=True))
-    press(app, "lesson_sheet", {"line": "<b>"})
-    assert app.session_state["wrote"] == "2.3.1.3"
-
-
-def test_a_link_that_says_something_else_is_told() -> None:
-    app = app_at("shapes", s="how are you", lesson="write it", wrote="7.1.1.1").run()
-    assert "The link says wrote=7.1.1.1, which cannot be used here" in str(
-        [component.proto.json for component in app.get("bidi_component")]
+    assert "def together" in found["source"]
+    assert all(
+        inspect.getsource(gap.lines[n - 1]).strip() in found["source"] for gap, n in zip(GAPS, RIGHT, strict=True)
     )
-    assert "4 lines to choose" in str(blocks(app, "lesson_sheet"))
+
+
+def test_a_link_that_says_something_else_is_read_as_none() -> None:
+    assert "4 lines to choose" in str(lesson(s="how are you", lesson="write it", wrote="7.1.1.1")["blocks"])

@@ -40,9 +40,6 @@ ANY = {"Block"}  # a block of a sheet has the fields of its kind
 # The interface of a message, its page, the name of the component, the link. "maps 1": the second part of what the wire
 # answers this component.
 MESSAGES = [
-    ("Steps", "shapes", "steps", {}),
-    ("StepsPicture", "shapes", "steps 0", {}),
-    ("TraceHeader", "shapes", "steps 1", {}),
     ("FilmState", "train", "film", {"task": "who did what", "tab": "Film"}),
     ("FilmsHeader", "train", "film 0", {"task": "who did what", "tab": "Film"}),
     ("EncodingsState", "positions", "encodings", {}),
@@ -93,8 +90,10 @@ ANSWERS = [
     ("Masks", "entered 0", {}),
     ("Pair", "pair 0", {}),
     ("Pair", "begun 0", {"mask": "causal"}),
+    ("StepsPicture", "steps 0", {}),
+    ("TraceHeader", "steps 1", {}),
 ]
-JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each")]
+JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each"), ("ReshapeLesson", "reshape")]
 
 
 @pytest.mark.parametrize(("interface", "route", "link"), ANSWERS)

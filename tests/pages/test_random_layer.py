@@ -18,9 +18,8 @@ from pages.shapes import random_layer, text_words, time_first_lessons
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.whole_source import called, whole_source
 
-from .conftest import answers, app_at, unpacked
+from .conftest import answers, unpacked
 from .test_reshape_lessons import blocks, said
-from .test_shapes import state
 from .test_steps import read_back
 
 WORDS = Settings("how are you", "causal", temperature=2.0)
@@ -72,33 +71,21 @@ def test_a_link_gives_the_random_layer() -> None:
     assert unpacked(told)[0]["label"] == "layer 4, random weights (seed 3), no biases, dropout 0.2"
     assert "weights.dropout" not in [step["name"] for step in unpacked(second)[0]["steps"]]
     assert [notice for notice in unpacked(told)[0]["notices"] if notice.startswith("sdpa drops weights inside")]
-    app = app_at("shapes", s="how are you", lw="random", biases="none", drop="0.2", dice="3", at="4.1").run()
-    assert state(app)["notices"] == []
-    assert [caption.value for caption in app.caption] == [
-        "589,824 parameters; with all biases 591,360, with none 589,824."
-    ]
+    assert unpacked(told)[0]["weights"] == "589,824 parameters; with all biases 591,360, with none 589,824."
 
 
 def test_the_lessons_class_is_one_of_them() -> None:
-    app = app_at("shapes", s="how are you", lw="random", biases="output alone").run()
-    assert state(app)["notices"] == []
-    assert [caption.value for caption in app.caption] == [
-        "590,208 parameters; with all biases 591,360, with none 589,824."
-    ]
     (told, *_) = answers("steps", "s=how+are+you&lw=random&biases=output+alone&impl=torch")
-    assert unpacked(told)[0]["label"] == "layer 3, random weights (seed 0), biases of output alone"
-    assert unpacked(told)[0]["notices"] == []
+    header, _ = unpacked(told)
+    assert header["weights"] == "590,208 parameters; with all biases 591,360, with none 589,824."
+    assert header["label"] == "layer 3, random weights (seed 0), biases of output alone"
+    assert header["notices"] == []
 
 
 def test_the_models_own_weights_say_which_biases_they_have() -> None:
-    (caption,) = app_at("shapes").run().caption
-    assert caption.value.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")
-
-
-@pytest.mark.parametrize("key", ["lw", "biases", "drop"])
-def test_garbage_is_told(key: str) -> None:
-    (notice,) = state(app_at("shapes", **{key: "9"}).run())["notices"]
-    assert notice.startswith(f"The link says {key}=9")
+    (told, *_) = answers("steps", "")
+    caption = unpacked(told)[0]["weights"]
+    assert caption.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")
 
 
 # ---- lessons

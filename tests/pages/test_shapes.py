@@ -3,106 +3,84 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention import AttentionLayer
-from pages.kit.picture import pictures
-from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture import models, pictures
+from pages.kit.picture.asked import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced
+from pages.kit.wire import routes
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
+from pages.shapes.whole_source import whole_source
 
-from .conftest import app_at, component, steps_view, told_to, unpacked
-from .test_events import act
+from .conftest import answers, unpacked
 from .test_steps import read_back
 
-OpenShapes = Callable[..., AppTest]
 LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
 
 
-@pytest.fixture
-def open_shapes() -> OpenShapes:
-    """Opens the page with the values of a link."""
-
-    def open_with(**values: str | list[str]) -> AppTest:
-        return app_at("shapes", **values).run()
-
-    return open_with
+def shapes(**values: str | list[str]) -> tuple[dict[str, Any], list[bytes]]:
+    """What is said of the picture of a link, and the messages with its traces."""
+    said, *traces = answers("steps", urlencode(values, doseq=True))
+    return unpacked(said)[0], traces
 
 
-def state(app: AppTest) -> dict[str, Any]:
-    """What the step view shows; `chosen`: the visitor, not the page, chose the row."""
-    now, _ = steps_view(app)
-    return {**now, "chosen": now["at"].count(".") > 1}
+def said(**values: str | list[str]) -> dict[str, Any]:
+    """What is said of the picture of a link."""
+    return shapes(**values)[0]
 
 
-def traces_of(app: AppTest) -> list[bytes]:
-    """The messages with the traces."""
-    return steps_view(app)[1]
+def shown(**values: str | list[str]) -> list[dict[str, Any]]:
+    """The headers of its traces."""
+    return [unpacked(trace)[0] for trace in shapes(**values)[1]]
 
 
-def shown(app: AppTest) -> list[dict[str, Any]]:
-    """The headers of the traces."""
-    return [unpacked(trace)[0] for trace in traces_of(app)]
+def told(route: str, **values: str | list[str]) -> Any:
+    """What a route tells of a link, read as JSON."""
+    return json.loads(routes.answer(route, urlencode(values, doseq=True).encode()))
 
 
-def sheet(app: AppTest) -> dict[str, Any]:
-    """The sheet with the lesson."""
-    drawn = component(app, "sheet", "lesson_sheet")
-    (block,) = told_to(drawn)["blocks"]
-    found: dict[str, Any] = block
-    return found
+def lesson(**values: str | list[str]) -> dict[str, Any]:
+    """The lesson of a link: its blocks but for the choice of the question, its source, and its name."""
+    found = told("reshape", **values)
+    (panel,) = found["blocks"]
+    choice, *blocks = panel["blocks"]
+    assert [button["text"] for button in choice["buttons"]] == list(QUESTIONS.values())
+    (name,) = [button["event"]["lesson"] for button in choice["buttons"] if button["pressed"]]
+    return {**found, "blocks": blocks, "name": name}
 
 
-def lesson(app: AppTest) -> str:
-    """The name of the lesson whose button is pressed."""
-    buttons, *_ = sheet(app)["blocks"]
-    assert [button["text"] for button in buttons["buttons"]] == list(QUESTIONS.values())
-    (name,) = [button["event"]["lesson"] for button in buttons["buttons"] if button["pressed"]]
-    return str(name)
-
-
-def code_of_lesson(app: AppTest) -> str:
-    """The source that the lesson says it ran."""
-    (ran,) = [expander for expander in app.expander if expander.label == "The code that just ran"]
-    return str(ran.code[0].value)
-
-
-def test_default(open_shapes: OpenShapes) -> None:
-    app = open_shapes()
-    (header,) = shown(app)
+def test_default() -> None:
+    now = said()
+    (header,) = shown()
     assert (header["implementation"], header["layer"]) == ("efficient", 3)
-    assert header["digest"] == Settings(PRESETS[0]).digest
-    now = state(app)
-    assert (now["layer"], now["head"], now["feature"], now["key"]) == (3, 1, 0, None)
+    assert header["digest"] == now["digest"] == Settings(PRESETS[0]).digest
+    assert (now["layer"], now["head"], now["key"]) == (3, 1, None)
     assert header["tokens"][now["row"]] == "it"
-    assert now["chosen"] is False
     assert now["step"] == "q.transpose"
-    assert now["notices"] == []
+    assert now["notices"] == now["unusable"] == []
     assert now["label"] == "layer 3, pretrained weights"
     assert header["label"] == "nothing changed"
-    assert lesson(app) == "no transpose"
-    assert code_of_lesson(app).startswith("def without_transpose")
+    assert lesson()["name"] == "no transpose"
+    assert lesson()["source"].startswith("def without_transpose")
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "window"])
 @pytest.mark.parametrize("first", IMPLEMENTATIONS)
-def test_every_implementation_beside_every_other(open_shapes: OpenShapes, first: str, mask: str) -> None:
+def test_every_implementation_beside_every_other(first: str, mask: str) -> None:
     """All pairs with one mask; with the others, each beside one."""
-    app = open_shapes(impl=first, mask=mask, s="how are you", at="2.4")
     settings = Settings("how are you", "window:3" if mask == "window" else mask)
     for second in ["none", *IMPLEMENTATIONS] if mask == "causal" else ["naive"]:
-        app.selectbox(key="vs").set_value(second).run()
         names = [first] if second in ("none", first) else [first, second]
-        now, traces = steps_view(app)
+        now, traces = shapes(impl=first, vs=second, mask=mask, s="how are you", at="2.4")
         headers = [unpacked(trace)[0] for trace in traces]
         assert [header["implementation"] for header in headers] == names
         assert now["notices"] == []
@@ -125,13 +103,10 @@ def test_every_implementation_beside_every_other(open_shapes: OpenShapes, first:
         ({"s": "<b>it</b> $x$ ~"}, {"text": "<b>it</b> $x$ ~"}),
     ],
 )
-def test_a_link_gives_the_steps(
-    open_shapes: OpenShapes, values: dict[str, str | list[str]], settings: dict[str, Any]
-) -> None:
-    app = open_shapes(**values)
+def test_a_link_gives_the_steps(values: dict[str, str | list[str]], settings: dict[str, Any]) -> None:
     wanted = Settings(**{"text": PRESETS[0], **settings})
-    assert state(app)["notices"] == []
-    (trace,) = traces_of(app)
+    now, (trace,) = shapes(**values)
+    assert now["notices"] == []
     header, numbers = read_back(trace)
     assert header["digest"] == wanted.digest
     for step, value in zip(traced(wanted, 3, "efficient").steps, numbers, strict=True):
@@ -141,163 +116,148 @@ def test_a_link_gives_the_steps(
 @pytest.mark.parametrize(
     ("at", "row", "key"), [("0.0", None, None), ("5.11.14.14", 14, 14), ("2.3.4", 4, None), ("1.2.999", None, None)]
 )
-def test_the_place_of_a_link(open_shapes: OpenShapes, at: str, row: int | None, key: int | None) -> None:
-    app = open_shapes(at=at, f="31", step="weights")
-    now = state(app)
+def test_the_place_of_a_link(at: str, row: int | None, key: int | None) -> None:
+    now = said(at=at, f="31", step="weights")
+    (header,) = shown(at=at)
     layer, head, *_ = (int(number) for number in at.split("."))
-    assert (now["layer"], now["head"], now["key"], now["feature"], now["step"]) == (layer, head, key, 31, "weights")
-    assert now["row"] == (shown(app)[0]["tokens"].index("it") if row is None else row)
-    assert now["chosen"] == (row is not None)
-    assert shown(app)[0]["layer"] == layer
-    assert bool(now["notices"]) == (at == "1.2.999")
+    assert (now["layer"], now["head"], now["key"], now["step"]) == (layer, head, key, "weights")
+    assert now["row"] == (header["tokens"].index("it") if row is None else row)
+    assert header["layer"] == layer
+    assert now["unusable"] == (["at"] if at == "1.2.999" else [])
+    assert len(now["notices"]) == len(now["unusable"])
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("step", "<script>"),
-        ("step", "Q"),
-        ("step", ""),
-        ("step", "x" * 5000),
-        ("f", "-1"),
-        ("f", "4096"),
-        ("f", "x"),
-        ("at", "6.0"),
-        ("at", "3.1.2.3.4"),
-        ("step", "nothing.here"),
-        ("step", "q.viewx"),
-        ("f", "32"),
-        ("lesson", "flash"),
-        ("lesson", ""),
-        ("impl", "flash"),
-        ("impl", "none"),
-        ("vs", "flash"),
-        ("mask", "everything"),
-        ("t", "99"),
-        ("off", "L6 H0"),
-        ("big", "2"),
+        ("step", "<script>"), ("step", "Q"), ("step", ""), ("step", "x" * 5000), ("step", "nothing.here"),
+        ("step", "q.viewx"), ("f", "-1"), ("f", "4096"), ("f", "x"), ("f", "32"),
+        ("at", "6.0"), ("at", "0.12"), ("at", "3"), ("at", ""), ("at", "3.1.2.3.4"), ("at", "٣.1"),
+        ("lesson", "flash"), ("lesson", ""), ("wrote", "7.1.1.1"), ("wrote", "<b>"),
+        ("impl", "flash"), ("impl", "none"), ("impl", ""), ("vs", "flash"), ("vs", ""),
+        ("lw", "9"), ("biases", "9"), ("drop", "9"), ("dice", "x"),
+        ("mask", "everything"), ("w", "0"), ("pos", "none of it"), ("t", "99"), ("t", "nan"), ("off", "L6 H0"),
+        ("dev", "tpu"), ("model", "nobody"),
     ],
-)
-def test_garbage_in_a_link_is_told_and_ignored(open_shapes: OpenShapes, key: str, value: str) -> None:
-    app = open_shapes(**{key: value})
-    (header,) = shown(app)
+)  # fmt: skip
+def test_garbage_in_a_link_is_told_and_left_out(key: str, value: str) -> None:
+    now = said(**{key: value})
+    (header,) = shown(**{key: value})
     assert (header["implementation"], header["layer"]) == ("efficient", 3)
     assert header["digest"] == Settings(PRESETS[0]).digest
-    assert lesson(app) == "no transpose"
-    (notice,) = state(app)["notices"]
+    assert now["unusable"] == [key]
+    (notice,) = now["notices"]
     assert notice.startswith(f"The link says {key}={value[:30]}")
     assert len(notice) < 140
+    assert lesson(**{key: value})["name"] == "no transpose"
+
+
+def test_a_key_that_is_said_twice_is_left_out() -> None:
+    now = said(vs=["naive", "fused"], step=["q", "k"])
+    assert sorted(now["unusable"]) == ["step", "vs"]
+    assert now["step"] == "q.transpose"
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("s", {"s": "x" * 2001}),
+        ("s", {"s": "a " * 600}),
+        ("rule", {"mask": "combination", "rule": "x"}),
+        ("on", {"mask": "painted", "on": "x"}),
+    ],
+)
+def test_a_typed_text_is_refused_by_its_key(key: str, values: dict[str, str]) -> None:
+    with pytest.raises(Refused) as refused:
+        said(**values)
+    assert refused.value.key == key
+
+
+def test_a_rule_that_is_used_is_said() -> None:
+    assert said(mask="combination", rule="causal&window:2", s="how are you")["used"] == {
+        "s": "how are you", "rule": "causal & window:2",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["food-learned-1", "words-rotary-1"])
+def test_a_trained_model(shipped: object, name: str) -> None:
+    now = said(model=name)
+    assert (now["model"], now["typed"], now["unusable"]) == (name, models.presets(name)[0], [])
+    assert lesson(model=name)["name"] == "no transpose"
 
 
 @pytest.mark.parametrize("step", ["qkv.view", "scores.head5", "mixed.contiguous", "masked"])
-def test_a_step_that_this_implementation_lacks_is_no_mistake(open_shapes: OpenShapes, step: str) -> None:
+def test_a_step_that_this_implementation_lacks_is_no_mistake(step: str) -> None:
     for name in ("einsum", "naive", "fused"):
-        now = state(open_shapes(impl=name, step=step))
+        now = said(impl=name, step=step)
         assert (now["notices"], now["step"]) == ([], step)
 
 
-def test_what_torch_cannot_do_is_said_and_its_control_greyed(open_shapes: OpenShapes) -> None:
-    app = open_shapes(impl="torch", t="2.0", off=["L3 H1", "L0 H0"])
-    temperature, heads = state(app)["notices"]
+def test_what_torch_cannot_do_is_said_and_why() -> None:
+    link: dict[str, str | list[str]] = {"t": "2.0", "off": ["L3 H1", "L0 H0"]}
+    now = said(impl="torch", **link)
+    temperature, heads = now["notices"]
     assert temperature == "nn.MultiheadAttention has no temperature; shown at temperature 1."
     assert heads == "torch cannot switch heads off: its steps are those with all heads of this layer on."
-    assert app.slider(key="t").disabled
-    captions = [caption.value for caption in app.caption if caption.value.startswith("torch")]
-    assert captions == ["torch cannot divide by a temperature.", "torch cannot switch heads off."]
-    assert shown(app)[0]["digest"] == Settings(PRESETS[0], heads_off=((0, 0),)).digest
-    app.selectbox(key="impl").set_value("efficient").run()
-    assert state(app)["notices"] == []
-    assert not app.slider(key="t").disabled
-    assert [caption.value for caption in app.caption] == [random_layer.theirs(layer_of_minilm(), "pretrained")]
-    assert shown(app)[0]["digest"] == Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
-    app.selectbox(key="vs").set_value("torch").run()
-    both = [header["digest"] for header in shown(app)]
-    assert both == [
-        Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest,
-        Settings(PRESETS[0], heads_off=((0, 0),)).digest,
-    ]
-    assert len(state(app)["notices"]) == 2
+    assert now["cannot"] == {"t": "torch cannot divide by a temperature.", "off": "torch cannot switch heads off."}
+    plain = Settings(PRESETS[0], heads_off=((0, 0),)).digest
+    changed = Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
+    assert [header["digest"] for header in shown(impl="torch", **link)] == [plain]
+    assert [header["digest"] for header in shown(**link)] == [changed]
+    assert said(**link)["notices"] == []
+    assert [header["digest"] for header in shown(vs="torch", **link)] == [changed, plain]
+    both = said(vs="torch", **link)
+    assert len(both["notices"]) == 2
+    assert both["cannot"] == {"t": "", "off": ""}, "one of the two can"
 
 
 def layer_of_minilm() -> AttentionLayer:
     return pictures.model_on("auto").encoder.block(3).attention
 
 
-def test_every_control_deselected(open_shapes: OpenShapes) -> None:
-    app = open_shapes()
-    before = shown(app)
-    for key in ("mask", "dev"):
-        app.segmented_control(key=key).set_value(None).run()
-        assert shown(app) == before
-    app.number_input(key="f").set_value(None).run()
-    assert state(app)["feature"] == DEFAULTS["f"]
-
-
-def test_the_layer_is_the_first_number_of_at(open_shapes: OpenShapes) -> None:
-    app = open_shapes(at="3.7.2.1")
-    act(app, "step_view", {"at": "0.7.2.1", "turn": 1})
-    assert app.text_input(key="at").value == "0.7.2.1"
-    assert shown(app)[0]["layer"] == 0
-    now = state(app)
-    assert (now["layer"], now["head"], now["row"], now["key"]) == (0, 7, 2, 1)
-
-
-def test_too_long_a_text_keeps_the_last_steps(open_shapes: OpenShapes) -> None:
-    app = open_shapes(s="it is short", lesson="wrong axis")
-    before = shown(app)
-    lesson_before = sheet(app)
-    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "takes at most 512")):
-        app.text_input(key="s").set_value(text).run()
-        assert shown(app) == before
-        assert sheet(app) == lesson_before
-        (notice,) = state(app)["notices"]
-        assert limit in notice
-        assert "it is short" in notice
-    app.text_input(key="s").set_value("").run()
-    assert shown(app)[0]["tokens"] == ["[CLS]", "[SEP]"]
-    assert state(app)["notices"] == []
-
-
-def test_a_link_with_too_long_a_text(open_shapes: OpenShapes) -> None:
-    app = open_shapes(s="a b " * 300)
-    assert shown(app)[0]["digest"] == Settings(PRESETS[0]).digest
-    assert "takes at most 512" in state(app)["notices"][0]
+def test_the_weights_are_described() -> None:
+    assert said()["weights"] == random_layer.theirs(layer_of_minilm(), "pretrained")
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_an_empty_text(open_shapes: OpenShapes, name: str) -> None:
-    app = open_shapes(s="", impl=name, vs="fused", mask="causal")
-    assert shown(app)[0]["tokens"] == ["[CLS]", "[SEP]"]
+def test_an_empty_text(name: str) -> None:
+    link = {"s": "", "impl": name, "vs": "fused", "mask": "causal"}
+    assert shown(**link)[0]["tokens"] == ["[CLS]", "[SEP]"]
+    assert said(**link)["notices"] == []
     for which in LESSONS:
-        app.text_input(key="lesson").set_value(which).run()
-        assert state(app)["notices"] == []
-        assert lesson(app) == which
-        assert "NaN" not in json.dumps(sheet(app))
+        found = lesson(**link, lesson=which)
+        assert found["name"] == which
+        assert "NaN" not in json.dumps(found["blocks"])
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_text_of_500_tokens(open_shapes: OpenShapes, name: str) -> None:
-    app = open_shapes(s=LONG, impl=name, step="q.transpose", at="1.4")
-    (trace,) = traces_of(app)
+def test_a_text_of_500_tokens(name: str) -> None:
+    now, (trace,) = shapes(s=LONG, impl=name, step="q.transpose", at="1.4")
     header, numbers = read_back(trace)
     assert len(header["tokens"]) == 502
-    assert state(app)["notices"] == []
+    assert now["notices"] == []
     here = [step["name"] for step in header["steps"]].index("q.transpose" if name == "efficient" else "q")
     wanted = traced(Settings(LONG), 1, name).steps[here].value.cpu().numpy()
     assert np.array_equal(np.asarray(numbers[here]), wanted)
 
 
-def test_every_lesson(open_shapes: OpenShapes) -> None:
-    app = open_shapes()
+def test_every_lesson() -> None:
     for name in LESSONS:
-        app.text_input(key="lesson").set_value(name).run()
-        assert lesson(app) == name
+        found = lesson(lesson=name)
         wanted = LESSONS[name](traced(Settings(PRESETS[0]), 3, "efficient"), 1)
-        assert sheet(app)["blocks"][1:] == json.loads(json.dumps(wanted.blocks))
-        assert code_of_lesson(app) == wanted.source
+        assert found["name"] == name
+        assert found["blocks"] == json.loads(json.dumps(wanted.blocks))
+        assert found["source"] == wanted.source
 
 
-def test_the_lesson_is_on_the_tensors_of_the_page(open_shapes: OpenShapes) -> None:
-    app = open_shapes(s="you how are", mask="causal", at="5.2", lesson="wrong axis")
+def test_the_lesson_is_on_the_tensors_of_the_page() -> None:
+    found = lesson(s="you how are", mask="causal", at="5.2", lesson="wrong axis")
     wanted = LESSONS["wrong axis"](traced(Settings("you how are", "causal"), 5, "efficient"), 2)
-    assert sheet(app)["blocks"][1:] == json.loads(json.dumps(wanted.blocks))
+    assert found["blocks"] == json.loads(json.dumps(wanted.blocks))
+
+
+def test_the_classes_that_ran() -> None:
+    assert told("classes", impl="naive", vs="sdpa") == [
+        whole_source(IMPLEMENTATIONS[name]) for name in ("naive", "sdpa")
+    ]
+    assert told("classes", vs="efficient") == [whole_source(IMPLEMENTATIONS["efficient"])]

@@ -111,6 +111,7 @@ PAGES = {
         "Shapes",
         "Which axis is which?",
         "Every step of one layer: its line of code, the shape before and after, and where each number lies.",
+        has_rail=False,
     ),
     "implementations": Named(
         "Build",

@@ -52,6 +52,8 @@ ROUTES = {
     "shuffled": "compare",
     "each": "compare",
     "steps": "shapes",
+    "reshape": "shapes",
+    "classes": "shapes",
     "film": "train",
     "qr": "kit.wire",
     "course": LESSONS,
