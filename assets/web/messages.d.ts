@@ -282,8 +282,9 @@ export interface FilmsHeader {
   notes: string[];
 }
 
-export interface FilmState extends Wanted {
-  choice: string;
+export interface FilmState extends Turns {
+  wanted: string; // name of the films that are to be shown
+  query: string; // that asks for them
   sought: number; // how often a step was asked for in the curves
   step: number; // the last one
 }

@@ -42,7 +42,7 @@ def show(packed: bytes) -> None:
     if kept is None or kept.packed != packed:
         kept = st.session_state["films"] = Kept(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show({"wanted": kept.name, "query": f"name={kept.name}", "notices": [], "sought": number, "step": step})
+    VIEW.show({"wanted": kept.name, "query": f"name={kept.name}", "sought": number, "step": step})
 
 
 def pack(

@@ -18,8 +18,8 @@ window.fetch = async (input, options) => {
 };
 """
 # By the page's own clock: of a busy machine the keys would come one by one, each after a pause. Words, and ms until the
-# first key and between two. In every frame the box must say what was typed so far: `window.damage` is the first text that
-# it said instead.
+# first key and between two. In every frame the box must say what was typed so far: `window.damage` is the first text
+# that it said instead.
 TYPE = """(box, groups) => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   let typed = "";
