@@ -142,10 +142,8 @@ export class Explore extends WireView {
       this.maps = unpackMaps(maps);
       this.same(query);
     }
-    const { layer, head, row, key, typed } = this.picture;
-    if (!this.placed) Object.assign(this.at, { layer, head });
-    if (!this.rowChosen) Object.assign(this.at, { row, key });
-    if (this.chosenText === null) this.box.text = typed;
+    this.choosePlace(this, this.maps.n);
+    if (this.chosenText === null) this.box.text = this.picture.typed;
     this.pinOf = query.get("pin") ?? "";
     this.next.answered(query);
   }

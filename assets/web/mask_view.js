@@ -88,9 +88,7 @@ export class MaskView extends WireView {
     this.weights = both.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
     this.pictureOf = relevant(query);
-    const { layer, head, row, key } = header;
-    if (!this.placed) Object.assign(this.at, { layer, head });
-    if (!this.rowChosen) Object.assign(this.at, { row, key });
+    this.choosePlace(this, header.tokens.length);
   }
 
   /** The mask with which the page begins is in the address from now on. @param {Record<string, string>} begins */

@@ -114,8 +114,6 @@ export class Painter extends MaskView {
   draw(width) {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
-    if (at.row >= n) Object.assign(at, { row: picture.row, key: null });
-    if (at.key !== null && at.key >= n) at.key = null;
     this.load();
     this.box.text = this.text;
     mask.head = at.head;

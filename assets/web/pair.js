@@ -148,7 +148,10 @@ export class PairView extends WireView {
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
     this.pictureOf = without(query, ...BESIDE);
-    if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
+    const { layer, head, sides } = header;
+    if (!this.placed) Object.assign(this.at, { layer, head });
+    if (this.isNewest && this.at.row !== null && this.at.row >= sides[0].tokens.length)
+      Object.assign(this.at, { row: null, key: null });
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
     else this.askBeneath();

@@ -114,10 +114,8 @@ export class StepView extends WireView {
   receive([said, ...traces], query) {
     this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
     this.same(query);
-    const { layer, head, row, key, typed } = this.picture;
-    if (!this.placed) Object.assign(this.at, { layer, head });
-    if (!this.rowChosen) Object.assign(this.at, { row, key });
-    if (this.values.s === null) this.box.text = typed;
+    this.choosePlace(this, this.picture.traces[0].tokens.length);
+    if (this.values.s === null) this.box.text = this.picture.typed;
   }
 
   /** @param {URLSearchParams} query */

@@ -33,6 +33,7 @@ export class WireView extends View {
     this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
     this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
+    this.isNewest = true; // the answer that has come is to the newest question
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
@@ -138,18 +139,32 @@ export class WireView extends View {
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   shows(bytes, query) {
     this.forgive();
-    const isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
+    this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
     const isUnusable = Object.keys(unusable).length > 0;
-    if (isNewest && (isUnusable || Object.keys(shortened).length)) this.writeAddress();
-    if (!isNewest || !isUnusable) return;
+    // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
+    if (this.isNewest && !this.pause) this.writeAddress();
+    if (!this.isNewest || !isUnusable) return;
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
     Object.assign(this, { refused, refusals, shortened });
     this.same(this.query());
+  }
+
+  /** What was not chosen of the place looked at is the page's choice; a shorter sentence lacks the row that was.
+   * @param {{placed: boolean, rowChosen: boolean, at: import("./look.js").At}} own @param {number} tokens
+   */
+  choosePlace(own, tokens) {
+    const { layer, head, row, key } = /** @type {import("./look.js").At} */ (/** @type {unknown} */ (this.picture));
+    const { at } = own;
+    if (!this.isNewest) return;
+    own.rowChosen &&= at.row !== null && at.row < tokens;
+    if (!own.placed) Object.assign(at, { layer, head });
+    if (!own.rowChosen) Object.assign(at, { row, key });
+    if (at.key !== null && at.key >= tokens) at.key = null;
   }
 
   /** Only what still cannot be used is said. */
