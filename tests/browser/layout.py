@@ -19,7 +19,7 @@ FAULTS = """() => {
   const LETTERS = 3;
   const SHARE = 0.35; // of the lower of two boxes: lines are set closer than their boxes are high
   const PARTS = {
-    bar: "#headlight-bar, .st-key-bar_tools", stage: ".st-key-stage", lesson: "#headlight-lesson" };
+    bar: "#headlight-bar", stage: ".st-key-stage", lesson: "#headlight-lesson" };
   const CARDS = `.panel, .tile, .card, .figure, .change-tile, .all-heads, .head-bars, .view, header, button,
     #headlight-lesson`;
   const LAID_OVER = `.bubble, .note, .veils, .cell, .over, .sums, .in-box, .menu-panel, .choices-panel, .settings,

@@ -6,8 +6,10 @@ from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 
+from .axe import Findings
 from .conftest import NewTab
 from .explore_page import Explore
+from .glossary_page import Glossary
 from .measures import unreadable
 from .tab import Tab
 
@@ -19,29 +21,29 @@ FRAME = """main => {
 }"""
 
 
-def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(explore: Explore) -> None:
-    explore.open()
-    explore.page.keyboard.press("Tab")
-    assert explore.focused() == "Skip to main content"
-    explore.page.keyboard.press("Enter")
-    main = explore.page.locator("#stMain")
+def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open()
+    tab.page.keyboard.press("Tab")
+    assert tab.focused() == "Skip to main content"
+    tab.page.keyboard.press("Enter")
+    main = tab.page.locator("#stMain")
     expect(main).to_be_focused()
     assert main.evaluate(FRAME) == 0, "no frame round the whole page"
 
     for page in PAGES.values():
-        expect(explore.link(page.title)).to_be_visible()
-    groups = explore.house.locator(".group > :is(button, a)").all_inner_texts()
+        expect(tab.link(page.title)).to_be_visible()
+    groups = tab.house.locator(".group > :is(button, a)").all_inner_texts()
     assert groups == list(dict.fromkeys(page.group for page in PAGES.values()))
-    explore.page.keyboard.press("Escape")
-    opener = explore.house.get_by_role("button", name="Change", exact=True)
+    tab.page.keyboard.press("Escape")
+    opener = tab.house.get_by_role("button", name="Change", exact=True)
     opener.focus()
     walked = []
     titles = [page.title for page in PAGES.values() if page.group == "Change"]
     for key in (*["ArrowDown"] * (len(titles) + 1), "ArrowUp"):
-        explore.page.keyboard.press(key)
-        walked.append(explore.focused())
+        tab.page.keyboard.press(key)
+        walked.append(tab.focused())
     assert walked == [*titles, titles[0], titles[-1]]
-    explore.page.keyboard.press("Escape")
+    tab.page.keyboard.press("Escape")
     expect(opener).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "false")
 
@@ -69,15 +71,19 @@ def test_escape_leaves_the_projector_but_first_what_is_open(explore: Explore) ->
     expect(root).not_to_have_class("projector")
 
 
-def test_share_can_be_read(explore: Explore) -> None:
-    explore.open().share()
-    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
-    assert unreadable(explore.page) == []
-    explore.page.emulate_media(color_scheme="light")
-    explore.until(lambda: explore.theme == "light", "the theme follows the system")
-    explore.settled()
-    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
-    assert unreadable(explore.page) == []
+def test_share_can_be_read(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open()
+    panel = tab.share()
+    expect(panel).to_contain_text("Only this machine can open the link")
+    findings = Findings(tab)
+    for theme in ("dark", "light"):
+        tab.page.emulate_media(color_scheme=theme)
+        tab.until(lambda wanted=theme: tab.theme == wanted, "the theme follows the system")  # type: ignore[misc]
+        expect(panel).to_be_visible()
+        assert unreadable(tab.page) == []
+        findings.look("Share", panel)
+    tab.page.emulate_media(color_scheme="dark")  # the next test gets this tab
+    assert not findings.lines, "\n".join(findings.lines)
 
 
 def test_a_deep_link_asks_for_nothing_that_is_not_there(new_tab: NewTab) -> None:
