@@ -25,7 +25,7 @@ SHOWN = {
     "mean": "at=0.2",
     "same-word": "pos2=none",
     "symmetric": "at=0.0",
-    "order": "Shuffle test",
+    "order": "The same vectors in the new order",
     "news": "accuracy on unseen sentences",
     "positions": "360 test rows",
     "waves": "pos2=sinusoidal",

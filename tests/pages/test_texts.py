@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from pages.kit.frame.share import TUTORIAL
 from torch import nn
 
 from mha_core import Model
