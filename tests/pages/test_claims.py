@@ -23,7 +23,7 @@ SHOWN = {
     "heads": "at=1.3.9",
     "overlap": "look=all",
     "mean": "at=0.2",
-    "same-word": "pos2=none",
+    "same-word": "no positions",
     "symmetric": "at=0.0",
     "order": "The same vectors in the new order",
     "news": "accuracy on unseen sentences",
