@@ -32,6 +32,8 @@ OpenApp = Callable[..., AppTest]
 # The views whose picture comes over the wire -> the route.
 ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "film": "film"}
 
+BELOW = {"pair": ("shuffled",), "masked": ("outcomes",)}  # what stands under such a picture
+
 
 @pytest.fixture(scope="session")
 def model() -> Model:
@@ -190,6 +192,7 @@ def payloads(app: AppTest) -> str:
         if route is not None:
             # a view that owns what is shown asks with the link
             query = told_to(part).get("query", urlencode(app.query_params, doseq=True))
-            messages = answers(route, query)
+            messages = [*answers(route, query), *(routes.answer(name, query.encode()) for name in BELOW.get(route, ()))]
+            texts.append(query)
             texts += [message.decode("utf-8", "replace") for message in messages]
     return " ".join(texts)

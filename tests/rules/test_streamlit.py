@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -15,8 +17,6 @@ from streamlit.elements.widgets import text_widgets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.state.query_params import QueryParams
-from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.web import bootstrap
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_app
@@ -62,14 +62,24 @@ def test_files_of_visitors_are_counted_where_they_are() -> None:
     assert callable(manager.remove_file)
 
 
-def test_a_link_s_value_can_be_corrected() -> None:
-    assert callable(SafeSessionState.query_params)
-    assert list(inspect.signature(QueryParams.set_corrected_value).parameters)[1:] == [
-        "param_key",
-        "value",
-        "value_type",
-    ]
-    assert not list(inspect.signature(QueryParams.set_initial_query_params_from_current).parameters)[1:]
+@pytest.mark.parametrize(
+    "name",
+    ["get_script_run_ctx", "set_corrected_value", "discard_param_no_forward_msg", "remove_param", "page_script_hash",
+     "set_initial_query_params_from_current", "is_history_navigation"],
+)  # fmt: skip
+def test_what_was_taken_from_its_inside_is_not_needed_any_more(name: str) -> None:
+    assert not [file for file in (ROOT / "pages").rglob("*.py") if name in file.read_text("utf-8")]
+
+
+def test_connections_are_told_apart_by_a_header_that_the_script_can_read() -> None:
+    assert "headers" in vars(type(streamlit.context))
+
+
+def test_a_page_of_words_imports_no_model() -> None:
+    """Glossary: nothing of the core, so nothing of torch."""
+    code = "import sys, pages.glossary.page; print([name for name in sys.modules if name in ('torch', 'mha_core')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_a_message_from_a_browser_has_the_controls_that_are_counted() -> None:
