@@ -16,6 +16,7 @@ from .expected import TIRED, WIDE
 def test_from_explore_one_thing_differs_and_the_link_says_so(compare: Compare, new_tab: NewTab) -> None:
     compare.page.goto(f"{compare.url}/?mask=causal&off=L3+H5")
     expect(compare.page.locator(".tile.focused")).to_be_visible()
+    compare.page.locator(".st-key-stage").wait_for(state="attached")  # a page that is left earlier is loaded anew
     compare.go("Compare")
     left = Settings(TIRED, "causal", heads_off=((3, 5),))
     right = replace(left, position="none")
