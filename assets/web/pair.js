@@ -29,6 +29,7 @@ import { WireView } from "./wire_view.js";
 const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector 1, 2 and 3 choose the large map. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
+const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
 const NOT_BENEATH = ["s2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
 const STILL = { s: "The left map still shows", s2: "The right map still shows" };
@@ -118,7 +119,7 @@ export class PairView extends WireView {
     this.at = parseAt(at ?? String(this.picture?.defaults.at ?? "0.2"));
     this.placed = at !== null;
     this.look = parseLook(link.get("look") ?? "");
-    this.sentences = [link.get("s"), link.get("s2")];
+    this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
     this.switches.adopt(link);
     this.shuffle.adopt(link);
     this.next.asked = link.get("word") ?? "";
@@ -148,13 +149,17 @@ export class PairView extends WireView {
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
     this.pictureOf = without(query, ...BESIDE);
-    const { layer, head, sides } = header;
-    if (!this.placed) Object.assign(this.at, { layer, head });
-    if (this.isNewest && this.at.row !== null && this.at.row >= sides[0].tokens.length)
-      Object.assign(this.at, { row: null, key: null });
+    if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
+    if (this.isNewest && !this.has(this.at.row)) Object.assign(this.at, { row: null, key: null });
+    if (this.isNewest && !this.has(this.at.key)) this.at.key = null;
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
-    else this.askBeneath();
+    else this.ask(); // for the row in focus, where the sentence is another one
+  }
+
+  /** Whether the left sentence has this row, or key. @param {number | null} place */
+  has(place) {
+    return place === null || place < this.picture.sides[0].tokens.length;
   }
 
   /** @param {URLSearchParams} query */
@@ -181,7 +186,9 @@ export class PairView extends WireView {
   }
 
   own() {
-    return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])) };
+    const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
+    const at = this.placed ? writeAt(this.at, isOf) : null;
+    return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])), at };
   }
 
   /** @param {string} key */
@@ -243,7 +250,7 @@ export class PairView extends WireView {
 
   /** @param {number} side @param {string} text of the right side, empty: that of the left one */
   write(side, text) {
-    this.sentences[side] = side ? text || null : text;
+    this.sentences[side] = this.kept(side ? text || null : text, TEXTS[side]);
     this.fillBoxes();
   }
 
@@ -315,9 +322,9 @@ export class PairView extends WireView {
   /** The query and the key in focus: the visitor's, as far as the left sentence has them, otherwise the picture's. */
   get place() {
     const { at, picture } = this;
-    const count = picture.sides[0].tokens.length;
-    if (at.row === null || at.row >= count) return { row: picture.row, key: picture.key };
-    return { row: at.row, key: at.key !== null && at.key < count ? at.key : null };
+    return at.row !== null && this.has(at.row)
+      ? { row: at.row, key: this.has(at.key) ? at.key : null }
+      : { row: picture.row, key: picture.key };
   }
 
   /** The cell that is read without a pointer. @returns {Place} */

@@ -28,7 +28,7 @@ export class ShuffleTest {
       refuse: (sentence) => this.take(this.wire.question, null, sentence),
       wait: () => {},
     });
-    const typed = (/** @type {string} */ text) => this.choose({ order: text }, true);
+    const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
     this.box = new SentenceBox(LABEL, typed, () => view.writeAddress(), "a random order");
     this.why = h("p", { class: "refusal", role: "status" });
     this.text = h("p");
@@ -41,7 +41,7 @@ export class ShuffleTest {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    this.set({ order: link.get("order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
+    this.set({ order: this.view.kept(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
   }
 
   /** What the link says of it. */

@@ -228,7 +228,10 @@ export class WireView extends View {
     const { picture } = this;
     const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.link() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
-    const isDefault = (/** @type {string} */ key) => String(values[key] ?? "") === String(picture.defaults[key] ?? "");
+    const said = read().get("at"); // which other pages have another default of
+    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === said;
+    const isDefault = (/** @type {string} */ key) =>
+      String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
   }
 

@@ -16,6 +16,7 @@ from .expected import TIRED, WIDE
 def test_from_explore_one_thing_differs_and_the_link_says_so(compare: Compare, new_tab: NewTab) -> None:
     compare.page.goto(f"{compare.url}/?mask=causal&off=L3+H5")
     expect(compare.page.locator(".tile.focused")).to_be_visible()
+    compare.page.locator(".st-key-stage").wait_for(state="attached")  # a page that is left earlier is loaded anew
     compare.go("Compare")
     left = Settings(TIRED, "causal", heads_off=((3, 5),))
     right = replace(left, position="none")
@@ -200,3 +201,18 @@ def test_back_forward_and_reload_show_what_was_left(compare: Compare) -> None:
     compare.shows(*sides)
     expect(compare.box).to_have_value("can you can that")
     expect(compare.other_box).to_have_value("can you see that")
+
+
+def test_a_chosen_row_stays_while_the_sentence_has_it(compare: Compare) -> None:
+    runs = compare.open(at="3.1.4").shows_default()
+    compare.box.press("End")
+    compare.page.keyboard.type(" it")
+    longer = f"{TIRED} it"
+    compare.shows(Settings(longer), Settings(longer, position="none"))
+    expect(compare.map(0).locator(".readout")).to_contain_text(f"{runs[0].tokens[4]} → ")
+    expect(compare.view.locator(".vectors h2")).to_contain_text(f"“{runs[0].tokens[4]}”")
+    compare.wait_for_query(at="3.1.4")
+    compare.box.fill("it")
+    compare.shows(Settings("it"), Settings("it", position="none"))
+    compare.wait_for_query(at="3.1")
+    assert compare.notices() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,7 +55,7 @@ def test_default() -> None:
     assert (header["layer"], header["head"], header["key"]) == (0, 2, None)
     assert header["used"] == {"s": TIRED, "s2": TIRED}
     assert (header["model"], header["defaults"]["at"], header["defaults"]["s"]) == ("minilm", "0.2", TIRED)
-    assert (header["unusable"], header["begins"]) == ([], {})
+    assert (header["unusable"], header["begins"]) == ({}, {})
     assert header["tokens"][header["row"]] == "it"
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [figure["value"] for figure in header["figures"][:1]] == ["0.9998 → 0.1094"]
@@ -134,6 +135,7 @@ def test_the_other_sentence() -> None:
         {"shuffle": "0"},
         {"look": "upside_down"},
         {"word": "x" * 200},
+        {"s": ["one", "two"]},
         {"pos2": "elsewhere", "t2": "99", "shuffle": "x", "look": "upside_down", "off2": ["L9 H9"]},
     ],
     ids=lambda values: urlencode(values)[:30],
@@ -152,18 +154,17 @@ def test_the_numbers_of_a_mask_that_cannot_be_used(side: str, text: str) -> None
     link = {f"mask{side}": "window", f"w{side}": text}
     own = Settings(TIRED, "window:3", "none" if side else "trained")
     header = check(link, BEGINS[0] if side else own, own if side else BEGINS[1])
-    assert header["unusable"] == [f"w{side}"]
+    assert header["unusable"] == {f"w{side}": []}
 
 
 @pytest.mark.parametrize(
     ("values", "key", "sentence"),
     [
         *[({key: text}, key, said) for key in ("s", "s2") for text, said in [
-            ("x" * 2001, "this one has 2,001"), ("it " * 600, "602 tokens"), ("x" * 4001, "4,001")]],
+            ("x" * 2001, "this one has 2,001"), ("it " * 600, "602 tokens"), ("x" * 4001, "4,000 or more")]],
         *[({f"mask{side}": "combination", f"rule{side}": "causal &"}, f"rule{side}", "Not a valid rule")
           for side in ("", "2")],
         *[({f"mask{side}": "painted", f"on{side}": "no rule"}, f"on{side}", "Not a valid rule") for side in ("", "2")],
-        ({"s": ["one", "two"]}, "s", "2 times"),
     ],
     ids=lambda value: str(value)[:30],
 )  # fmt: skip
@@ -173,6 +174,13 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(
     with pytest.raises(Refused, match=sentence) as refused:
         asked(**values)
     assert refused.value.key == key
+
+
+def test_of_a_place_that_the_sentence_lacks_the_head_is_shown() -> None:
+    left, right = (replace(side, text="how are you") for side in BEGINS)
+    header = check({"s": "how are you", "at": "3.1.9"}, left, right, 3, 1)
+    assert header["unusable"] == {"at": ["3.1"]}
+    assert "The link says at=3.1.9, which cannot be used here; 3.1 is used instead." in header["notices"]
 
 
 def test_a_rule_in_use_is_said() -> None:
@@ -248,4 +256,4 @@ def test_each_comparison_to_try_is_what_its_link_says() -> None:
     assert list(header["try"]) == list(tries.TRY)
     for name, values in header["try"].items():
         there, _ = asked(**values)
-        assert (there["try"], there["unusable"]) == (header["try"], []), name
+        assert (there["try"], there["unusable"]) == (header["try"], {}), name

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from pages.explore.effect import effect
-from pages.explore.kinds import HALF, MOST_OF_IT, NEAR, STRONG, kinds, of_heads, words_of
+from pages.explore.kinds import HALF, NEAR, kinds, of_heads, words_of
 from pages.kit.picture import pictures
+from pages.kit.picture.limits import MOST_OF_IT, STRONG
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 

@@ -115,11 +115,8 @@ def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
 
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = (
-        {name for name, *_ in [*MESSAGES, *ANSWERS, *JSON]}
-        | {"StandaloneRun", "Handout"}
-        | {"Turns", "Wanted", "Control"}
-    )
+    reached = {name for name, *_ in MESSAGES} | {name for name, *_ in ANSWERS} | {name for name, _ in JSON}
+    reached |= {"StandaloneRun", "Handout", "Turns", "Answered"}
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

@@ -12,7 +12,6 @@ from mha_core import Model
 from mha_core.errors import HeadlightError
 from pages.compare import orders, shuffle
 from pages.kit.draw.numbers import small
-from pages.kit.picture.asked import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
@@ -47,12 +46,10 @@ def test_sides_that_differ_in_the_order_alone(position: str) -> None:
     check(found, "you how are", {names[side]: side for side in (first, second)})
 
 
-@pytest.mark.parametrize("order", ["you how is", "you how", "x" * 2001])
+@pytest.mark.parametrize("order", ["you how is", "you how", "x" * 2001, "x" * 4001])
 def test_an_order_that_is_none(order: str) -> None:
-    with pytest.raises(HeadlightError, match=r"must have the words of the sentence|this one has 2,001"):
+    with pytest.raises(HeadlightError, match=r"must have the words of the sentence|this one has (2,001|4,000 or more)"):
         said(s="how are you", order=order)
-    with pytest.raises(Refused):
-        said(s="how are you", order="x" * 4001 + order)
 
 
 def test_a_word_like_markup_stays_text() -> None:

@@ -117,7 +117,7 @@ class Asked(Query):
         """The same on a sentence, whose row and key it must have."""
         at = self.at
         if not at.fits(tokens):
-            self.leave_out("at")
+            self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
         return at.on(tokens)
 
     @property
@@ -162,8 +162,9 @@ class Asked(Query):
             self.unusable[key] = list(usable)
             said = ", ".join(text for own, text in self.pairs if own == key)
             default = in_link(self.default(key))
-            shown = default if isinstance(default, str) else ", ".join(usable or default)
-            used = "the default" if FIELDS[key].kind == "text" else _short(shown) or "nothing"
+            shown = default if isinstance(default, str) else ", ".join(default)
+            meant = "the default" if FIELDS[key].kind == "text" else _short(shown) or "nothing"
+            used = _short(", ".join(usable)) or meant
             longest = FIELDS[key].longest
             why = f"{len(said):,} characters, too long to be" if len(said) > longest else "which cannot be"
             self.told.append(f"The link says {key}={_short(said)}, {why} used here; {used} is used instead.{more}")
