@@ -199,7 +199,10 @@ def test_what_torch_cannot_do_is_said_and_why() -> None:
     temperature, heads = now["notices"]
     assert temperature == "nn.MultiheadAttention has no temperature; shown at temperature 1."
     assert heads == "torch cannot switch heads off: its steps are those with all heads of this layer on."
-    assert now["cannot"] == {"t": "torch cannot divide by a temperature.", "off": "torch cannot switch heads off."}
+    assert now["cannot"] == {
+        "t": "torch cannot divide by a temperature.",
+        "off": "torch cannot switch heads of this layer off.",
+    }
     plain = Settings(PRESETS[0], heads_off=((0, 0),)).digest
     changed = Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
     assert [header["digest"] for header in shown(impl="torch", **link)] == [plain]

@@ -58,6 +58,7 @@ ROUTES = {
     **OTHERS,
 }
 HEAVY = ("compared",)  # routes that take seconds
+AFTER_A_PICTURE = ("reshape", "classes")  # which no picture waits for
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -175,7 +176,7 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route else Work.PICTURE
+    return Work.LONG if len(raw) > LONG or "." in route or route in AFTER_A_PICTURE else Work.PICTURE
 
 
 def _course() -> Course:
