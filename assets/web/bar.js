@@ -1,86 +1,22 @@
 // @ts-check
-// The bar on top of every page: the brand, the pages in their groups, the projector and the theme. It stands beside
-// everything that Streamlit draws, from the first frame on, and stays when the page changes.
+// The bar on top of every page: the brand, the pages in their groups, the model and the device, Share, the projector and
+// the theme. It stands beside everything that Streamlit draws, from the first frame on, and stays when the page changes.
 
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { button, h, PAGE_LINK, setAttribute } from "./dom.js";
-import { drawLesson } from "./lesson.js";
-import { addressOf, PAGES } from "./page_list.js";
-import { listenForKeys, switchProjector } from "./projector.js";
+import { button, h, setAttribute, setText } from "./dom.js";
+import { addressOf, PAGES, pageNow } from "./page_list.js";
+import { pickers } from "./pickers.js";
+import { listen, switchProjector } from "./projector.js";
+import { share } from "./share.js";
 
 /** @typedef {import("./page_list.js").Page} Page */
 
 const ID = "headlight-bar";
-const OPENED = ':is(.group > button, .menu)[aria-expanded="true"]';
-const LATE = 8000; // ms that a link of Streamlit's is waited for
-const STREAMLITS = `.st-key-pages ${PAGE_LINK}`; // its own links, which are not seen: they change the page
+const OPENED = ':is(.group > button, .menu, .share-place > button)[aria-expanded="true"]';
 const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose, page by page
 
-/** The page that was pressed last and is not there yet. @type {string | null} */
-let wanted = null;
-addEventListener("popstate", () => {
-  wanted = null;
-});
-
-/** Streamlit's own link to a page. @param {string} path */
-const linkTo = (path) =>
-  /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(STREAMLITS)]).find(
-    (link) => new URL(link.getAttribute("href") || "./", location.href).pathname === addressOf(path),
-  );
-
-/** What a link of the bar leads to: the page with all that is said here, and what earlier pages left behind.
- * @param {string} path
- */
-export function completed(path) {
-  const url = new URL(addressOf(path), location.href);
-  const [, kept] = (linkTo(path)?.getAttribute("href") ?? "").split("?");
-  url.search = [location.search.slice(1), kept].filter(Boolean).join("&");
-  return url.href;
-}
-
-/** Goes to another page, with all that is said here; false where that takes Streamlit, which is not there yet.
- * @param {string} title
- */
-export function goTo(title) {
-  const page = PAGES.find((own) => own.title === title);
-  const own = page && linkTo(page.path);
-  own?.click();
-  return Boolean(own);
-}
-
-/** A click on a link of the bar is one on Streamlit's, which keeps the visit. @param {MouseEvent} event */
-function follow(event) {
-  const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
-  link.href = completed(link.dataset.path ?? "");
-  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  close();
-  const { path = "" } = link.dataset;
-  if (wanted === null ? link.getAttribute("aria-current") === "page" : wanted === path) return;
-  wanted = path;
-  press(path);
-}
-
-/** Presses Streamlit's link to a page, as soon as it is there. @param {string} path @param {number} [since] */
-function press(path, since = performance.now()) {
-  const own = linkTo(path);
-  const waited = performance.now() - since;
-  if (own) own.click();
-  else if (waited > LATE) location.assign(completed(path));
-  else setTimeout(() => press(path, since), 50);
-}
-
 /** @param {Page} page @param {string} text */
-function makeLink(page, text) {
-  const link = h(
-    "a",
-    { class: "page-link", href: completed(page.path), "data-path": page.path, onclick: follow },
-    text,
-  );
-  for (const kind of ["pointerover", "pointerdown", "focusin"])
-    link.addEventListener(kind, () => setAttribute(link, "href", completed(page.path)));
-  return link;
-}
+const makeLink = ({ path }, text) => h("a", { class: "page-link", "data-path": path }, text);
 
 /** A group that opens to its pages; one that has only one is a link to it. @param {string} name @param {Page[]} pages */
 function makeGroup(name, pages) {
@@ -98,9 +34,10 @@ function makeGroup(name, pages) {
   return element;
 }
 
-/** Closes what is open. */
-function close() {
-  for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`)) setAttribute(opener, "aria-expanded", "false");
+/** Closes what is open, but for what holds this. @param {EventTarget | null} at */
+function close(at = null) {
+  for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
+    if (!(at instanceof Node && opener.parentElement?.contains(at))) setAttribute(opener, "aria-expanded", "false");
 }
 
 /** The theme of every page; the whole state is in the link. */
@@ -154,6 +91,20 @@ function leave({ key }) {
   open.focus();
 }
 
+/** The links carry all that the address says, and one of them is the present page. */
+function follow() {
+  const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
+  const { path, group, title } = pageNow();
+  for (const link of bar.querySelectorAll("a[data-path]")) {
+    const to = link.getAttribute("data-path") ?? "";
+    setAttribute(link, "href", addressOf(to) + location.search);
+    setAttribute(link, "aria-current", to === path ? "page" : null);
+  }
+  for (const own of bar.querySelectorAll(".group"))
+    setAttribute(own, "data-current", own.firstElementChild?.textContent === group ? "" : null);
+  setText(bar.querySelector(".menu"), title);
+}
+
 function make() {
   const names = [...new Set(PAGES.map(({ group }) => group))];
   const groups = names.map((name) =>
@@ -163,12 +114,7 @@ function make() {
     ),
   );
   const lens = h("span", { class: "lens", "aria-hidden": "true" });
-  const home = h(
-    "a",
-    { class: "home", href: "./", "data-path": "", "aria-label": "Headlight", onclick: follow },
-    lens,
-    h("span", {}, "Headlight"),
-  );
+  const home = h("a", { class: "home", "data-path": "", "aria-label": "Headlight" }, lens, h("span", {}, "Headlight"));
   const menu = button("", () => open(menu.getAttribute("aria-expanded") !== "true"), {
     class: "menu",
     "aria-expanded": "false",
@@ -187,17 +133,19 @@ function make() {
     menu,
     h("nav", { "aria-label": "Pages" }, ...groups),
     h("span", { class: "push" }),
-    h("span", { class: "share-room", "aria-hidden": "true" }),
+    pickers,
+    share,
     makeOpener(),
     projector,
     button("", switchTheme, { class: "theme" }),
   );
-  document.addEventListener("pointerdown", ({ target }) => {
-    if (!(target instanceof Node && bar.contains(target))) close();
-  });
+  document.addEventListener("pointerdown", ({ target }) => close(target));
+  addEventListener("headlight-leave", () => close());
+  addEventListener("keydown", leave);
+  addEventListener("headlight-address", follow);
+  addEventListener("popstate", follow);
   bar.addEventListener("keydown", walk);
-  bar.addEventListener("keydown", leave);
-  listenForKeys();
+  listen();
   return bar;
 }
 
@@ -205,30 +153,19 @@ function make() {
 export const makeTitle = ({ question, line }) =>
   h("div", { class: "question" }, h("h1", {}, question), h("p", {}, line));
 
-/** Puts the bar there once, and says which page it is. @param {"dark" | "light"} theme @param {Page} page */
-export function drawBar(theme, { path, title, group }) {
+/** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
+export function drawBar(theme) {
   let bar = document.getElementById(ID);
   if (!bar) {
     bar = make();
     document.body.prepend(bar, makeSheet());
+    follow();
   }
-  if (path === wanted) wanted = null;
   setAttribute(bar, "class", theme);
-  document.documentElement.style.colorScheme = theme; // also for what Streamlit hangs on the body: Share, lists
-  for (const link of bar.querySelectorAll(".page-link")) {
-    const isNow = link.getAttribute("data-path") === path;
-    setAttribute(link, "aria-current", isNow ? "page" : null);
-  }
-  for (const own of bar.querySelectorAll(".group")) {
-    const name = own.firstElementChild?.textContent;
-    setAttribute(own, "data-current", name === group ? "" : null);
-  }
-  const menu = /** @type {HTMLElement} */ (bar.querySelector(".menu"));
-  if (menu.textContent !== title) menu.textContent = title;
+  document.documentElement.style.colorScheme = theme; // also for what Streamlit hangs on the body: lists
   const other = theme === "light" ? "dark theme" : "light theme";
   const switcher = /** @type {HTMLElement} */ (bar.querySelector(".theme"));
   setAttribute(switcher, "aria-label", other);
   setAttribute(switcher, "title", other);
-  switcher.textContent = theme === "light" ? "☾" : "☀";
-  drawLesson(theme);
+  setText(switcher, theme === "light" ? "☾" : "☀");
 }

@@ -116,6 +116,18 @@ function updateButtons(element, block, sheet) {
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
+function updateLinks(element, block) {
+  fill(
+    element,
+    block.links,
+    () => h("a"),
+    (link, [text, path]) => {
+      setText(link, text);
+      setAttribute(link, "href", `./${path}`);
+    },
+  );
+}
+
 /** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
 function updateContinuation(element, block) {
   const [text, readout] = element.children;
@@ -188,6 +200,7 @@ export const PLAIN = {
   },
   table,
   terms,
+  links: { make: () => h("nav", { class: "links" }), update: updateLinks },
   lessons,
   curves: curves(table),
   diagram,

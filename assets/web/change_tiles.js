@@ -1,9 +1,9 @@
 // @ts-check
 // The four things that one can change, each a tile that opens a small panel with pictures of the choices.
 
-import { MASKS } from "./changes.js";
 import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { MASKS, WIDEST } from "./facts.js";
 import { FindHeads } from "./find_heads.js";
 import { isAcross } from "./heads_order.js";
 import { bringUnderBar } from "./view_base.js";
@@ -189,7 +189,7 @@ export class ChangeTiles {
       masks.numbers,
       known?.numbers ?? [],
       () => {
-        const input = h("input", { type: "number", min: "1", max: "512" });
+        const input = h("input", { type: "number", min: "1", max: String(WIDEST) });
         return h("label", {}, h("span", {}), input);
       },
       (label, [key, text, usual]) => {

@@ -2,47 +2,14 @@
 // What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
 // link's keys, with what they are called.
 
+import { MASKS, RULE, SIDE } from "./facts.js";
 import { onlyUnseen, unseenOf, withoutUnseen } from "./rules.js";
 import { quoted } from "./words.js";
 
 /** @typedef {Record<string, string | null>} Controls key of the link -> what it says; null = its default */
 
-/** The masks, each with what it does and the numbers that it takes: key, name, and what is usual.
- * @type {{name: string, line: string, numbers: [string, string, number][]}[]}
- */
-export const MASKS = [
-  { name: "none", line: "every word may look at every word", numbers: [] },
-  { name: "causal", line: "no word may look at what comes after it", numbers: [] },
-  { name: "window", line: "only at the words near it", numbers: [["w", "words on either side, and itself", 3]] },
-  { name: "prefix", line: "at the first words and at what came before", numbers: [["first", "first words", 1]] },
-  { name: "sinks", line: "only at the first words", numbers: [["first", "first words", 1]] },
-  {
-    name: "dilated",
-    line: "at every so many words",
-    numbers: [
-      ["w", "words on either side, and itself", 3],
-      ["gap", "steps between them", 2],
-    ],
-  },
-];
-
-/** The encodings of the order, in a few words. @type {Record<string, string>} */
-export const POSITIONS = {
-  "as trained": "what the model learnt with",
-  none: "a bag of words: nothing says who stands where",
-  shuffled: "the learnt table, its rows in another order",
-  halved: "the learnt table, half as strong",
-  doubled: "the learnt table, twice as strong",
-  sinusoidal: "waves of many lengths, added to each word",
-  rotary: "queries and keys are turned by their place",
-  alibi: "scores fall with the distance",
-  t5: "a number for each distance, here random",
-  shaw: "a vector for each distance, here random",
-};
-
-/** The keys of the link that these controls have. */
-export const KEYS = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t", "unheard"];
-const COMBINED = "causal & window:4"; // what `rule` says by default
+/** The keys of the link that these controls have; the heads stand apart. */
+const KEYS = SIDE.filter((key) => key !== "off");
 
 /** What a link says of the controls. @param {URLSearchParams} link @returns {Controls} */
 export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, link.get(key)]));
@@ -50,7 +17,7 @@ export const controlsOf = (link) => Object.fromEntries(KEYS.map((key) => [key, l
 /** The rule of the mask that the controls say, as it is written; of a painted one the rule beneath. @param {Controls} controls */
 export function ruleOf(controls) {
   const { mask } = controls;
-  if (mask === "combination") return controls.rule ?? COMBINED;
+  if (mask === "combination") return controls.rule ?? RULE;
   if (mask === "painted") return controls.on ?? "none";
   const known = MASKS.find(({ name }) => name === mask);
   return [mask ?? "none", ...(known?.numbers ?? []).map(([key, , usual]) => controls[key] ?? String(usual))].join(":");

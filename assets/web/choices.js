@@ -2,8 +2,9 @@
 // What one chooses from inside a panel: masks with small pictures, encodings, the temperature, and the heads' lamps.
 // Explore's tiles and Compare's chips open the same ones.
 
-import { allows, POSITIONS } from "./changes.js";
+import { allows } from "./changes.js";
 import { button, contextOf, fill, h, setAttribute, setText } from "./dom.js";
+import { POSITIONS, TEMPERATURES } from "./facts.js";
 
 const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
@@ -147,7 +148,8 @@ function makeLamps(layers, heads) {
 
 /** The slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
 export function makeDegrees(name, set) {
-  const range = { type: "range", min: "0.1", max: "5", step: "0.1", "aria-label": name };
+  const [min, max] = TEMPERATURES.map(String);
+  const range = { type: "range", min, max, step: "0.1", "aria-label": name };
   const input = /** @type {HTMLInputElement} */ (
     h("input", { ...range, oninput: () => set(String(Number(input.value))) })
   );

@@ -2,9 +2,9 @@
 // A line of chips that say what is chosen in the model, each of which opens a small panel: mask, positions, temperature,
 // heads.
 
-import { MASKS } from "./changes.js";
 import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { MASKS } from "./facts.js";
 
 /** @typedef {import("./colour.js").Inks} Inks */
 /** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */

@@ -1,11 +1,11 @@
 // @ts-check
 // On a phone the controls of a page are a sheet from below. Its ground, its title and × are drawn here, beside the bar;
-// the controls on it are Streamlit's (house.css puts them there).
+// the controls on it are the bar's and Streamlit's (house.css puts them there).
 
 import { button, h, setAttribute } from "./dom.js";
 
 const ID = "headlight-sheet";
-const MODEL = ".st-key-bar_model"; // the first on it; what it holds differs from model to model
+const MODEL = "#headlight-bar .pickers"; // the first on it
 
 const opener = () => /** @type {HTMLElement | null} */ (document.querySelector("#headlight-bar .jump"));
 const isOpen = () => document.documentElement.classList.contains("sheet-open");

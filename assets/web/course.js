@@ -13,7 +13,6 @@ import { wayKept } from "./lesson_visit.js";
 
 const DONE = "headlight-lessons"; // where the browser keeps it
 const KEY = "learn"; // of the link
-const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no step changes
 
 /** @type {Promise<Course> | null} */
 let asked = null;
@@ -72,8 +71,6 @@ export function whyNot(name) {
 export function addressOf(place) {
   const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
   url.searchParams.delete(KEY);
-  const now = new URLSearchParams(location.search);
-  for (const key of place ? STAYS : []) for (const value of now.getAll(key)) url.searchParams.append(key, value);
   if (place) url.searchParams.set(KEY, `${place.lesson.id}.${place.at}`);
   return url;
 }

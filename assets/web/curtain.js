@@ -12,7 +12,7 @@ const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
 
 // what Explore says of its maps, and where a sheet's numbers may be changed
 const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .proof";
-const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout";
+const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout, .outcomes > .sheet";
 const EDITED = ".matrix :is(input, td button)";
 const COMPUTED = [
   `:scope > .stack > .panel:not(:has(${EDITED}))`,
@@ -31,10 +31,10 @@ const TELLING = {
     all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
   },
   pair: {
-    map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more",
-    numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more",
-    second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more",
-    all: ".panel:not(.choices-panel), .outcome, .more",
+    map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more, .tests",
+    numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
+    second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more, .tests",
+    all: ".panel:not(.choices-panel), .outcome, .more, .tests",
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
   sheet: { numbers: COMPUTED },

@@ -1,9 +1,9 @@
 // @ts-check
 // A figure of boxes and arrows, drawn from below to above. Each box is a link to another page at the step that it names.
 
-import { completed } from "./bar.js";
 import { s } from "./curves.js";
 import { h, setAttribute, setText } from "./dom.js";
+import { addressOf } from "./page_list.js";
 
 /** @typedef {{text: string, link: [string, string][], columns: [number, number], row: number, from: number[],
  *   letter: string, input: boolean}} Box */
@@ -28,9 +28,9 @@ function arrow(from, to, rows) {
   return [s("line", { x1: x, x2: x, y1, y2: end, class: "way" }), s("polygon", { points, class: "tip" })];
 }
 
-/** A click stays in the browser's hands: the link is whole, with all that is said here. @param {Element} link */
+/** The link carries all that is said here. @param {Element} link */
 function complete(link, path, added) {
-  const url = new URL(completed(path));
+  const url = new URL(addressOf(path) + location.search, location.href);
   for (const [key, value] of added) url.searchParams.set(key, value);
   setAttribute(link, "href", url.href);
 }
@@ -40,7 +40,7 @@ function draw(box, rows, block) {
   const [x, y, width] = place(box, rows);
   const step = box.link[0][1];
   const name = `${box.text}: opens the step ${step} on ${block.title}`;
-  const link = s("a", { class: `page-link box ${box.input ? "input" : ""} ${box.letter}`, "aria-label": name });
+  const link = s("a", { class: `box ${box.input ? "input" : ""} ${box.letter}`, "aria-label": name });
   link.append(
     s("title", {}, name),
     s("rect", { x, y, width, height: HIGH, rx: 6 }),

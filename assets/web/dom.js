@@ -1,8 +1,6 @@
 // @ts-check
 // Elements from plain values. Text only ever becomes a text node.
 
-export const PAGE_LINK = '[data-testid="stPageLink-NavLink"]'; // a link to another page, as Streamlit draws it
-
 /** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
  * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
  * @param {Record<string, any>} props attributes, and handlers under their names ("onclick")

@@ -1,7 +1,6 @@
 // @ts-check
 // One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
 
-import { goTo } from "./bar.js";
 import { inks, picture } from "./colour.js";
 import { button, contextOf, fill, h, setAttribute, setText, styles } from "./dom.js";
 import { BigMap, wholeMap } from "./map.js";
@@ -25,12 +24,6 @@ const GROUPS = [
 const HIGH = 400; // pixels of the large map
 const READABLE = 12.5; // of a number, at 16 pixels of the page's own letters: 16 pixels when projected
 const AROUND = 175; // of a projected one: the bar, the title, the frame
-
-/** A press on the link to Train keeps the visit. @param {MouseEvent} event */
-function follow(event) {
-  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  if (goTo("Train")) event.preventDefault();
-}
 
 /** @extends {View<State>} */
 class Encodings extends View {
@@ -112,7 +105,7 @@ class Encodings extends View {
   /** Maps under a heading. @param {(typeof GROUPS)[number]} group */
   makeGroup({ learnt, title, note, link }) {
     const list = h("div", { class: "maps" });
-    const train = h("a", { href: "./train", onclick: follow }, link);
+    const train = h("a", { href: "./train" }, link);
     const said = note ? [h("p", { class: "label" }, note, train)] : [];
     const name = h("h3", { id: learnt ? "learnt" : "unseen" }, title);
     const attributes = { class: learnt ? "group learnt" : "group", role: "group", "aria-labelledby": name.id };

@@ -106,7 +106,7 @@ export class Explore extends WireView {
   adopt(link) {
     const at = link.get("at");
     const { layer, head, row, key } = parseAt(at ?? this.firstAt);
-    this.chosenText = link.get("s");
+    this.chosenText = this.kept(link.get("s"), "s");
     this.box.text = this.text;
     this.at = { layer, head, row: row ?? this.picture?.row ?? 0, key };
     this.placed = at !== null;
@@ -162,14 +162,22 @@ export class Explore extends WireView {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
     const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
     const place = placed ? writeAt(at, rowChosen) : null;
-    return { s: chosenText, ...model.controls, off: heads, at: place, look: writeLook(look), pin, ...next.sampling };
+    return {
+      s: chosenText,
+      ...model.controls,
+      off: heads,
+      at: place,
+      look: writeLook(look) || null,
+      pin: pin || null,
+      ...next.sampling,
+    };
   }
 
   /** Another row, and how it is drawn, make no other picture. */
   own() {
     const { at, look, placed } = this;
     const asked = ASKED.filter((name) => look[name]).join("_");
-    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked };
+    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
   }
 
   /** @param {string} _key */
@@ -197,7 +205,8 @@ export class Explore extends WireView {
 
   /** @param {string} text @param {boolean} [whole] it did not come key by key */
   type(text, whole = false) {
-    this.text = text;
+    const kept = /** @type {string} */ (this.kept(text, "s"));
+    this.text = kept;
     if (whole) {
       this.rowChosen = false; // another sentence has other rows
       const known = this.picture.places[text];

@@ -2,6 +2,7 @@
 
 import { gradient, inks } from "./colour.js";
 import { button, fill, h, setAttribute, setText, styles } from "./dom.js";
+import { MODEL } from "./facts.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "./map.js";
 import { MapPanel } from "./map_panel.js";
@@ -20,12 +21,15 @@ const LEGEND = "rows are queries, columns keys; layers and heads are counted fro
 
 const STYLES = await styles("./view.css", "./film.css");
 
-/** @extends {WireView<import("./messages.js").FilmState>} */
+/** @typedef {import("./messages.js").FilmState} State */
+
+/** @extends {WireView<any>} */
 class FilmView extends WireView {
   constructor(root) {
     super(root, STYLES, "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
+    this.told = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
     this.choice = parseChoice("");
     this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
     this.sought = 0; // how often a step was asked for in the curves
@@ -67,11 +71,22 @@ class FilmView extends WireView {
 
   // ---- what comes in
 
-  adopt(state) {
-    this.choice = parseChoice(state.choice);
-    if (state.sought > this.sought) this.goal = state.step;
-    this.sought = state.sought;
+  /** @param {State} told */
+  take(told) {
+    this.told = told;
+    if (told.sought > this.sought) this.goal = told.step;
+    this.sought = told.sought;
     this.reach();
+    return super.take(told);
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.choice = parseChoice(link.get("film") ?? "");
+  }
+
+  link() {
+    return { film: writeChoice(this.choice) };
   }
 
   /** Goes to the step that was pressed in the curves, once its map is here. */
@@ -84,15 +99,16 @@ class FilmView extends WireView {
 
   /** The films alone: nothing in the link changes them. */
   query() {
-    return new URLSearchParams(this.state.query);
+    return new URLSearchParams(this.told.query);
   }
 
   route() {
-    return this.picture?.digest === this.state.wanted ? "" : "film";
+    return this.picture?.digest === this.told.wanted ? "" : "film";
   }
 
   receive([packed], query) {
-    this.picture = { digest: query.get("name"), notices: [] };
+    const nothing = { notices: [], used: {}, unusable: {}, model: MODEL };
+    this.picture = { ...nothing, digest: query.get("name"), defaults: { film: writeChoice(parseChoice("")) } };
     this.takeFilms(unpackFilms(packed));
   }
 
@@ -120,8 +136,7 @@ class FilmView extends WireView {
     Object.assign(this.choice, change);
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
     if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
-    this.redraw();
-    this.chose({ choice: writeChoice(this.choice) });
+    this.chose();
   }
 
   /** Where the film is. */

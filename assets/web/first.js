@@ -4,6 +4,7 @@
 
 import { drawBar, makeTitle } from "./bar.js";
 import { h } from "./dom.js";
+import { drawLesson } from "./lesson.js";
 import { drawnEarly } from "./mount.js";
 import { pageNow } from "./page_list.js";
 
@@ -63,13 +64,13 @@ async function drawPicture(place, remove, block) {
 async function draw() {
   const block = document.getElementById("headlight-first");
   const now = theme();
-  document.documentElement.classList.toggle("projector", new URLSearchParams(location.search).get("big") === "true");
   const { element, place } = makeEarly(now);
   const remove = () => element.remove();
   setTimeout(remove, LONGEST_WAIT);
   const font = document.fonts.load('1rem "Source Sans"');
   await Promise.race([font, new Promise((done) => setTimeout(done, FONT_WAIT))]);
-  drawBar(now, pageNow());
+  drawBar(now);
+  drawLesson(now);
   document.body.append(element);
   if (block) return drawPicture(place, remove, block);
   const leave = () => (ready() ? remove() : void requestAnimationFrame(leave));

@@ -3,6 +3,7 @@
 
 import { picture } from "./colour.js";
 import { button, contextOf, fill, frame, h, setAttribute, setText } from "./dom.js";
+import { MOST_OF_IT, STRONG } from "./facts.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
 import { hatched } from "./hatch.js";
 import { pooled, trimmed } from "./packets.js";
@@ -29,13 +30,13 @@ const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head
 /** Why a head is called so (pages/explore/kinds.py). @param {string} name @param {number} value */
 function ruleOf(name, value) {
   if (name === "word → word")
-    return `one weight between two words that are no neighbours is at least 0.5: ${number(value)}`;
+    return `one weight between two words that are no neighbours is at least ${STRONG}: ${number(value)}`;
   if (name === "copies")
     return `rows whose word stood before give at least half to what followed it there, on average ${number(value)}`;
   if (name === "spread") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
   if (name === "near words")
-    return `the words at most two steps away get at least 0.6 of a row, on average ${number(value)}`;
-  if (name.includes(" and ")) return `both get at least 0.6 of a row together, on average ${number(value)}`;
+    return `the words at most two steps away get at least ${MOST_OF_IT} of a row, on average ${number(value)}`;
+  if (name.includes(" and ")) return `both get at least ${MOST_OF_IT} of a row together, on average ${number(value)}`;
   return `gets at least half of a row, on average ${number(value)}`;
 }
 

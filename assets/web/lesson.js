@@ -9,9 +9,9 @@ import { h, setAttribute } from "./dom.js";
 import { Hands } from "./hands.js";
 import { wishOf } from "./lesson_keys.js";
 import { LessonPanel } from "./lesson_panel.js";
-import { go } from "./lesson_way.js";
 import { parseAt } from "./look.js";
 import { pageNow } from "./page_list.js";
+import { go } from "./way.js";
 import { Wire } from "./wire.js";
 
 const COURSE = "lessons"; // the path of the page with all lessons
@@ -212,13 +212,4 @@ export function drawLesson(theme) {
   }
   setAttribute(panel.element, "class", theme);
   show();
-}
-
-/** Goes to the first step of a lesson, or another one of it. @param {string} name */
-export async function openStep(name) {
-  await load();
-  const place = find(name);
-  if (!place) return;
-  take(name);
-  go(addressOf(place));
 }

@@ -3,10 +3,9 @@
 
 import { done } from "./course.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
-import { openStep } from "./lesson.js";
 import { keepWay, wayKept } from "./lesson_visit.js";
 
-/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: number, audiences: string[], begin: string}} Card */
+/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
 
 const EVERY = "every lesson";
@@ -27,7 +26,12 @@ function drawChoice(group, label, options, now, choose) {
 }
 
 /** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
-const firstOpen = ({ steps }, own) => [...Array(steps).keys()].map((at) => at + 1).find((at) => !own.includes(at)) ?? 1;
+const firstOpen = ({ steps }, own) =>
+  1 +
+  Math.max(
+    0,
+    steps.findIndex((_, at) => !own.includes(at + 1)),
+  );
 
 function makeCard() {
   const link = h("a", { class: "begin" });
@@ -45,10 +49,9 @@ function makeCard() {
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
- * @param {import("./lesson_visit.js").Way | null} walk the way
  */
-function updateCard(place, card, number, steps, walk) {
-  const own = (done()[card.id] ?? []).filter((at) => at <= card.steps);
+function updateCard(place, card, number, steps) {
+  const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
   const open = firstOpen(card, own);
   const at = !steps.length || steps.includes(open) ? open : steps[0];
   const [where, title, aim, progress, paper] = place.children;
@@ -56,26 +59,21 @@ function updateCard(place, card, number, steps, walk) {
   const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(
     where,
-    `Lesson ${number} · ${card.minutes} minutes · ${card.steps} steps${part} · ${card.audiences.join(", ")}`,
+    `Lesson ${number} · ${card.minutes} minutes · ${card.steps.length} steps${part} · ${card.audiences.join(", ")}`,
   );
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
   setText(aim, card.aim);
-  setAttribute(link, "href", new URL(`./${card.begin}`, new URL("./", location.href)).href);
-  link.onclick = (event) => {
-    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    keepWay(walk);
-    openStep(`${card.id}.${at}`);
-  };
+  setAttribute(link, "href", `./${card.steps[at - 1]}`);
   fill(
     progress.children[0],
-    [...Array(card.steps).keys()],
+    card.steps,
     () => h("i"),
-    (mark, step) => setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
+    (mark, _, step) => setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
   );
-  const said = own.length === card.steps ? "done ✓" : `${own.length} of ${card.steps} done, goes on at step ${at}`;
+  const said =
+    own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
   setText(progress.children[1], own.length ? said : "not begun");
 }
 
@@ -101,10 +99,10 @@ function update(element, block) {
   const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
   const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
   const named = shown.flatMap(({ card, steps }) =>
-    (steps.length ? steps : [...Array(card.steps).keys()].map((at) => at + 1)).map((at) => `${card.id}.${at}`),
+    (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
   );
-  const walk = way ? { minutes: way.minutes, audience: way.audience, steps: named } : null;
-  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps, walk));
+  keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
+  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
 }
 
 export const lessons = {

@@ -2,15 +2,30 @@
 // The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
 // and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 
+import { LEFT_OUT, LONGEST_LINK } from "./facts.js";
+
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
-const LONGEST = 6000; // characters
-const LEFT_OUT = ["pin", "order", "s2", "s"]; // what a longer link leaves out, in this order
+/** True while we write the address: the rest is Streamlit's. */
+export const writing = { isOurs: false };
+
+/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+export function say(kind, state, url) {
+  writing.isOurs = true;
+  history[kind](state, "", url);
+  writing.isOurs = false;
+}
+
+const { navigation } = /** @type {any} */ (globalThis);
+const tell = () => dispatchEvent(new Event("headlight-address"));
+navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
+  const values = value === null ? [] : [value].flat();
+  if (String(params.getAll(key)) === String(values)) return; // where it stands
   params.delete(key);
-  for (const one of value === null ? [] : [value].flat()) params.append(key, one);
+  for (const one of values) params.append(key, one);
 }
 
 /** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
@@ -37,7 +52,7 @@ function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
   const whole = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= LONGEST) break;
+    if (whole().search.length <= LONGEST_LINK) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);
@@ -53,12 +68,12 @@ export function write(values) {
   for (const [key, value] of Object.entries(values)) put(link, key, value);
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
-  history.replaceState(state, "", url);
-  dispatchEvent(new Event("headlight-address"));
+  say("replaceState", state, url);
+  if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
 export function enter(to) {
   const { url, state } = fitted(to, to.searchParams);
-  history.pushState(state, "", url);
+  say("pushState", state, url);
 }

@@ -85,8 +85,12 @@ export class MaskLine {
     const name = picture.painted ? "Painted on the rule" : "Rules joined by & (and), | (or), ! (not)";
     setAttribute(this.rule, "aria-label", name);
     setText(this.ruleName, picture.painted ? "painted on the rule" : "rule in use");
-    if (this.rule !== /** @type {any} */ (this.view.root).activeElement && this.rule.value !== picture.rule)
-      this.rule.value = picture.rule;
+    const { writtenKey, refused, controls } = this.view;
+    const isRefused = refused.has(writtenKey);
+    const written = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
+    setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
+    if (this.rule !== /** @type {any} */ (this.view.root).activeElement && this.rule.value !== written)
+      this.rule.value = written;
   }
 
   /** @param {MaskNumber[]} numbers */

@@ -11,7 +11,7 @@ export interface Answered {
   digest: string;
   model: string; // its name in the link
   used: Record<string, string>; // key of a typed text -> what the picture is of
-  unusable: string[]; // keys of the link that cannot be used
+  unusable: Record<string, string[]>; // keys of the link that cannot be used, with what of them can
   defaults: Record<string, string | string[]>; // key -> what a link means where it says nothing
   notices: string[];
   presets?: string[];
@@ -77,14 +77,7 @@ export interface NextToken {
   before: number | null; // in the picture that it is compared with, null without one
 }
 
-// ---- Masks: pages/masks/painter.py, pages/masks/message.py
-
-export interface MasksState extends Control {
-  at: string;
-  box: string; // what stands in the sentence box
-  typed: string; // the last sentence that can be used
-  unusable: string[];
-}
+// ---- Masks: pages/masks/message.py
 
 export interface Card {
   name: string;
@@ -107,8 +100,7 @@ export interface MaskNumber {
   ends: [number, number];
 }
 
-export interface Masks {
-  digest: string;
+export interface Masks extends Answered {
   tokens: string[];
   layers: number;
   heads: number;
@@ -123,7 +115,7 @@ export interface Masks {
   forbidden: string[];
   forbiddenBefore: string[];
   meaning: string; // of the mask in use, in a sentence
-  begins: string; // the query of the picture with which a bare address begins; empty at any other
+  begins: Record<string, string>; // what is shown beside what the link says, by key
   cards: Card[];
   ruleKeys: string[]; // the keys of a link that say a rule
   most: number; // tokens that can be painted
@@ -131,11 +123,18 @@ export interface Masks {
   without: string;
   sums: string;
   typed: string; // the sentence of the picture
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  presets: string[];
   label: string;
-  notices: string[];
 }
 
-// ---- Compare: pages/compare/pair_view.py, pages/compare/message.py
+export interface MaskOutcomes {
+  mask: Block[];
+  padding: Block[]; // of the second sentence in the batch
+  pad: string; // that sentence
+}
+
+// ---- Compare: pages/compare/message.py
 
 export interface Side {
   tokens: string[];
@@ -148,8 +147,7 @@ export interface Side {
   forbidden: string[];
 }
 
-export interface Pair {
-  digest: string;
+export interface Pair extends Answered {
   layers: number;
   heads: number;
   layer: number;
@@ -171,11 +169,10 @@ export interface Pair {
   figures: Figure[];
   asides: string[];
   vectors: TokenVectors; // of the row in focus
-  defaults: Record<string, string | string[]>; // what a link says where it says nothing
-  typed: [string, string]; // the sentences of the picture; right, empty: the same as left
+  positions: [string, string][]; // that the model can take, each with what it does to it
+  begins: Record<string, string | string[]>; // key of the right side -> what it begins with, where the left was changed before
   try: Record<string, Record<string, string | string[]>>; // name -> key of the link -> what it says then; first the defaults
-  tried: string;
-  notices: string[];
+  eachIsQuick: boolean; // every head alone is switched off without being asked
 }
 
 export interface TokenVectors {
@@ -185,21 +182,15 @@ export interface TokenVectors {
   said: string;
 }
 
-export interface PairState extends Control {
-  at: string;
-  look: string;
-  boxes: [string, string]; // what stands in the sentence boxes, left and right
-  typed: [string, string]; // the last sentences that can be used; right, empty: the same as left
-  positions: [string, string][]; // that the model can take, each with what it does to it
+export interface Shuffled {
+  order: string;
+  sides: { title: string; label: string; why: string }[];
 }
 
-export interface HeadCosines extends Turns {
-  title: string;
-  cosines: number[][];
+export interface HeadCosines {
+  cosines: number[][]; // of each head, layer by layer
   shown: string[][];
-  layer: number;
-  head: number;
-  off: string;
+  title: string;
   said: string;
 }
 
@@ -291,8 +282,9 @@ export interface FilmsHeader {
   notes: string[];
 }
 
-export interface FilmState extends Wanted {
-  choice: string;
+export interface FilmState extends Turns {
+  wanted: string; // name of the films that are to be shown
+  query: string; // that asks for them
   sought: number; // how often a step was asked for in the curves
   step: number; // the last one
 }

@@ -65,7 +65,7 @@ export class ModelChanges {
   /** Keeps what is, so that it can come back. @param {boolean} [sentence] this too: what was typed key by key stays */
   remember(sentence = false) {
     const { controls, view } = this;
-    const now = { controls, off: new Set(view.off), sentence: sentence ? this.sentence : null };
+    const now = { controls: { ...controls }, off: new Set(view.off), sentence: sentence ? this.sentence : null };
     this.past = [...this.past.slice(1 - LONGEST_PAST), now];
   }
 

@@ -2,8 +2,6 @@
 // How views come and go: one for each place on the page, kept from one run of the server's script to the next; the first
 // may be there before Streamlit is.
 
-import { onceStaying } from "./leaving.js";
-
 /** @typedef {import("./view_base.js").View} View */
 /** @typedef {{data: [any], parentElement: ShadowRoot, setTriggerValue: (name: string, value: unknown) => void}} Component */
 /** @typedef {{view: View, Kind: unknown, ready: () => boolean, remove: () => void}} Early a view; whether all that stands
@@ -58,10 +56,7 @@ export function mount(Kind) {
     const view = known?.view ?? /** @type {V | null} */ (adopted(Kind, parentElement)) ?? new Kind(parentElement);
     places.set(parentElement, { view, message: data });
     view.send = (event) => {
-      view.sending = event; // a later one says what an earlier one did
-      onceStaying(view.element, () => {
-        if (view.isHere && view.sending === event) setTriggerValue("act", event);
-      });
+      if (view.isHere) setTriggerValue("act", event);
     };
     view.themed = false; // a change of the theme comes as a call with the same message
     if (known?.message !== data) view.take(data[0]);

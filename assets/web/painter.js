@@ -4,6 +4,7 @@
 import { inks } from "./colour.js";
 import { h, setText, styles } from "./dom.js";
 import { drawGallery } from "./gallery.js";
+import { MaskAlso } from "./mask_also.js";
 import { MaskLine } from "./mask_line.js";
 import { MaskView } from "./mask_view.js";
 import { fitsTwo, roomsOf } from "./mask_rooms.js";
@@ -17,7 +18,7 @@ import { WeightsPanels, heading } from "./weights_panels.js";
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = await styles("./view.css", "./painter.css");
+const STYLES = await styles("./view.css", "./sheet.css", "./painter.css");
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -29,7 +30,7 @@ export class Painter extends MaskView {
     this.box = new SentenceBox(
       "Sentence",
       (text) => this.type(text),
-      () => this.flushAfter(0),
+      () => this.writeAddress(),
     );
     this.parts = {
       notices: notices(),
@@ -39,9 +40,10 @@ export class Painter extends MaskView {
     };
     this.line = new MaskLine(this);
     this.bar = new PainterBar(this);
+    this.also = new MaskAlso(this);
     this.grid = this.makeGrid();
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
-    this.panels = new WeightsPanels({ pick, hover: (text) => this.read(text) });
+    this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
     const p = this.parts;
     const room = h("div", { class: "room" }, this.grid.element);
     this.show(
@@ -53,6 +55,8 @@ export class Painter extends MaskView {
       ...this.panels.elements,
       this.bar.places,
       p.readout,
+      this.also.element,
+      this.outcomes.element,
     );
   }
 
@@ -73,7 +77,7 @@ export class Painter extends MaskView {
       line: (tool, at) => paint(() => this.mask.line(tool, at)),
       toggle: (at) => paint(() => this.mask.toggle(at)),
       undo: () => this.undo(),
-      hover: (text) => this.read(text),
+      hover: (text) => this.readOut(text),
     });
   }
 
@@ -85,7 +89,7 @@ export class Painter extends MaskView {
     this.redraw();
   }
 
-  read(text) {
+  readOut(text) {
     setText(this.parts.readout, text ?? "");
   }
 
@@ -93,10 +97,10 @@ export class Painter extends MaskView {
     return this.grid.stroke !== null;
   }
 
-  /** @param {import("./messages.js").MasksState} state */
-  adopt(state) {
-    super.adopt(state);
-    this.box.text = state.box;
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    super.adopt(link);
+    this.also.adopt(link);
   }
 
   // ---- drawing
@@ -113,6 +117,7 @@ export class Painter extends MaskView {
     if (at.row >= n) Object.assign(at, { row: picture.row, key: null });
     if (at.key !== null && at.key >= n) at.key = null;
     this.load();
+    this.box.text = this.text;
     mask.head = at.head;
     const projecting = this.projector && !this.narrow;
     this.kinds({ wide: !projecting && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
@@ -125,6 +130,8 @@ export class Painter extends MaskView {
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     this.line.draw();
     this.bar.draw();
+    this.also.draw();
+    this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;
     const roomFor = roomsOf([this.grid, before, after], projecting, this.element, n);

@@ -7,25 +7,31 @@ import { asBytes } from "./differences.js";
 import { button, h, setAttribute, setText, styles } from "./dom.js";
 import { Figures } from "./figures.js";
 import { isShortcut, isTyped } from "./grid_keys.js";
+import { HeadBars } from "./head_bars.js";
+import { put, without } from "./link.js";
 import { parseAt, parseLook, writeAt, writeLook } from "./look.js";
 import { mount } from "./mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "./packets.js";
 import { PairNext } from "./pair_next.js";
 import { PairPanels } from "./pair_panels.js";
+import { ShuffleTest } from "./pair_shuffle.js";
 import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "./sentence.js";
 import { SideControls } from "./side_controls.js";
 import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "./view_base.js";
+import { arrival } from "./way.js";
 import { WireView } from "./wire_view.js";
 
 /** @typedef {import("./messages.js").Pair} Picture */
-/** @typedef {import("./messages.js").PairState} State */
 /** @typedef {import("./grid_keys.js").Place} Place */
 
 const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector 1, 2 and 3 choose the large map. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
+const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
+const NOT_BENEATH = ["s2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
+const STILL = { s: "The left map still shows", s2: "The right map still shows" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
   ["Sentence, right", "Right: the same sentence, or type another"],
@@ -33,15 +39,16 @@ const BOXES = [
 
 const STYLES = await styles("./view.css", "./pair.css", "./next.css");
 
-/** @extends {WireView<State, Picture>} */
+/** @extends {WireView<Picture>} */
 export class PairView extends WireView {
   /** @param {ShadowRoot} root */
   constructor(root) {
     super(root, STYLES, "pair");
-    this.pictureOf = ""; // the query that the picture answers
-    this.texts = ["", ""]; // what stands in the boxes
-    this.asked = ["", ""]; // the sentences that the wire is asked for: the last ones that can be used
+    this.pictureOf = /** @type {string | null} */ (null); // the query that the picture answers, but for what changes no number
+    this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
+    this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
     this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
+    this.placed = false; // the visitor, not the page, has chosen layer and head
     this.look = parseLook("");
     this.front = 0; // the map in sight on a phone, and large in the projector
     this.switches = new Switches(this);
@@ -49,10 +56,12 @@ export class PairView extends WireView {
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
       const typed = (/** @type {string} */ text) => this.type(side, text);
-      return new SentenceBox(label, typed, () => this.flushAfter(0), placeholder);
+      return new SentenceBox(label, typed, () => this.writeAddress(), placeholder);
     });
     this.next = new PairNext(this);
     this.vectors = new TokenVectors(this);
+    this.shuffle = new ShuffleTest(this);
+    this.each = new HeadBars(this);
     this.answers = new Figures();
     this.figures = new Figures();
     this.parts = {
@@ -96,21 +105,37 @@ export class PairView extends WireView {
       ...maps,
       h("div", { class: "outcome" }, answers.element, this.next.element, this.vectors.element),
       more,
+      h("div", { class: "tests" }, this.shuffle.element, this.each.element),
     );
     this.element.append(h("footer", {}, HELP));
   }
 
   // ---- what comes in
 
-  /** @param {State} state */
-  adopt(state) {
-    this.at = parseAt(state.at);
-    this.look = parseLook(state.look);
-    this.texts = [...state.boxes];
-    this.asked = [...state.typed];
-    this.switches.read(new URLSearchParams(state.query), new URLSearchParams(state.session));
-    this.next.asked = new URLSearchParams(state.session).get("word") ?? "";
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    const at = link.get("at");
+    this.at = parseAt(at ?? String(this.picture?.defaults.at ?? "0.2"));
+    this.placed = at !== null;
+    this.look = parseLook(link.get("look") ?? "");
+    this.sentences = [link.get("s"), link.get("s2")];
+    this.switches.adopt(link);
+    this.shuffle.adopt(link);
+    this.next.asked = link.get("word") ?? "";
+    this.begins = arrival.byBar && !this.switches.rightKeys.some((key) => link.has(key));
     this.fillBoxes();
+  }
+
+  /** What stands in the boxes. */
+  get texts() {
+    const [left, right] = this.sentences;
+    return [left ?? String(this.picture?.defaults.s ?? ""), right ?? ""];
+  }
+
+  fillBoxes() {
+    this.texts.forEach((text, side) => {
+      this.boxes[side].text = text;
+    });
   }
 
   /** The state and both float32 maps. @param {Uint8Array[]} parts @param {URLSearchParams} query */
@@ -122,102 +147,134 @@ export class PairView extends WireView {
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
-    this.pictureOf = String(query);
+    this.pictureOf = without(query, ...BESIDE);
+    if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
+    this.fillBoxes();
+    if (this.begins && String(query) === String(this.query())) this.beginRight();
+    else this.askBeneath();
   }
 
   /** @param {URLSearchParams} query */
   same(query) {
-    const before = new URLSearchParams(this.pictureOf);
-    const differs = (/** @type {string} */ key) => (before.get(key) ?? "") !== (query.get(key) ?? "");
-    const { layer, head } = this.picture;
-    if (!before.has("at")) before.set("at", `${layer}.${head}`);
-    if (!["at", "s2", "order"].some(differs)) this.pictureOf = String(query);
+    this.pictureOf = without(query, ...BESIDE);
+    this.askBeneath();
   }
 
-  /** @param {URLSearchParams} link */
-  assumed(link) {
-    const { layer, head, typed } = this.picture;
-    const { row, key } = parseAt(link.get("at") ?? "");
-    const at = writeAt({ layer, head, row, key }, true);
-    return { at, look: link.get("look") ?? "", boxes: typed, typed, positions: [] };
+  /** The right side is that of the picture from now on. */
+  beginRight() {
+    this.begins = arrival.byBar = false;
+    Object.assign(this.switches.values, this.picture.begins);
+    this.writeAddress();
+    this.same(this.query());
   }
 
   // ---- what goes out
 
-  /** Until the script has heard of a comparison to try, its order of the words too. */
-  own() {
-    const [s, s2] = this.asked;
-    const tried = this.picture?.try[/** @type {any} */ (this.wished).try];
-    const order = /** @type {import("./wire_view.js").Own} */ (tried ? { order: tried.order } : {});
-    return {
-      ...this.switches.values,
-      ...order,
-      s,
-      s2,
-      at: writeAt(this.at, true),
-      ...this.next.link,
-      look: null,
-      shuffle: null,
-    };
+  link() {
+    const { at, look, sentences, next, placed, shuffle, switches } = this;
+    const [s, s2] = sentences;
+    const place = placed ? writeAt(at, true) : null;
+    return { s, s2, ...switches.values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
   }
 
-  link() {
-    const { shuffle: _, ...own } = this.own(); // which stays as it is
-    const { defaults } = this.picture;
-    const said = { ...own, s: this.texts[0], s2: this.texts[1], look: writeLook(this.look) || null };
-    const isDefault = (/** @type {string} */ key) => String(said[key]) === String(defaults[key]);
-    return Object.fromEntries(Object.entries(said).map(([key, value]) => [key, isDefault(key) ? null : value]));
+  own() {
+    return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])) };
+  }
+
+  /** @param {string} key */
+  still(key) {
+    return STILL[key] ?? "Still using";
   }
 
   /** @param {URLSearchParams} query */
   route(query) {
-    return this.pictureOf === String(query) ? "" : "pair";
+    if (this.pictureOf === without(query, ...BESIDE)) return "";
+    return this.begins ? "begun" : "pair";
+  }
+
+  /** What the tests beneath the maps are asked with. @param {string[]} gone more keys that change nothing in them
+   * @param {import("./link.js").Values} [more]
+   */
+  queryOf(gone, more = {}) {
+    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...gone));
+    for (const [key, value] of Object.entries(more)) put(query, key, value);
+    query.sort();
+    return query;
+  }
+
+  ask() {
+    super.ask();
+    this.askBeneath();
+  }
+
+  /** Asks for the tests beneath, once the maps are there and nobody types. */
+  askBeneath() {
+    if (!this.visit || !this.picture || this.waiting || this.pause) return;
+    this.shuffle.ask();
+    this.each.ask();
+  }
+
+  writeAddress() {
+    super.writeAddress();
+    this.askBeneath();
+  }
+
+  chose(typing = false) {
+    this.begins = false;
+    super.chose(typing);
+  }
+
+  leave() {
+    super.leave();
+    this.shuffle.wire.stop();
+    this.each.wire.stop();
   }
 
   // ---- what the visitor does
 
   /** @param {number} side @param {string} text */
   type(side, text) {
-    this.texts[side] = this.asked[side] = text;
-    this.changed({}, true);
+    this.write(side, text);
+    this.chose(true);
   }
 
-  /** @param {Partial<PairView["at"]>} change */
+  /** @param {number} side @param {string} text of the right side, empty: that of the left one */
+  write(side, text) {
+    this.sentences[side] = side ? text || null : text;
+    this.fillBoxes();
+  }
+
+  /** Looks at a place. @param {Partial<PairView["at"]>} change */
   go(change) {
     Object.assign(this.at, change);
-    this.changed();
+    this.placed = true;
+    this.chose();
   }
 
   /** @param {Partial<import("./look.js").Look>} change */
   see(change) {
     Object.assign(this.look, change);
-    this.changed();
+    this.chose();
   }
 
   /** Changes the controls of a side. @param {number} side @param {Record<string, string | string[]>} change */
   switch(side, change, typing = false) {
     this.switches.set(side, change);
-    this.changed({}, typing);
+    this.chose(typing);
   }
 
   /** Makes the right side what the left one is. */
   copySide() {
     this.switches.copy();
-    this.read([this.texts[0], ""]);
+    this.write(1, "");
+    this.chose();
   }
 
   swap() {
     this.switches.swap();
-    const [left, right] = this.asked;
-    this.read(right && right !== left ? [right, left] : [left, right]);
-  }
-
-  /** Puts sentences into both boxes. @param {string[]} texts */
-  read(texts, wish = {}) {
-    this.texts = [...texts];
-    this.asked = [...texts];
-    this.fillBoxes();
-    this.changed(wish);
+    const [left, right] = this.texts;
+    if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
+    this.chose();
   }
 
   /** Brings one of the three maps to the front. @param {number} front */
@@ -234,25 +291,20 @@ export class PairView extends WireView {
 
   /** @param {string} name of a comparison */
   try(name) {
-    const { s, s2, at, order: _, ...sides } = /** @type {Record<string, string>} */ (this.picture.try[name]);
-    for (const [key, value] of Object.entries(sides)) this.switches.values[key] = value;
-    this.at = parseAt(at);
-    this.read([s, s2], { try: name });
+    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.try[name]);
+    Object.assign(this.switches.values, sides);
+    [s, s2].forEach((text, side) => this.write(side, text));
+    this.shuffle.set({ order });
+    this.go(parseAt(at));
   }
 
-  fillBoxes() {
-    this.boxes.forEach((box, side) => {
-      box.text = this.texts[side];
-    });
-  }
-
-  /** @param {{try?: string}} wish what happens once */
-  changed(wish = {}, typing = false) {
-    if (wish.try) this.wishes.push({ turn: this.turn + 1, wish });
-    const [s, s2] = this.texts;
-    const { told } = this.switches;
-    const controls = { ...told.controls, ...this.next.link };
-    this.chose({ s, s2, at: writeAt(this.at, true), look: writeLook(this.look), ...told, controls }, typing);
+  /** The comparison that is shown; where it looks does not count. */
+  get tried() {
+    const { picture } = this;
+    const said = this.link();
+    const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
+      key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
+    return Object.keys(picture.try).find((name) => Object.entries(picture.try[name]).every(isSaid));
   }
 
   // ---- drawing
@@ -288,6 +340,8 @@ export class PairView extends WireView {
     this.vectors.draw();
     this.figures.draw(picture.figures);
     fillNotices(p.asides, picture.asides);
+    this.shuffle.draw();
+    this.each.draw();
     this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
@@ -299,9 +353,7 @@ export class PairView extends WireView {
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
     const names = Object.keys(picture.try);
-    const wished = this.waiting && /** @type {any} */ (this.wished).try;
-    const tried = wished || picture.tried;
-    fillChoice(p.tries, names, names.indexOf(tried), (n) => this.try(Object.keys(this.picture.try)[n]));
+    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.try)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
   }

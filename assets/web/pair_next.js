@@ -13,7 +13,7 @@ export class PairNext {
     this.asked = ""; // the word whose probability is told
     this.word = makeWord((word) => {
       this.asked = word;
-      view.changed({}, true);
+      view.chose(true);
     });
     this.list = h("ol", { class: "next-list" });
     const label = h("span", { class: "label" }, "It goes on, left → right:");

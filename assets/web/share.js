@@ -1,68 +1,47 @@
 // @ts-check
-// The link to what is seen, with a button that copies it, and what another machine needs to open it.
+// Share, in the bar: the button and the room of its panel, whose code comes when it is opened first (share_panel.js).
 
-import { button, h, setText } from "./dom.js";
-import { TakeAlong } from "./take_along.js";
+import { button, h, setAttribute } from "./dom.js";
 
-const SHOWN = 2000; // ms that the button says what it did
-const PLACE = "this machine";
-
-/** @typedef {{address: string, query: string, code: string, note: string, page: string, routes: string}} Shared the page's
- * address for other machines, the query behind it, both as a picture for a camera, and what is to be said; each may be
- * empty. Then the page's name, and what its routes make of it
+/** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
+ * "", and what routes make of its link
  */
 
-/** The link to what is seen, at another address of the same page. @param {string} address */
-function linkAt(address) {
-  if (!address) return location.href;
-  const url = new URL(address);
-  url.search = location.search;
-  return url.href;
+const shared = { page: "", address: "", kinds: /** @type {string[]} */ ([]) };
+const room = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
+const opener = /** @type {HTMLButtonElement} */ (
+  button("Share", () => openShare(!isOpen()), {
+    "aria-expanded": "false",
+    "aria-controls": room.id,
+    disabled: "", // until the page says what there is
+  })
+);
+/** Its button, then what that opens. */
+export const share = h("div", { class: "share-place" }, opener, room);
+
+const isOpen = () => opener.ariaExpanded === "true";
+
+/** @param {boolean} is */
+function openShare(is) {
+  setAttribute(opener, "aria-expanded", String(is));
+  draw();
 }
 
-/** @param {string} text @param {HTMLButtonElement} pressed */
-async function copy(text, pressed) {
-  const name = pressed.textContent ?? "";
+/** Draws the panel while it is open. */
+async function draw() {
+  if (!isOpen()) return;
   try {
-    await navigator.clipboard.writeText(text);
-    setText(pressed, "copied");
-    pressed.disabled = true;
-    setTimeout(() => {
-      setText(pressed, name);
-      pressed.disabled = false;
-    }, SHOWN);
+    const { drawPanel } = await import("./share_panel.js");
+    drawPanel(room, shared);
   } catch {
-    window.prompt("Copy this link", text); // without a secure context the clipboard is closed
+    room.textContent = "The server cannot be reached; try again.";
   }
 }
+addEventListener("headlight-address", draw);
 
-/** @param {string} name @param {string} address */
-function row(name, address) {
-  const link = linkAt(address);
-  const code = h("code", {}, link);
-  const press = /** @type {HTMLButtonElement} */ (button("copy link", () => copy(linkAt(address), press)));
-  press.setAttribute("aria-live", "polite");
-  return h("div", { class: "link" }, h("span", { class: "name" }, name), code, press);
-}
-
-/** @param {{data: Shared, parentElement: HTMLElement}} component */
-export default function share({ data, parentElement }) {
-  const { page, routes, address: own } = data;
-  const take = new TakeAlong({ page, routes: routes.split(" "), link: () => linkAt(own), code: () => data.code });
-  const draw = () => {
-    const { address, query, code, note } = data;
-    const own = !address || new URL(address).host === location.host;
-    const rows = own ? [row(address ? "link" : PLACE, "")] : [row("for the class", address), row(PLACE, "")];
-    const picture = code
-      ? h("img", { src: code, alt: `QR code of ${address}?${query}`, width: 180, height: 180 })
-      : null;
-    const said = note ? h("p", {}, note) : null;
-    parentElement.replaceChildren(
-      h("div", { class: "share" }, ...rows, ...[picture, said].filter((part) => part !== null)),
-      take.element,
-    );
-  };
+/** Takes over what the present page has to share. @param {Shared} page */
+export function drawShare({ page, address, kinds }) {
+  Object.assign(shared, { page, address, kinds });
+  opener.disabled = false;
   draw();
-  addEventListener("headlight-address", draw);
-  return () => removeEventListener("headlight-address", draw);
 }

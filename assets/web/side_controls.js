@@ -1,9 +1,9 @@
 // @ts-check
 // The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
 
-import { MASKS } from "./changes.js";
 import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { MASKS, WIDEST } from "./facts.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("./colour.js").Inks} Inks */
@@ -103,8 +103,8 @@ export class SideControls {
     setAttribute(this.panel, "aria-label", `${NAMES[open]}${this.ending}`);
     for (const [key, element] of Object.entries(this.inside)) element.hidden = key !== open;
     if (open === "mask") this.drawMasks(inks);
-    const { positions } = view.state;
-    if (open === "pos") drawPositions(this.positions, positions ?? [], this.value("pos"), (pos) => this.set({ pos }));
+    const { positions } = view.picture;
+    if (open === "pos") drawPositions(this.positions, positions, this.value("pos"), (pos) => this.set({ pos }));
     if (open === "off") this.drawLamps();
     this.degrees.say(this.value("t"));
   }
@@ -145,13 +145,13 @@ export class SideControls {
   drawField(label, key, text, isRule) {
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
     setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: "512" };
+    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
     for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
     setAttribute(input, "aria-label", `${text}${this.ending}`);
     input.oninput = () => {
       if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
-    const value = isRule ? this.view.switches.draft(this.side, key) : this.value(key);
+    const value = this.value(key);
     const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
     if (!writing && input.value !== value) input.value = value;
   }

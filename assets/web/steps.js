@@ -1,6 +1,6 @@
 // The step view: every tensor on the way through one layer, one step at a time, in one implementation or two.
 
-import { KEYS } from "./changes.js";
+import { SIDE } from "./facts.js";
 import { inks } from "./colour.js";
 import { button, h, setAttribute, setText, styles } from "./dom.js";
 import { without } from "./link.js";
@@ -27,7 +27,7 @@ const PROJECTED = 1.5; // how much larger the letters of the pictures are then
 const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
 const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no business of the traces
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
-const OWN = ["s", "at", "step", "impl", "vs", ...KEYS, ...RANDOM, ...LESSON];
+const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
 const STYLES = await styles("./view.css", "./choices.css", "./steps.css", "./sheet.css");
 

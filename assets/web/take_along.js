@@ -3,6 +3,7 @@
 
 import { themeOf } from "./colour.js";
 import { button, fill, h, setText } from "./dom.js";
+import { read } from "./link.js";
 import { csvOf, npzOf } from "./numbers_file.js";
 import { numbersOfPage } from "./page_numbers.js";
 import { views } from "./view_base.js";
@@ -144,7 +145,7 @@ export class TakeAlong {
   /** What the server makes of the link, whole or not at all. @param {string} kind @param {string} none what is said where it makes none */
   async fetched(kind, none) {
     if (!this.place.routes.includes(kind)) throw new Told(none);
-    const address = new URL(`./wire/${this.place.page}.${kind}${location.search}`, import.meta.url);
+    const address = new URL(`./wire/${this.place.page}.${kind}?${read()}`, import.meta.url);
     const answer = await fetch(address).catch(() => null);
     if (!answer) throw new Told("The server cannot be reached; try again.");
     if (!answer.ok) throw new Told(await answer.text());

@@ -43,7 +43,6 @@ export class View {
     this.holds = /** @type {Record<string, unknown>} */ ({});
     this.said = "";
     this.saying = 0;
-    this.sending = /** @type {object | null} */ (null); // the last event
     this.page = location.pathname;
     this.aloud = h("p", { class: "aloud", "aria-live": "polite" });
     this.element = h("div", { class: kind ? `view ${kind}` : "view", hidden: "" });

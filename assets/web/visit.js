@@ -2,8 +2,6 @@
 // Keeps the name of the visit in this browser, so that a page that is loaded anew finds what was trained in it
 // (pages/kit/jobs/visit.py). The name is never in the address.
 
-import { onceStaying } from "./leaving.js";
-
 const KEY = "headlight-visit";
 const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it
 const NAME = /^[\w-]{22}$/;
@@ -46,12 +44,12 @@ const keep = (name) =>
   });
 
 /** `name`: of this session's visit; `gone`: what this browser said and no visit is called any more.
- * @param {{data: {name: string, gone: string}, parentElement: HTMLElement, setTriggerValue: (name: string, value: string) => void}} component
+ * @param {{data: {name: string, gone: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
-export default function visit({ data, parentElement, setTriggerValue }) {
+export default function visit({ data, setTriggerValue }) {
   if (data.name) keep(data.name);
   else {
     const name = kept(data.gone);
-    if (name) onceStaying(parentElement, () => setTriggerValue("known", name));
+    if (name) setTriggerValue("known", name);
   }
 }

@@ -2,13 +2,14 @@
 // Asks the wire for a picture: the newest question wins, what nobody wants any more is given up, and a lost connection
 // or a busy server is asked again until it answers.
 
+import { LONGEST_QUERY } from "./facts.js";
+
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
 const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
-const LONGEST = 60000; // characters that the wire takes
 const OLD_PAGE = "Headlight was updated meanwhile. Reload this page to see new pictures.";
 
 export class Wire {
@@ -28,7 +29,7 @@ export class Wire {
   /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
   ask(route, query, visit) {
     const question = `${route}?${query}`;
-    if (question === this.question || question.length > LONGEST) return;
+    if (question === this.question || question.length > LONGEST_QUERY) return;
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);

@@ -3,25 +3,22 @@
 // since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
 
 import { h, setAttribute } from "./dom.js";
+import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "./facts.js";
 import { leftOut, put, read, write } from "./link.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "./view_base.js";
 import { Wire } from "./wire.js";
 
 /** @param {string} text */
-const cut = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
+const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 
 /** @typedef {import("./link.js").Values} Values */
 /** @typedef {import("./messages.js").Answered} Answered what every picture says of its query */
 
 const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
-const LONGEST_TEXT = 4001; // characters of a text that the server is asked with: one more than it reads
-const MODEL = "minilm"; // that is shown where the link names none
 const OF_ONE_MODEL = ["at", "look", "off", "off2", "pin"]; // keys that name its heads
-const LARGE_MODEL = "smollm2";
 const LOADS =
   "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
-const CALLED = { pin: "the pinned picture", order: "the new order", s2: "the right sentence", s: "the sentence" };
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
 
@@ -36,6 +33,7 @@ export class WireView extends View {
     this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
     this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
+    this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
     this.wire = new Wire({
@@ -48,7 +46,7 @@ export class WireView extends View {
     const { signal } = this.here;
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
-    addEventListener("headlight-choose", (event) => this.choose(/** @type {CustomEvent} */ (event).detail), { signal });
+    addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
@@ -93,7 +91,7 @@ export class WireView extends View {
   /** Shows what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
-    this.shows(bytes, read());
+    this.shows(bytes, this.query());
     this.drawNow();
   }
 
@@ -117,6 +115,7 @@ export class WireView extends View {
     this.refused = new Set();
     this.refusals = {};
     this.opened = true;
+    this.shortened = {};
     this.adopt(link);
   }
 
@@ -138,17 +137,24 @@ export class WireView extends View {
 
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
   shows(bytes, query) {
-    if (!this.refused.size) this.refusals = {};
+    this.forgive();
+    const isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
-    const { unusable = [] } = this.picture;
-    if (!unusable.length || String(query) !== String(this.query())) return;
+    const { unusable } = this.picture;
+    const { refused, refusals, shortened } = this;
+    const isUnusable = Object.keys(unusable).length > 0;
+    if (isNewest && (isUnusable || Object.keys(shortened).length)) this.writeAddress();
+    if (!isNewest || !isUnusable) return;
     // what the link said and could not be used must not stay in it; the picture is that of the rest
-    const { refused, refusals } = this;
-    this.writeAddress();
-    write(Object.fromEntries(unusable.map((key) => [key, null])));
+    write(unusable);
     this.read();
-    Object.assign(this, { refused, refusals });
+    Object.assign(this, { refused, refusals, shortened });
     this.same(this.query());
+  }
+
+  /** Only what still cannot be used is said. */
+  forgive() {
+    this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
   /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
@@ -178,14 +184,17 @@ export class WireView extends View {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, said]) => {
       const last = key && picture?.used[key];
-      return last ? `${said} ${this.still(key)} “${cut(last)}”.` : said;
+      return last ? `${said} ${this.still(key)} “${short(last)}”.` : said;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const coming = isComing && this.modelName === LARGE_MODEL ? LOADS : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const omits = left.length ? `The full link would be too long for a browser, so it omits ${left.join(" and ")}.` : "";
-    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? []), omits];
-    return [...new Set(said.filter(Boolean))];
+    const most = LONGEST_LINK.toLocaleString("en");
+    const omits = left.length
+      ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
+      : "";
+    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? [])];
+    return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
   paint() {
@@ -222,26 +231,45 @@ export class WireView extends View {
     this.pause = 0;
     setAttribute(this.element, "data-typing", null);
     if (this.isHere) write(this.written);
+    this.redraw(); // it may omit something
+  }
+
+  /** A text within its bound; what is beyond it is told. @param {string | null} text @param {string} key */
+  kept(text, key) {
+    delete this.shortened[key];
+    if (text === null || text.length <= LONGEST_TEXT) return text;
+    const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
+    const [had, kept] = [text.length, LONGEST_TEXT].map((count) => count.toLocaleString("en"));
+    this.shortened[key] = `${called} had ${had} characters; the first ${kept} are kept.`;
+    return text.slice(0, LONGEST_TEXT);
   }
 
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.link() : this.own();
+    const own = this.opened ? this.asOpened() : this.own();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
     const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
-    for (const [key, value] of Object.entries(asked))
-      put(query, key, typeof value === "string" ? value.slice(0, LONGEST_TEXT) : value);
+    for (const [key, value] of Object.entries(asked)) put(query, key, value);
     query.sort();
     return query;
+  }
+
+  /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
+  asOpened() {
+    const link = read();
+    const own = this.link();
+    const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
+    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
   }
 
   /** Asks for what is missing, if anything is. */
   ask() {
     const query = this.query();
     const route = this.route(query);
-    if (route) this.wire.ask(route, query, this.visit);
-    else this.wire.settle();
+    if (route) return this.wire.ask(route, query, this.visit);
+    this.wire.settle();
+    this.forgive();
   }
 
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
@@ -253,6 +281,13 @@ export class WireView extends View {
     this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
     if (!typing) this.writeAddress();
     this.redraw();
+  }
+
+  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  hear(event) {
+    if (!this.isHere) return;
+    event.preventDefault();
+    this.choose(event.detail);
   }
 
   /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.

@@ -10,12 +10,10 @@ import streamlit as st
 
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
-from pages.kit.frame import controls, model_picker, widgets
+from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
-from pages.kit.frame.share import show_about
 from pages.kit.picture import models
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
-from pages.kit.picture.place import At
 from pages.kit.picture.recorded import recorded
 from pages.kit.picture.settings import Settings
 
@@ -42,22 +40,17 @@ def show() -> None:
             place = widgets.seen("real", example in REAL)
             with widgets.seen("words", example == "two sentences"):
                 state.mount_words()
-        with page.bar, widgets.seen("model_of_cell", example in REAL):
-            model_picker.control(page.name)
         with place, widgets.folded("changes", changes.label(page), lazy=True):
-            asked = replace(controls.switches(page), text=sentence, device=controls.device())
+            asked = replace(controls.switches(page), text=sentence)
         with page.hidden:
             state.mount()
             widgets.switch("sqrt")  # its buttons stand at the scores
         if example in REAL:
-            blocks, settings, take = real_blocks(page, example, asked)
+            blocks, take = real_blocks(page, example, asked)
         else:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-        if example in REAL:
-            with page.about:
-                show_about(settings)
 
 
 def chosen() -> str:
@@ -72,9 +65,7 @@ def chosen() -> str:
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     """A worked example as it is now."""
     book, usable = state.book(*state.words())
-    notices = page.answer_link(of_picture=False, resets=True, m=usable)
-    if "m" in page.unusable:
-        state.text = None
+    notices = page.answer_link(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
         text = st.session_state[key]
         if len(text) > LONGEST_TEXT:
@@ -93,22 +84,18 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     return [sheet.notices(notices), head, *task, *worked.blocks(book), *in_print.panel(example)]
 
 
-def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Settings, Take]:
-    """A real layer, taken apart, the settings that could be used, and what its buttons do."""
+def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Take]:
+    """A real layer, taken apart, and what its buttons do."""
     record, settings, of_settings = page.or_last(
         asked, lambda settings: recorded(settings, page.at.layer), "The numbers below are still those of"
     )
-    at, _ = page.look_at(record.tokens)
-    notices = page.answer_link(resets=True)
-    if "at" in page.unusable:
-        at = At.of(page.first_at).on(record.tokens)
-        record = recorded(settings, at.layer)
-    sizes = page.sizes
+    at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
+    notices = page.answer_link()
 
     def take(event: dict[str, Any]) -> None:
         nonlocal at
         at = real_cell.moved(at, event, *sizes)
-        st.session_state["at"] = str(at)
+        links.put("at", str(at), first)
 
     notices += [*of_settings, *record.notices, *models.unknown(page.model, settings.text)]
     if example == "embedding":
@@ -117,4 +104,4 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
     else:
         choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
     answer, *parts = REAL[example](record, settings, at)
-    return [sheet.notices(notices), answer, choose, *parts], settings, take
+    return [sheet.notices(notices), answer, choose, *parts], take

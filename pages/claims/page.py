@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.draw.sheet import Block
-from pages.kit.frame import widgets
-from pages.kit.frame.layout import page
+from pages.kit.frame import links
+from pages.kit.frame.form import form
 from pages.kit.picture.fields import DEFAULTS
 
 from . import answer
@@ -20,9 +20,8 @@ from .claim import SHOW
 
 def show() -> None:
     """The buttons of all claims, then the chosen one; nothing is computed before it is answered."""
-    with page("claims") as here:
-        with here.hidden:
-            name, given = widgets.text("claim"), widgets.text("say")
+    with form("claims") as here:
+        name, given = said("claim"), said("say")
         known = name in CLAIMS
         name = name if known else str(DEFAULTS["claim"])
         usable = CLAIMS[name].usable(given) if known else not given  # an answer to another claim is none to this one
@@ -45,9 +44,15 @@ def take(event: dict[str, Any]) -> None:
     """A claim was chosen, answered, or is to be timed again."""
     name, given = events.text(event, "claim"), events.text(event, "say")
     if name in CLAIMS:
-        st.session_state["claim"], st.session_state["say"] = name, ""
-    elif given is not None and CLAIMS.get(st.session_state["claim"], CLAIMS[DEFAULTS["claim"]]).usable(given):
-        st.session_state["say"] = given
+        links.put("claim", name, DEFAULTS["claim"])
+        links.put("say", "", DEFAULTS["say"])
+    elif given is not None and CLAIMS.get(said("claim"), CLAIMS[DEFAULTS["claim"]]).usable(given):
+        links.put("say", given, DEFAULTS["say"])
     elif event.get("again") is True:
-        st.session_state["say"] = st.session_state["say"] or SHOW
+        links.put("say", said("say") or SHOW, DEFAULTS["say"])
         st.session_state["claim_timed"] = time.monotonic_ns()
+
+
+def said(key: str) -> str:
+    """What the link says of the claim, or of the answer to it."""
+    return str(st.query_params.get(key, DEFAULTS[key]))

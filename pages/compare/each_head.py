@@ -1,51 +1,35 @@
-"""Every head switched off alone: at once for a short sentence, by a button for a long one, with its progress."""
+"""Every head switched off alone: what the sentence vector makes of it."""
 
 from __future__ import annotations
 
-import math
-import time
+from typing import Any
 
-import streamlit as st
-from torch import Tensor
-
-from mha_core.errors import HeadlightError
-from pages.kit.picture import without_heads, words
+from pages.kit.draw import numbers
+from pages.kit.picture import without_heads
 from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
-from pages.kit.picture.place import At
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.place import head_name
 from pages.kit.picture.settings import Settings
-
-from . import pair_view
-
-
-def show(settings: Settings, at: At, tokens: int, sizes: tuple[int, int]) -> None:
-    """What each head alone is good for. Whatever the visitor does ends it at the next step of the progress."""
-    with st.container(key="each_head"):
-        cosines = without_heads.kept(settings)
-        if cosines is None:
-            asks = tokens > WITHOUT_ASKING or math.prod(sizes) > HEADS_WITHOUT_ASKING
-            cosines = _computed(settings, asks=asks)
-        if cosines is not None:
-            pair_view.show_heads(cosines.tolist(), at, settings.heads_off)
+from pages.kit.picture.sharing import check_wanted
 
 
-def _computed(settings: Settings, *, asks: bool) -> Tensor | None:
-    """The cosines of all heads, (layers, h); None when nobody asked for them, or when they cannot be computed."""
-    place, start = st.empty(), time.monotonic()
-    if asks and not place.button("Switch off each head alone", key="each"):
-        return None
-    if asks:
-        place.button("Stop", key="stop")
-    progress = st.progress(0.0)
+def is_quick(picture: Picture) -> bool:
+    """True where nobody has to ask for it: it takes a moment, or is known already."""
+    sizes = picture.model.sizes
+    is_small = len(picture.run.tokens) <= WITHOUT_ASKING and sizes.n_layers * sizes.n_heads <= HEADS_WITHOUT_ASKING
+    return is_small or without_heads.kept(picture.settings) is not None
 
-    def told(done: float) -> None:
-        progress.progress(done, f"One head at a time: {100 * done:.0f} % after {time.monotonic() - start:.0f} s")
 
-    try:
-        cosines = without_heads.cosines(settings, told)
-    except HeadlightError as error:
-        progress.empty()
-        place.caption(words.sentence(error))
-        return None
-    for element in (progress, place):
-        element.empty()
-    return cosines
+def told(settings: Settings) -> dict[str, Any]:
+    """The cosines of all heads, layer by layer, and which of them is missed most; ends when nobody waits for it."""
+    # the line of heavy questions is bounded already
+    cosines = without_heads.cosines(settings, check_wanted, patient=True).tolist()
+    worst, layer, head = min((one, layer, head) for layer, own in enumerate(cosines) for head, one in enumerate(own))
+    count = sum(map(len, cosines))
+    return {
+        "cosines": cosines,
+        "shown": [[numbers.cosine(cosine) for cosine in own] for own in cosines],
+        "title": f"{head_name(layer, head)} is missed most",
+        "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
+    }

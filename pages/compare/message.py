@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+from dataclasses import asdict, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import fitting, models, next_token, pictures, words
-from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.asked import Asked, answered, in_link
+from pages.kit.picture.fields import SIDE
+from pages.kit.picture.limits import check_length
 from pages.kit.picture.mask_codec import forbidden
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
+from pages.kit.picture.query import WRITTEN
 
-from . import contrasts, pairs, tries, vectors
+from . import contrasts, each_head, orders, pairs, right_side, shuffle, tries, vectors
 from .pairs import Pair
-from .right_side import SIDE
 from .tries import FIRST_AT
+
+SIDES = ("", "2")  # what the keys of each end with
+# of the link, that the view owns
+KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
+KEYS += ("model", "dev")
 
 
 def pair(raw: bytes) -> bytes:
@@ -25,48 +33,67 @@ def pair(raw: bytes) -> bytes:
 
     Without a right sentence both sides have the left one. Raises a HeadlightError.
     """
-    query = Query(raw, minilm_at=FIRST_AT)
-    return _message(query, *_pictures(query))
+    return _message(Asked(raw, minilm_at=FIRST_AT))
+
+
+def begun(raw: bytes) -> bytes:
+    """The same for who comes from another page, and what the right side then begins with. Raises a HeadlightError."""
+    begins = right_side.begun(Asked(raw, minilm_at=FIRST_AT))
+    whole = raw + f"&{urlencode(begins, doseq=True)}".encode()
+    return _message(Asked(whole, minilm_at=FIRST_AT), begins)
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same, unless it is too large. Raises a HeadlightError."""
-    query = Query(raw, minilm_at=FIRST_AT)
-    left = query.settings()
-    for side in (left, query.settings("2", left.text)):
+    query = Asked(raw, minilm_at=FIRST_AT)
+    left, _ = query.within()
+    for side in (left, query.within("2", left.text)[0]):
         fitting.fits_at_first(pictures.tokens(side))
-    return _message(query, *_pictures(query))
+    return pair(raw)
 
 
-def _pictures(query: Query) -> tuple[Picture, Picture, list[str]]:
-    """Left, right, and what was left out of their settings."""
-    left, of_the_left = fitting.within(query.settings())
-    right, of_the_right = fitting.within(query.settings("2", left.text))
-    return pictures.picture(left), pictures.picture(right), of_the_left + of_the_right
+def shuffled(raw: bytes) -> bytes:
+    """What the shuffle test says of the left sentence, as JSON. Raises a HeadlightError."""
+    query = Asked(raw, minilm_at=FIRST_AT)
+    left, _ = query.within()
+    right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
+    order = query["order"]
+    check_length(order)
+    return json.dumps(shuffle.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
 
 
-def _message(query: Query, left: Picture, right: Picture, notices: list[str]) -> bytes:
-    at = query.at.on(left.run.tokens)
-    shown = Pair(left, right, at.layer, at.head)
-    offered = tries.tries(query.name, left.model)
+def each(raw: bytes) -> bytes:
+    """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
+    left, _ = Asked(raw, minilm_at=FIRST_AT).within()
+    return json.dumps(each_head.told(left)).encode()
+
+
+def _message(query: Asked, begins: dict[str, Any] | None = None) -> bytes:
+    left, of_the_left = query.within()
+    right, of_the_right = query.within("2", left.text)
+    shown = Pair(pictures.picture(left), pictures.picture(right), query.at.layer, query.at.head)
+    offered = tries.tries(query.name, shown.left.model)
+    _ = query.look, query["shuffle"]  # which change nothing here; what cannot be used of them is said
+    sides = {"on the left": shown.left, "on the right": shown.right}
     header = {
-        **_header(shown, at),
-        "typed": [left.settings.text, query["s2"]],
-        "try": {title: tries.in_link(values) for title, values in offered.items()},
-        "tried": tries.tried(query, offered),
-        "defaults": tries.in_link(_defaults(query)),
+        **_header(shown, query.place(shown.left.run.tokens)),
+        "begins": begins or {},
+        "presets": models.presets(query.name),
+        "positions": words.encodings(shown.left.model),
+        "try": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
         "word": query["word"],
-        "wordSaid": next_token.word_in_words(query["word"], {"on the left": left, "on the right": right}),
-        "notices": list(dict.fromkeys([*notices, *_notices(shown)])),
+        "wordSaid": next_token.word_in_words(query["word"], sides),
+        "eachIsQuick": each_head.is_quick(shown.left),
+        **answered(query, KEYS, s=left.text, s2=right.text, **_rules(query)),
     }
-    return pack_parts(pack_focus(header, *shown.maps))
+    notices = [*query.told, *of_the_left, *of_the_right, *_notices(shown)]
+    return pack_parts(pack_focus(header | {"notices": list(dict.fromkeys(notices))}, *shown.maps))
 
 
-def _defaults(query: Query) -> dict[str, Any]:
-    """What the controls of a link say by default, on this page and of this model."""
-    keys = ["s", "s2", "order", "word", *(f"{key}{side}" for side in ("", "2") for key in SIDE)]
-    own = {"at": FIRST_AT} if query.name == models.MINILM else {}
-    return {key: DEFAULTS[key] for key in [*keys, "at"]} | dict(models.defaults(query.name)) | own
+def _rules(query: Asked) -> dict[str, str]:
+    """The rules that are in use, by their keys."""
+    kinds = {side: WRITTEN.get(query[f"mask{side}"]) for side in SIDES}
+    return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
 
 
 def _header(shown: Pair, at: At) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pages.kit.picture import models
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.query import Query
 
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
 # Comparisons of MiniLM: name -> the controls that differ from this page's defaults.
@@ -41,19 +40,3 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
             offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
     plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
     return {title: plain | values for title, values in offered.items()}
-
-
-def tried(query: Query, offered: dict[str, dict[str, Any]]) -> str:
-    """The one that a query says; "" for none. Where it looks does not count."""
-    for title, values in offered.items():
-        if all(query[key] == value for key, value in values.items() if key != "at"):
-            return title
-    return ""
-
-
-def in_link(values: dict[str, Any]) -> dict[str, str | list[str]]:
-    """The values of controls as a link writes them, the defaults too."""
-    return {
-        key: value if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
-        for key, value in values.items()
-    }

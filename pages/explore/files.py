@@ -7,10 +7,10 @@ from cachetools import LRUCache
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 from pages.kit.draw import tables
-from pages.kit.picture import fitting, models, pictures, words
+from pages.kit.picture import models, pictures, words
+from pages.kit.picture.asked import Asked
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 
@@ -47,11 +47,17 @@ def _page(settings: Settings, at: At) -> bytes:
 
 
 def _asked(raw: bytes) -> tuple[Settings, At]:
-    query = Query(raw)
-    return fitting.within(query.settings())[0], query.at
+    query = Asked(raw)
+    return query.within()[0], query.at
 
 
 def _picture(raw: bytes) -> tuple[Picture, At]:
     settings, at = _asked(raw)
     picture = pictures.picture(settings)
     return picture, at.on(picture.run.tokens)
+
+
+def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+    """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
+    settings, at = _asked(raw)
+    return {"run": settings}, at

@@ -9,12 +9,12 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core.measure import head_kinds
+from pages.kit.picture.limits import MOST_OF_IT, STRONG
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.sharing import shared
 
 HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind
-NEAR, MOST_OF_IT = 2, 0.6  # words on either side, and how much of the weight they get together
-STRONG = 0.5  # a single weight between two words that are no neighbours
+NEAR = 2  # words on either side
 SPREAD = "spread"
 
 Kind = tuple[str, float]  # its name, and the number that made it so

@@ -11,9 +11,9 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
-from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.asked import Asked, answered
 from pages.kit.picture.fields import SIDE
+from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 

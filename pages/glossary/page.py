@@ -16,7 +16,7 @@ def show() -> None:
         canvas.sheet(
             "glossary",
             [
-                sheet.notices(here.answer_link()),
+                sheet.notices(here.said),
                 sheet.columns([_card(name, terms) for name, terms in TERMS.items()]),
             ],
         )

@@ -12,7 +12,6 @@ from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
-from pages.kit.frame.share import show_about
 from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.settings import Settings
@@ -24,28 +23,25 @@ from .short_sources import label, short_source
 
 def show() -> None:
     """One sentence and seven sources; the timing; the tables, the classes and the dictionary folded away."""
-    with picture_page("implementations") as page:
-        with page.stage:
-            told, opening, sources, race = (st.container() for _ in range(4))
-            with sources:
-                show_sources()
-            with race, st.container(key="timing_panel", border=True):
-                sizes, device, reported = timing_section.show(random_sizes)
-            equalities, settings, notices = show_equality(page, sizes, device)
-            with reported:
-                random = equalities[1] if len(equalities) > 1 else None
-                canvas.sheet("reported", [sheet.text(text) for text in cases.told(sizes, random)])
-            show_side_by_side()
-            with widgets.folded("words", "Same thing, other words: a dictionary of texts and libraries", "find"):
-                found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
-                canvas.sheet("words", found)
-            with opening:
-                canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
-                canvas.sheet("opening_picture", [parity.picture(equalities)])
-            with told:  # at the top, but known only when every control has been made
-                canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
-        with page.about:
-            show_about(settings)
+    with picture_page("implementations") as page, page.stage:
+        told, opening, sources, race = (st.container() for _ in range(4))
+        with sources:
+            show_sources()
+        with race, st.container(key="timing_panel", border=True):
+            sizes, reported = timing_section.show(random_sizes, page.query.device)
+        equalities, notices = show_equality(page, sizes)
+        with reported:
+            random = equalities[1] if len(equalities) > 1 else None
+            canvas.sheet("reported", [sheet.text(text) for text in cases.told(sizes, random)])
+        show_side_by_side()
+        with widgets.folded("words", "Same thing, other words: a dictionary of texts and libraries", "find"):
+            found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
+            canvas.sheet("words", found)
+        with opening:
+            canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
+            canvas.sheet("opening_picture", [parity.picture(equalities)])
+        with told:  # at the top, but known only when every control has been made
+            canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
 
 
 def show_sources() -> None:
@@ -63,11 +59,11 @@ def random_sizes() -> Sizes:
     return Sizes(b, n, d_model, n_heads, widgets.segments("biases"))
 
 
-def show_equality(page: PicturePage, sizes: Sizes, device: str) -> tuple[list[Equality], Settings, list[str]]:
+def show_equality(page: PicturePage, sizes: Sizes) -> tuple[list[Equality], list[str]]:
     """The differences on both inputs, and what each implementation is; folded, with the controls that act on them.
 
     Returns:
-        the inputs that could be computed, the settings that could be used, and what must be said.
+        the inputs that could be computed, and what must be said.
     """
     keys = ("mask", "rule", "diff")
     with widgets.folded("equality", "The numbers: how far each lies from the truth and from torch", *keys):
@@ -76,7 +72,7 @@ def show_equality(page: PicturePage, sizes: Sizes, device: str) -> tuple[list[Eq
             controls.layer(page)
             differences = widgets.segments("diff")
         mask = controls.mask(page, paints=False)
-        asked = Settings(sentence, mask, device=device)
+        asked = Settings(sentence, mask, device=page.query.device)
 
         def compute(asked: Settings) -> tuple[Picture, Equality]:
             return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
@@ -85,7 +81,7 @@ def show_equality(page: PicturePage, sizes: Sizes, device: str) -> tuple[list[Eq
         blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes, largest=differences == "largest")
         canvas.sheet("equality", blocks)
     of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]
-    return equalities, settings, [*notices, *dict.fromkeys(of_passes)]
+    return equalities, [*notices, *dict.fromkeys(of_passes)]
 
 
 def equality_blocks(

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import controls, missing, polling, widgets
+from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
 
@@ -21,14 +21,15 @@ from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, Plan
 POLL_SECONDS = 0.5
 
 
-def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
+def show(sizes_of: Callable[[], Sizes], device: str) -> tuple[Sizes, DeltaGenerator]:
     """Draws the controls, the progress and the results.
 
     Args:
         sizes_of: makes the controls of the sizes.
+        device: that the bar says.
 
     Returns:
-        the sizes and the device that are chosen, and a place for what a text reports of these sizes.
+        the sizes that are chosen, and a place for what a text reports of these sizes.
     """
     told = (
         f"On random input, with the same weights. Every time is a multiple of {YARDSTICK}’s with its maps; “torch” is "
@@ -42,8 +43,6 @@ def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
     with cases_place:  # above the controls that it sets, and drawn when they are known
         canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
         reported = st.container()
-    with widgets.seen("dev", controls.several_devices()):
-        device = controls.device()
     job: TimingJob | None = st.session_state.get("timing_job")
     over = job is None or job.over
     with st.container(horizontal=True, vertical_alignment="bottom", key="race_controls"):
@@ -63,7 +62,7 @@ def show(sizes_of: Callable[[], Sizes]) -> tuple[Sizes, str, DeltaGenerator]:
         canvas.sheet("race_empty", [sheet.text("Nothing has been timed yet.")])
     else:
         polling.follow(partial(_draw, job), job, lambda: job.over, over, None if over else POLL_SECONDS)
-    return sizes, device, reported
+    return sizes, reported
 
 
 def _plan(names: list[str], sizes: Sizes, device: str) -> Plan:

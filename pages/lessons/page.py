@@ -15,7 +15,7 @@ def show() -> None:
     """What is wrong with lessons that were left out, then the cards; where a lesson begins, its link says."""
     with page("lessons") as here, here.stage:
         found = course()
-        notices = [*here.answer_link(), *found.errors]
+        notices = [*here.said, *found.errors]
         canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards(found), ways(found))])
 
 
@@ -25,11 +25,12 @@ def cards(found: Course) -> list[dict[str, Any]]:
 
 
 def card(lesson: Lesson) -> dict[str, Any]:
-    """What the card of a lesson says; its link opens the first step."""
-    step = lesson.steps[0]
+    """What the card of a lesson says, and the address of each step."""
     told = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
-    begin = f"{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.1"
-    return told | {"steps": len(lesson.steps), "audiences": list(lesson.audiences), "begin": begin}
+    steps = [
+        f"{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{at}" for at, step in enumerate(lesson.steps, 1)
+    ]
+    return told | {"steps": steps, "audiences": list(lesson.audiences)}
 
 
 def ways(found: Course) -> list[dict[str, Any]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pages.kit.draw.tables import Table, csv_of_tables, npz_of_tables
-from pages.kit.picture import fitting, pictures
-from pages.kit.picture.query import Query
+from pages.kit.picture import pictures
+from pages.kit.picture.asked import Asked
+from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 
 from .message import before
 
@@ -20,8 +22,14 @@ def npz(raw: bytes) -> bytes:
 
 
 def _tables(raw: bytes) -> list[Table]:
-    query = Query(raw)
-    settings, _ = fitting.within(query.settings())
+    query = Asked(raw)
+    settings, _ = query.within()
     at = query.at
     runs = {"masked": pictures.picture(settings).run, "unmasked": pictures.picture(before(settings)).run}
     return [Table(name, run.tokens, run.tokens, run.weights[at.layer, at.head]) for name, run in runs.items()]
+
+
+def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+    """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
+    query = Asked(raw)
+    return {"run": query.within()[0]}, query.at

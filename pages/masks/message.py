@@ -2,55 +2,85 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
+from mha_core.errors import HeadlightError
+from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
-from pages.kit.picture import fitting, mask_codec, pictures, rules
-from pages.kit.picture.fields import FIELDS, MASKS
-from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED
+from pages.kit.picture import fitting, mask_codec, models, pictures, rules, words
+from pages.kit.picture.asked import Asked, Refused, answered
+from pages.kit.picture.fields import FIELDS, MASKS, SIDE
+from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import label
 
-from . import beginning, meaning
+from . import beginning, effects, meaning, padding
 from .clicks import RULE, clicks
-from .effects import sums_in_words
+
+# of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
+KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "pad", "model", "dev")
 
 
-def masked(raw: bytes, begins: str = "") -> bytes:
+def masked(raw: bytes) -> bytes:
     """The answer to a query: what is said of the mask, and the weights (i, j) of the head in focus before and after.
-
-    Args:
-        begins: the query of the picture that a bare address begins with.
 
     Raises a HeadlightError.
     """
-    query = Query(raw)
-    settings, left_out = fitting.within(query.settings())
+    return _message(raw, beginning.of_address(Asked(raw)))
+
+
+def entered(raw: bytes) -> bytes:
+    """The same for who comes from another page, where no mask was chosen. Raises a HeadlightError."""
+    return _message(raw, beginning.of_visitor(Asked(raw)))
+
+
+def first(raw: bytes) -> bytes:
+    """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
+    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
+    return masked(raw)
+
+
+def outcomes(raw: bytes) -> bytes:
+    """What follows from the mask, and what becomes of a second sentence in the same batch: blocks of sheets, as JSON.
+
+    Raises:
+        Refused: the second sentence cannot be used.
+    """
+    query = Asked(raw)
+    settings, _ = query.within()
+    at, second = query.at.on(pictures.tokens(settings)), query["pad"]
+    try:
+        check_length(second)
+        padded = padding.blocks(settings, second)
+    except HeadlightError as error:
+        raise Refused("pad", words.sentence(error)) from error
+    said = [sheet.text(effects.renormalised(settings, at)), *effects.empty_rows(settings, at)]
+    return json.dumps({"mask": said, "padding": padded, "pad": second}).encode()
+
+
+def _message(raw: bytes, begins: dict[str, str]) -> bytes:
+    """As `masked`; `begins`: what is shown beside what the query says."""
+    query = Asked(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
+    settings, left_out = query.within()
     picture = pictures.picture(settings)
-    at = query.at.on(picture.run.tokens)
+    at = query.place(picture.run.tokens)
+    for key in KEYS:
+        query[key]  # what cannot be used is said, in use or not
     runs = [pictures.picture(own).run for own in (before(settings), settings)]
     weights = [run.weights[at.layer, at.head] for run in runs]
     header = {
         **_header(picture, at),
         "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
-        "sums": sums_in_words(weights[1]),
-        "notices": [*left_out, *dict.fromkeys(said for run in runs for said in run.notices)],
+        "sums": effects.sums_in_words(weights[1]),
         "begins": begins,
+        "notices": [*query.told, *left_out, *dict.fromkeys(said for run in runs for said in run.notices)],
+        **answered(query, KEYS, s=settings.text, rule=settings.mask, on=settings.mask),
     }
     return pack_parts(pack_focus(header, *weights))
-
-
-def first(raw: bytes) -> bytes:
-    """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
-    begins = urlencode(beginning.of_address(Query(raw)))
-    raw = begins.encode() or raw
-    fitting.fits_at_first(pictures.tokens(Query(raw).settings()))
-    return masked(raw, begins)
 
 
 def before(settings: Settings) -> Settings:
@@ -83,7 +113,9 @@ def _header(picture: Picture, at: At) -> dict[str, Any]:
         "longest": LONGEST_PAINTED,
         "without": _without(other.mask, own),
         "typed": settings.text,
-        "label": f"Layer {at.layer}, head {at.head}, {label(settings, model)}, {model.origin} weights",
+        "positions": words.encodings(model),
+        "presets": models.presets(settings.model),
+        "label": f"Layer {at.layer}, head {at.head}, {words.label(settings, model)}, {model.origin} weights",
     }
 
 
@@ -118,7 +150,7 @@ def _numbers(rule: str) -> list[dict[str, Any]]:
     ]
 
 
-def _kept(query: Query, n: int) -> tuple[str, str]:
+def _kept(query: Asked, n: int) -> tuple[str, str]:
     """The rule that is painted on and what is painted on it, in use or not, as far as it is for so many tokens."""
     on, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
     return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""

@@ -39,7 +39,6 @@ def show(tokens: list[str], found: OnModel) -> None:
         )
     values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)
     state = {
-        **VIEW.turns(),
         "place": place,
         "tokens": tokens,
         "tiles": tiles,

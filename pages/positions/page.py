@@ -6,10 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.draw import canvas, events, sheet
+from pages.kit.draw import canvas, events, pages, sheet
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
-from pages.kit.frame.share import show_about
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
 from pages.kit.picture.settings import Settings
@@ -35,33 +34,30 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def show() -> None:
     """The problem, the sentence under each encoding, then one or two portraits."""
-    with picture_page("positions") as page:
-        with page.stage:
-            with st.container(key="unprojected_sentence"):
-                sentence = controls.sentence()
-            # the pictures stand above the controls that say which encoding is chosen
-            top, story, head = st.container(), st.container(), st.container()
-            found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
-            names, sizes, amplitude = chosen(page, len(found.tokens))
-            with story:
-                of_passes = show_sentence(settings, found.tokens)
-            with head:
-                title = sheet.title("What each encoding is", "two at a time")
-                canvas.sheet("portraits_head", [title, presets()], on_act)
-            built, why = build(names, sizes, amplitude, (settings, page.at.layer))
+    with picture_page("positions") as page, page.stage:
+        with st.container(key="unprojected_sentence"):
+            sentence = controls.sentence()
+        # the pictures stand above the controls that say which encoding is chosen
+        top, story, head = st.container(), st.container(), st.container()
+        found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
+        names, sizes, amplitude = chosen(page, len(found.tokens))
+        with story:
+            of_passes = show_sentence(settings, found.tokens)
+        with head:
+            title = sheet.title("What each encoding is", "two at a time")
+            canvas.sheet("portraits_head", [title, presets()], on_act)
+        built, why = build(names, sizes, amplitude, (settings, page.at.layer))
 
-            def view() -> View:
-                return looked_at(found.tokens, page.model.sizes.max_len)
+        def view() -> View:
+            return looked_at(found.tokens, page.model.sizes.max_len)
 
-            # the browser takes seconds to draw its first chart, and the maps would wait for it
-            charts = map_view.drawn() or len(found.tokens) > MOST_TOKENS_AT_ONCE
-            for slot in SHOWN:
-                cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
-            folds.show(built, view, lambda theme: in_model.amplitudes(found, amplitude, theme), charts=charts)
-            with top:  # above the pictures, but known only when they have been made
-                canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
-        with page.about:
-            show_about(settings)
+        # the browser takes seconds to draw its first chart, and the maps would wait for it
+        charts = map_view.drawn() or len(found.tokens) > MOST_TOKENS_AT_ONCE
+        for slot in SHOWN:
+            cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
+        folds.show(built, view, lambda theme: in_model.amplitudes(found, amplitude, theme), charts=charts)
+        with top:  # above the pictures, but known only when they have been made
+            canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
 
 
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
@@ -71,12 +67,8 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):
-        said, further = st.columns([6, 1], vertical_alignment="center")
-        with said:
-            canvas.sheet("problem", [problem(settings)])
-        order = [pair for pair in links.kept() if pair[0] != "order"] + [("order", backwards(settings.text))]
-        with further:
-            st.page_link("../../compare/page.py", label="Try another order on Compare →", query_params=order)
+        order = pages.link("compare", ("s", settings.text), ("order", backwards(settings.text)))
+        canvas.sheet("problem", [problem(settings), sheet.links([("Try another order on Compare →", order)])])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

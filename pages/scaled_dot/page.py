@@ -9,8 +9,8 @@ import streamlit as st
 from mha_core.errors import DeviceError, SizeError
 from pages.kit.draw import canvas, events, sheet
 from pages.kit.draw.numbers import cut
-from pages.kit.frame import controls, widgets
-from pages.kit.frame.layout import page
+from pages.kit.frame import widgets
+from pages.kit.frame.form import form
 from pages.kit.picture.fields import DEFAULTS
 
 from . import case as cases
@@ -23,20 +23,15 @@ Problems = dict[str, str]  # key of a control -> why what it says is not shown
 def show() -> None:
     """The call with its controls, its source, the formulas, and products as loops."""
     problems: Problems = {}
-    with page("scaled_dot") as here, here.stage:
+    with form("scaled_dot") as here, here.stage:
         told, opening = st.container(), st.container()
         with st.container(key="call_panel", border=True):
             buttons = st.container()
             asked = asked_case(problems)
-            with widgets.seen("dev", controls.several_devices()):
-                device = controls.device()
-        of_call = show_call(asked, device, problems, opening, buttons)
+        of_call = show_call(asked, here.query.device, problems, opening, buttons)
         show_products(asked.seed, problems)
         with told:  # at the top, but known only when every control has been made
-            usable = {key: key not in problems for key in ("qs", "aat")}
-            of_link = here.answer_link(resets=True, **usable)
-            others = [said for key, said in problems.items() if key not in here.unusable]
-            canvas.sheet("told", [sheet.notices([*of_link, *others, *of_call])])
+            canvas.sheet("told", [sheet.notices([*here.answer_link(), *problems.values(), *of_call])])
 
 
 def asked_case(problems: Problems) -> Case:

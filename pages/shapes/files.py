@@ -7,7 +7,10 @@ from itertools import product
 from mha_core import Step
 from pages.kit.draw import tables
 from pages.kit.draw.tables import Table
+from pages.kit.picture import traces
 from pages.kit.picture.asked import Asked
+from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
@@ -47,3 +50,9 @@ def _table(step: Step) -> Table:
     columns = [f"{letters[-1]}{number}" for number in range(last)]
     name = f"{step.name} ({step.axes})"
     return Table(name, rows, columns, step.value.reshape(-1, last))
+
+
+def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+    """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
+    query = Asked(raw)
+    return {"run": traces.settings_within(query.within()[0], query.at.layer, query["impl"])[0]}, query.at

@@ -9,11 +9,13 @@ from mha_core import Model
 from pages.kit.frame import controls
 from pages.kit.picture import models
 from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import computed_by, position_note
 
 USUAL = ("as trained", "none", "sinusoidal")  # as the long post compares them
 MOST = 4  # pictures
+TWICE = PRESETS[2]  # what is shown at first: of a word that stands there twice, only the place tells its rows apart
 MOST_TOKENS = 24  # beyond, no number fits into a cell
 
 

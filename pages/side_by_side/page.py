@@ -7,50 +7,33 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import controls, model_picker, widgets
+from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
-from pages.kit.frame.share import show_about
 from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.models import MINILM
 from pages.kit.picture.settings import Settings
 
 from . import beside, maps
-from .beside import Side
+from .beside import TWICE, Side
 
-TWICE = PRESETS[2]  # a word that stands there twice: only its place tells its rows apart
 MEAN = "mean of all"
-_BEGUN = "side_by_side_begun"
 
 
 def show() -> None:
     """The sentence, what is compared, and a map for each."""
-    begin()
-    with picture_page("side_by_side", takes_model=True) as page:
-        with page.bar:
-            model_picker.control(page.name)
-        with page.stage:
-            sentence = controls.sentence(page.name)
-            with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
-                sides = sides_of(page, Settings(sentence, model=page.name))
-                head = looked_at(page)
-            (blocks, of_passes), shown, notices = page.or_last(
-                sides[0].settings,
-                lambda first: maps.shown([on_text(side, first.text) for side in sides], page.at.layer, head),
-                "Still showing",
-            )
-            told = sheet.notices([*notices, *of_passes, *page.answer_link()])
-            note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
-            canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
-        with page.about:
-            show_about(shown)
-
-
-def begin() -> None:
-    """Has the bare address show a sentence in which a word stands twice."""
-    state = st.session_state
-    if _BEGUN not in state and not state.get("offered_models") and not set(st.query_params) & set(DEFAULTS):
-        state["s"] = TWICE
-    state[_BEGUN] = True
+    with picture_page("side_by_side", takes_model=True) as page, page.stage:
+        sentence = controls.sentence(page.name, TWICE if page.name == MINILM else "")
+        with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
+            sides = sides_of(page, Settings(sentence, model=page.name))
+            head = looked_at(page)
+        (blocks, of_passes), shown, notices = page.or_last(
+            sides[0].settings,
+            lambda first: maps.shown([on_text(side, first.text) for side in sides], page.at.layer, head),
+            "Still showing",
+        )
+        told = sheet.notices([*notices, *of_passes, *page.answer_link()])
+        note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
+        canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
 
 
 def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
@@ -67,17 +50,16 @@ def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
 
 def looked_at(page: PicturePage) -> int | None:
     """The head, or None for the mean over the layer's. Both are numbers of `at`, as on every page."""
-    at = page.at
-    with widgets.seen("mean", shown=False):
-        mean = widgets.switch("mean")
+    at, first = page.at, page.query.default("at")
+    mean = page.query["mean"]
     before = MEAN if mean else str(at.head)
 
     def take() -> None:
         layer, head = (st.session_state[key] for key in ("layer_beside", "head_beside"))
-        st.session_state["mean"] = head == MEAN
-        st.session_state["at"] = str(replace(at, layer=int(layer), head=at.head if head == MEAN else int(head)))
+        links.put("mean", str(head == MEAN).lower(), str(DEFAULTS["mean"]).lower())
+        links.put("at", str(replace(at, layer=int(layer), head=at.head if head == MEAN else int(head))), first)
 
-    layers, heads = page.sizes
+    layers, heads = page.query.sizes
     st.session_state.update(layer_beside=str(at.layer), head_beside=before)
     st.selectbox("Layer", list(map(str, range(layers))), key="layer_beside", on_change=take)
     st.selectbox("Head", [MEAN, *map(str, range(heads))], key="head_beside", on_change=take)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from pages.kit.draw import canvas, pages, sheet
+from pages.kit.draw.web import PREFIX, TUTORIAL
 from pages.kit.frame.layout import page
-from pages.kit.frame.share import offer_tutorial
 
 from .catalog import Text, texts
 
@@ -12,8 +14,8 @@ from .catalog import Text, texts
 def show() -> None:
     """The cards, and the tutorial to take along."""
     with page("texts") as here, here.stage:
-        canvas.sheet("texts", [sheet.notices(here.answer_link()), sheet.columns([card(text) for text in texts()])])
-        offer_tutorial("tutorial")
+        canvas.sheet("texts", [sheet.notices(here.said), sheet.columns([card(text) for text in texts()])])
+        st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 
 def card(text: Text) -> sheet.Block:

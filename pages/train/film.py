@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 import torch
 
 from mha_core.training.events import History, Snapshot
-from pages.kit.draw import events, packing
+from pages.kit.draw import packing
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View
@@ -27,36 +25,6 @@ _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens 
 VIEW = View("film_view", "film", "film.js")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is looked at, all counted from 0: a probe, a layer, a head (None = the mean of the heads), as a table."""
-
-    probe: int = 0
-    layer: int = 0
-    head: int | None = None
-    table: bool = False
-
-    def __str__(self) -> str:
-        """As it stands in the link: "1.0.m", "0.1.3.t"."""
-        return f"{self.probe}.{self.layer}.{'m' if self.head is None else self.head}{'.t' if self.table else ''}"
-
-
-def parse_choice(text: str, histories: Sequence[History]) -> Choice | None:
-    """The choice of a link, None when none of these runs has such a map."""
-    parts = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?", text, re.ASCII)
-    if parts is None:
-        return None
-    probe, layer, head = int(parts[1]), int(parts[2]), None if parts[3] == "m" else int(parts[3])
-    exists = any(
-        history.start is not None
-        and probe < len(history.start.probes)
-        and layer < history.recipe.n_layers
-        and (head is None or head < history.recipe.n_heads)
-        for history in histories
-    )
-    return Choice(probe, layer, head, parts[4] is not None) if exists else None
-
-
 def seek(step: float) -> None:
     """Opens the film at the last look up to this step; a callback."""
     number, _ = st.session_state.get("film_sought", (0, 0))
@@ -68,19 +36,13 @@ def is_sought() -> bool:
     return bool(st.session_state.pop("film_opens", False))
 
 
-def show(packed: bytes, choice: Choice, on_choice: Callable[[str], None]) -> None:
-    """Plays packed films at a choice; they go over the wire, and only when they have changed.
-
-    `on_choice` is called before the next run with the text of another choice; it is the visitor's and unchecked. The
-    bound text that keeps the choice must be made in the same fragment as the film, or the browser's old one comes back.
-    """
+def show(packed: bytes) -> None:
+    """Plays packed films; they go over the wire, and only when they have changed. What is looked at the view knows."""
     kept = st.session_state.get("films")
     if kept is None or kept.packed != packed:
         kept = st.session_state["films"] = Kept(packed)
-    films: dict[str, Any] = {"wanted": kept.name, "query": f"name={kept.name}", "notices": []}
     number, step = st.session_state.get("film_sought", (0, 0))
-    state = {**VIEW.turns(), **films, "choice": str(choice), "sought": number, "step": step}
-    VIEW.show(state, lambda event: on_choice(events.text(event, "choice") or ""))
+    VIEW.show({"wanted": kept.name, "query": f"name={kept.name}", "sought": number, "step": step})
 
 
 def pack(

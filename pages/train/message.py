@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import re
-import secrets
-import threading
-from weakref import WeakValueDictionary
+import weakref
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw.packing import pack_parts
+from pages.kit.server import store
 
 
 class Kept:
-    """Packed films, to be asked for as long as whoever made them keeps this."""
+    """Packed films, to be asked for in any process as long as whoever made them keeps this.
+
+    Raises a HeadlightError when they cannot be written.
+    """
 
     def __init__(self, packed: bytes) -> None:
         self.packed = packed
-        self.name = secrets.token_urlsafe(16)
-        with _lock:
-            _films[self.name] = self
-
-
-_films: WeakValueDictionary[str, Kept] = WeakValueDictionary()
-_lock = threading.Lock()
+        self.name = store.keep("film", packed)
+        weakref.finalize(self, store.forget, "film", self.name)
 
 
 def film(raw: bytes) -> bytes:
     """The films of a name. Raises a HeadlightError when nobody keeps them any more."""
-    name = re.fullmatch(rb"name=([\w-]{1,64})", raw, re.ASCII)
-    with _lock:
-        kept = _films.get(name[1].decode("ascii")) if name else None
-    if kept is None:
+    name = re.fullmatch(rb"name=([\w-]{22})", raw, re.ASCII)
+    packed = store.read("film", name[1].decode("ascii")) if name else None
+    if packed is None:
         raise HeadlightError("these films are gone; reload the page")
-    return pack_parts(kept.packed)
+    return pack_parts(packed)

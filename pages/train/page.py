@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import layout, widgets
+from pages.kit.frame import layout, own_models, widgets
+from pages.kit.frame.form import form
 from pages.kit.jobs import process, visitor
 from pages.kit.jobs.visit import NAME
-from pages.kit.picture import models
 
 from . import recipe_controls, recorded_runs, runs, saved_runs, section, task_words, uploads
 from .runs import Shown
@@ -24,7 +24,7 @@ OWN_RUNS = (
 def show() -> None:
     """What is trained, the training, what came of it."""
     process.prepare()
-    with layout.page("train") as page, page.stage:
+    with form("train") as page, page.stage:
         canvas.visit(visitor.name(), st.session_state.get("visit_gone", ""), come_back)
         with st.container(border=True, key="recipe_panel"):
             left, asks, positions = st.columns([1, 1.5, 1.6])
@@ -37,26 +37,24 @@ def show() -> None:
         if name in uploads.GENERATED:
             with asks:
                 say_task(name, uploads.built(name))
-        wish = recipe_controls.controls_of(name, runs_of(name), positions, more)
+        wish = recipe_controls.controls_of(name, runs_of(name), positions, more, page.query.device)
         with own:
             task, data, notices = uploads.data_of(name, wish.keep_duplicates, wish.context)
         if name not in uploads.GENERATED:
             with asks:
                 say_task(name, task, recorded_runs.told(runs_of(name).recorded))
         plan, problem = recipe_controls.plan_of(wish, task, data)
-        offer_own_runs()
+        own_models.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")
         places = section.Places(bar, tabs, opened)
-        with page.about:
-            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
         shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, places)
         with tabs["Report"]:
+            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
             saved_runs.draw()
         if task is not None and data is not None and shown.on_other_data(task):
             notices.append("The runs below were trained on other data than what is chosen now.")
         with top:
-            notices += page.answer_link(film=section.film_usable(shown))
-            canvas.sheet("told", [sheet.notices([*page.said, *wish.notices, *notices])])
+            canvas.sheet("told", [sheet.notices([*page.answer_link(), *wish.notices, *notices])])
 
 
 def say_task(name: str, task: task_words.Task, recorded: str = "") -> None:
@@ -76,11 +74,6 @@ def come_back(told: str) -> None:
     if job is not None and job.plan.data is not None:
         kept = job.plan.data
         st.session_state.setdefault("brought", {}).setdefault(kept.kind, kept.content or b"asked for")
-
-
-def offer_own_runs() -> None:
-    """Makes what was trained here one of the models that can be asked."""
-    models.keep({run.id: models.Own.of(run.label, run.folder, run.history) for run in visitor.own_runs().values()})
 
 
 def runs_of(name: str) -> Shown:

@@ -22,7 +22,7 @@ from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
-from pages.kit.frame import controls, widgets
+from pages.kit.frame import widgets
 from pages.kit.jobs.training import Data, Plan
 from pages.kit.picture.limits import MOST_LAYERS, SIZES
 
@@ -98,13 +98,14 @@ def title_of(name: str) -> str:
     return next(title for title, known in TASKS.items() if known == name)
 
 
-def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaGenerator) -> Wish:
+def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaGenerator, device: str) -> Wish:
     """Draws every control but the task; those that make no sense for it stay mounted for the link.
 
     Args:
         name: of the task in the core.
         shown: the runs below: of the chips that are lit those that are not in them are marked.
         positions, more: where these stand; the rest is under `more`, in groups.
+        device: that the bar says.
     """
     goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
     with more:
@@ -122,7 +123,6 @@ def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaG
         ratio = widgets.switch("ratio")
     with measuring[1]:
         seconds = widgets.optional_number("budget", f"{budget}")
-        device = controls.device()
     usual = replace(defaults("news" if as_post else name), task=name)
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" is another one only where it can fall back

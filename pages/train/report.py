@@ -6,9 +6,7 @@ import streamlit as st
 
 from mha_core.training import saved
 from mha_core.training.tasks import Labelled, Language
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.pages import PAGES
-from pages.kit.frame import links, widgets
+from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
 from . import confusion, predictions_section, probabilities, recorded_runs, recorded_section, summary, verdicts
@@ -22,9 +20,8 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 def open_in(shown: Shown, *, seen: bool) -> None:
     """Links to the map of each candidate's model, under the curves."""
-    with widgets.seen("open_in", seen and bool(shown.ready)), st.container(horizontal=True, key="models_of_curves"):
-        for name, model in shown.ready.items():
-            st.page_link("../../explore/page.py", label=f"Look into “{name}”", query_params=_query(model))
+    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in shown.ready.items()]
+    canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 
 def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_open: bool) -> None:
@@ -76,9 +73,8 @@ def _predictions(shown: Shown, names: list[str], seed: int | None, asked: Asked,
 def _ways_out(shown: Shown, model: str | None) -> None:
     """The other pages on this model, and files."""
     if model is not None:
-        for page in _SHOWN_ON:
-            title = f"Open in {PAGES[page].title}"
-            st.page_link(f"../../{page}/page.py", label=title, query_params=_query(model))
+        ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
+        canvas.sheet("ways_out", [sheet.links(ways)])
         st.download_button(
             "The trained model, zip",
             lambda: saved.pack(models.folder(model)),
@@ -89,10 +85,6 @@ def _ways_out(shown: Shown, model: str | None) -> None:
     st.download_button(
         "All curves, CSV", lambda: csv_of(shown), "headlight-training.csv", "text/csv", on_click="ignore"
     )
-
-
-def _query(model: str) -> list[tuple[str, str]]:
-    return [*((key, value) for key, value in links.kept() if key != "model"), ("model", model)]
 
 
 def _heads(shown: Shown) -> list[sheet.Block]:

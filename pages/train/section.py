@@ -111,13 +111,6 @@ def _draw_switches(shown: Shown, task: Task) -> None:
         widgets.switch("bag")
 
 
-def film_usable(shown: Shown) -> bool:
-    """Tells whether the runs have the maps that the link asks for; unknown counts as yes."""
-    text = str(st.session_state.get("film", DEFAULTS["film"]))
-    firsts = [candidate.histories[0] for candidate in shown.candidates if candidate.begun]
-    return not text or not firsts or film.parse_choice(text, firsts) is not None
-
-
 def _nothing(job: TrainingJob | None, task: Task) -> str:
     if job is not None:
         return "The training ended before its first look at the test rows."
@@ -189,7 +182,7 @@ def _draw_settings(shown: Shown, picture: _Picture) -> None:
 def _draw_charts(shown: Shown, picture: _Picture) -> None:
     """Draws the curves, and writes the same as text."""
     apart = not _is_on("one") if shown.recorded else _is_on("apart")
-    large = _is_on("big")
+    large = canvas.projected()
     charts = curves.charts(
         shown.candidates,
         st.context.theme.type or "dark",
@@ -277,19 +270,10 @@ def _draw_known(shown: Shown, *, over: bool) -> None:
 
 def _draw_film(shown: Shown, *, is_open: bool) -> None:
     """Draws the maps of the first seed of each candidate."""
-    with st.container(key="film_carrier"):
-        text = widgets.text("film")
     if not is_open or not shown.candidates:
         return
     firsts = [candidate.histories[0] for candidate in shown.candidates]
     title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
     canvas.sheet("film_title", [title])
     names, colours = zip(*((candidate.name, candidate.colour) for candidate in shown.candidates), strict=True)
-    packed = film.pack(firsts, names, colours=colours)
-    choice = film.parse_choice(text, firsts) or film.Choice()
-
-    def choose(wanted: str) -> None:
-        if film.parse_choice(wanted, firsts) is not None:
-            st.session_state["film"] = wanted if wanted != str(film.Choice()) else DEFAULTS["film"]
-
-    film.show(packed, choice, choose)
+    film.show(film.pack(firsts, names, colours=colours))

@@ -55,16 +55,16 @@ class Compare(Tab):
 
     @property
     def shuffle(self) -> Locator:
-        return self.page.locator(".view.sheet", has=self.page.get_by_role("heading", name="Shuffle test", exact=True))
+        return self.view.locator(".shuffle")
 
     @property
     def bars(self) -> Locator:
-        return self.page.locator(".view.bars-of-heads")
+        return self.view.locator(".bars-of-heads")
 
     @property
     def titles(self) -> list[str]:
         """What the cards are called."""
-        return self.view.locator(".panel > header h2").all_inner_texts()
+        return self.view.locator(":scope > .panel > header h2").all_inner_texts()
 
     @property
     def contrast(self) -> Locator:
@@ -88,7 +88,7 @@ class Compare(Tab):
         return self.view.get_by_role("region", name=PANELS[number], exact=True)
 
     def readouts(self) -> list[str]:
-        return self.view.locator(".panel > .readout").all_inner_texts()
+        return self.view.locator(":scope > .panel > .readout").all_inner_texts()
 
     def bar(self, layer: int, head: int) -> Locator:
         return self.bars.locator(f'[data-head="{layer}.{head}"]')

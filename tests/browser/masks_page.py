@@ -67,10 +67,14 @@ class Masks(Tab):
 
     @property
     def sheets(self) -> Locator:
-        return self.page.locator(".view.sheet")
+        return self.view.locator(".sheet")
 
     def card(self, name: str) -> Locator:
         return self.view.locator(".card").filter(has=self.page.locator("b", has_text=name))
+
+    def position(self, name: str) -> Locator:
+        """An encoding of the order, once the fold is open."""
+        return self.view.get_by_role("radio", name=name, exact=True)
 
     def head(self, number: int) -> Locator:
         return self.button(f"head {number}")

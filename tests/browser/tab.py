@@ -137,6 +137,15 @@ class Tab:
             name = group  # a group of one page is the link
         return self.house.get_by_role("link", name=name, exact=True)
 
+    def share(self) -> Locator:
+        """Opens Share."""
+        opener = self.house.get_by_role("button", name="Share", exact=True)
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        panel = self.house.get_by_role("region", name="Share", exact=True)
+        expect(panel.get_by_role("heading", name="Take it along")).to_be_visible()
+        return panel
+
     def on(self, kind: type[T]) -> T:
         """The same tab, as the page that it now shows."""
         return kind(self.page, self.url)

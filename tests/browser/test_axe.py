@@ -13,8 +13,7 @@ from .lessons_page import Beside
 
 
 def test_nothing_serious_in_share(explore: Explore) -> None:
-    explore.open().page.get_by_role("button", name="Share", exact=True).click()
-    panel = explore.page.get_by_test_id("stPopoverBody")
+    panel = explore.open().share()
     panel.get_by_text("How was this computed?").click()
     expect(panel.get_by_role("button", name="PNG for a slide")).to_be_visible()
     findings = Findings(explore)

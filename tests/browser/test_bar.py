@@ -70,7 +70,7 @@ def test_escape_leaves_the_projector_but_first_what_is_open(explore: Explore) ->
 
 
 def test_share_can_be_read(explore: Explore) -> None:
-    explore.open().page.get_by_role("button", name="Share", exact=True).click()
+    explore.open().share()
     expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
     assert unreadable(explore.page) == []
     explore.page.emulate_media(color_scheme="light")

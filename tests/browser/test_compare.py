@@ -167,7 +167,6 @@ def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewP
     sides = BAG, Settings(WIDE, "causal", "none")
     expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
     expect(compare.button("causal alone")).to_have_attribute("aria-pressed", "false")
-    expect(compare.view).to_have_attribute("data-heard", "0")
 
 
 def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
@@ -203,7 +202,7 @@ def test_the_order_is_shuffled_again_and_typed(compare: Compare, new_tab: NewTab
     for position, most in (("trained", 9.0), ("none", 1e-5)):
         runs = [core().run(text, position=position) for text in (TIRED, order)]
         assert measured.difference_in_new_order(*runs) <= most
-    headings = compare.shuffle.locator(".side-by-side h2").all_inner_texts()
+    headings = compare.shuffle.locator(".of-orders h3").all_inner_texts()
     left, right = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
     assert left > 0.1
     assert right <= 1e-5
@@ -274,11 +273,13 @@ def test_a_long_sentence_and_its_heads(compare: Compare) -> None:
     runs = compare.shows(Settings(text), Settings(text, position="none"))
     assert len(runs[0].tokens) == 362
     expect(compare.map(2).locator(".table")).to_contain_text("change from the")
-    assert compare.bars.count() == 0
-    compare.page.get_by_role("button", name="Switch off each head alone").click()
-    compare.page.get_by_role("button", name="Stop", exact=True).click()
-    compare.settled()
-    expect(compare.page.get_by_role("button", name="Switch off each head alone")).to_be_visible()
+    expect(compare.bars.get_by_role("grid")).to_be_hidden()
+    compare.button("Switch off each head alone").click()
+    expect(compare.bars.get_by_role("status")).to_contain_text("One head at a time: 1 s")
+    with compare.page.expect_event("requestfailed", lambda request: "/wire/each?" in request.url):
+        compare.button("Stop").click()
+    expect(compare.button("Switch off each head alone")).to_be_visible()
+    expect(compare.button("Stop")).to_be_hidden()
     compare.button("maps").click()
     compare.settled()
     assert compare.hover(2, 100, 50) == read(runs, 0, 2, 100, 50)

@@ -160,3 +160,43 @@ def test_each_page_has_its_own_first_head(compare: Compare) -> None:
     expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
     compare.go("Compare")
     expect(compare.view).to_have_attribute("data-numbers", "3.1")
+
+
+def test_what_cannot_be_used_is_named_and_leaves_the_link(compare: Compare) -> None:
+    compare.open(s="how are you", mask="bogus", pos2="elsewhere", t2="99", off2="L9 H9", shuffle="0", at="9.9")
+    left, right = Settings("how are you"), Settings("how are you", position="none")
+    compare.shows(left, right)
+    for key in ("mask", "pos2", "t2", "off2", "shuffle", "at"):
+        expect(compare.view.locator(".notices p").filter(has_text=f"says {key}=")).to_have_count(1)
+    compare.wait_for_query(s="how are you", mask=None, pos2=None, t2=None, off2=None, shuffle=None, at=None)
+    compare.button("layer 3").click()
+    compare.settled()
+    expect(compare.view.locator(".notices p")).to_have_count(0)
+
+
+def test_a_text_that_cannot_be_used_stays_typed_beside_the_last_picture(compare: Compare) -> None:
+    compare.open(s="it " * 600, mask2="combination", rule2="causal &")
+    compare.shows(Settings(TIRED), Settings(TIRED, "causal & window:4", "none"))
+    assert len(compare.notices()) == 2
+    compare.box.fill("how are you")
+    compare.shows(Settings("how are you"), Settings("how are you", "causal & window:4", "none"))
+    assert len(compare.notices()) == 1
+    compare.wait_for_query(s="how are you", rule2="causal &")
+
+
+def test_back_forward_and_reload_show_what_was_left(compare: Compare) -> None:
+    compare.open()
+    compare.button("can you can that").click()
+    compare.set("Mask, right", "causal")
+    compare.other_box.fill("can you see that")
+    sides = Settings("can you can that"), Settings("can you see that", "causal", "none")
+    compare.shows(*sides)
+    compare.wait_for_query(s2="can you see that")
+    compare.page.goto(f"{compare.url}/?s=how+are+you")
+    expect(compare.page.locator(".tile.focused")).to_be_visible()
+    compare.page.go_back()
+    compare.shows(*sides)
+    compare.page.reload()
+    compare.shows(*sides)
+    expect(compare.box).to_have_value("can you can that")
+    expect(compare.other_box).to_have_value("can you see that")

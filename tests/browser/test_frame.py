@@ -80,7 +80,7 @@ def test_at_rest_explore_has_few_controls_the_link_is_copied_and_maps_line_up(ex
     explore.page.keyboard.press("Escape")
     explore.wait_for_query(mask=["causal"])
     explore.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    explore.page.get_by_role("button", name="Share", exact=True).click()
+    explore.share()
     copy = explore.page.locator(".share button").first
     copy.click()
     expect(copy).to_have_text("copied")

@@ -213,11 +213,64 @@ def test_the_gallery_its_numbers_and_joins(masks: Masks) -> None:
     masks.rule.fill("!causal")
     masks.page.keyboard.press("Enter")
     masks.shows("!causal")
-    masks.wait_for_query(rule="!causal")  # the picture is there before the script has heard of the rule
     masks.rule.fill("!causal & (")
     masks.page.keyboard.press("Enter")
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
+
+
+def test_a_rule_of_a_link_that_cannot_be_read_stays_in_its_field(masks: Masks) -> None:
+    masks.open(mask="combination", rule="causal & (")
+    masks.shows("causal & window:4")  # as long as nothing else was usable
+    expect(masks.view.locator(".notices")).to_contain_text("Not a valid rule")
+    expect(masks.rule).to_have_value("causal & (")
+    masks.page.reload()
+    masks.shows("causal & window:4")
+    masks.rule.fill("causal & window:2")
+    masks.page.keyboard.press("Enter")
+    masks.shows("causal & window:2")
+    expect(masks.view.locator(".notices p")).to_have_count(0)
+
+
+def test_what_a_link_says_and_cannot_be_used_is_told_and_leaves_it(masks: Masks) -> None:
+    masks.open(mask="sinks", t="99", w="0", off=["L0 H2", "L9 H9"], at="9.9")
+    masks.settled(Settings(WORDS, "sinks:1", heads_off=((0, 2),)).digest)
+    masks.wait_for_query(mask="sinks", t=None, w=None, off="L0 H2", at=None)
+    assert {said.split("=")[0].removeprefix("The link says ") for said in masks.notices()} == {"t", "w", "off", "at"}
+    masks.card("causal").click()
+    masks.settled(Settings(WORDS, "causal", heads_off=((0, 2),)).digest)
+    assert masks.notices() == []
+
+
+def test_a_bare_address_begins_with_a_mask_that_it_says_from_then_on(masks: Masks) -> None:
+    masks.visit(f"{masks.url}/masks").shows("causal")
+    masks.wait_for_query(s=WORDS, mask="causal")
+    masks.card("full").click()
+    masks.shows("none")
+    masks.wait_for_query(s=WORDS, mask="none")
+    masks.page.reload()
+    masks.shows("none")
+    masks.visit(f"{masks.url}/masks?big=false").shows("none", text=TIRED)
+
+
+def test_a_second_sentence_stands_in_the_batch_as_far_as_it_can(masks: Masks) -> None:
+    masks.open(mask="none", s=TIRED)
+    field = masks.page.get_by_role("textbox", name="Another sentence")
+    expect(masks.sheets.last).to_contain_text("“how are you”: 5 tokens and 10 of padding")
+    field.fill("you how are too")
+    expect(masks.sheets.last).to_contain_text("“you how are too”: 6 tokens and 9 of padding")
+    masks.wait_for_query(pad="you how are too")
+    field.fill("a " * 600)
+    expect(masks.view.locator(".outcomes .reason")).to_contain_text("takes at most 512")
+    expect(masks.sheets.last).to_contain_text("“you how are too”: 6 tokens and 9 of padding")
+    assert masks.notices() == []
+    masks.card("causal").click()
+    masks.shows("causal", text=TIRED)
+    expect(masks.sheets.last).to_contain_text("The mask “causal” alone already keeps these tokens")
+    expect(masks.view.locator(".outcomes .reason")).to_contain_text("takes at most 512")
+    field.fill("how are you")
+    expect(masks.view.locator(".outcomes .reason")).to_be_empty()
+    masks.wait_for_query(pad=None)
 
 
 def check_rows_in_line(masks: Masks) -> None:

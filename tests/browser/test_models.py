@@ -22,11 +22,8 @@ ASKED = {name: models.presets(name) for name in (WHO, ORDERLESS, WORDS)}
 
 
 def choose(explore: Explore, name: str) -> None:
-    """Chooses a model in the control, by the keyboard."""
-    box = explore.page.get_by_role("combobox", name="Model", exact=True)
-    box.focus()
-    box.press("ArrowDown")
-    explore.page.get_by_role("option", name=models.title(name), exact=True).click()
+    """Chooses a model in the bar."""
+    explore.page.get_by_role("combobox", name="Model", exact=True).select_option(name)
 
 
 def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:

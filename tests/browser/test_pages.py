@@ -200,24 +200,3 @@ def test_what_cannot_be_used_leaves_the_address(explore: Explore) -> None:
         expect(notice).to_have_count(1)
         expect(notice).to_contain_text(f"The link says {key}={value}")
         explore.wait_for_query(**{key: None, "big": "true"})
-
-
-# What Streamlit's browser does at a switch when its server is quicker than its drawing.
-EARLY = """() => {
-  document.querySelector('.st-key-pages a[href*="masks"]')
-    .dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, composed: true }));
-  history.pushState({}, "", location.pathname + "?off=L0+H1&mask=causal");
-  history.pushState({}, "", "/masks?off=L0+H1&mask=causal");
-  const there = location.href;
-  history.back();
-  return new Promise((told) => addEventListener("popstate", () => told([there, location.search]), { once: true }));
-}"""
-
-
-def test_what_the_next_page_says_early_is_not_in_the_address_that_back_finds(explore: Explore) -> None:
-    explore.open(off="L0 H1")
-    explore.shows(heads_off=((0, 1),))
-    there, here = explore.page.evaluate(EARLY)
-    assert there.endswith("/masks?off=L0+H1&mask=causal")
-    assert here == "?off=L0+H1"
-    explore.shows(heads_off=((0, 1),))

@@ -36,7 +36,7 @@ PALETTE = """async () => {
 
 
 def open_share(tab: Tab) -> None:
-    tab.page.get_by_role("button", name="Share", exact=True).click()
+    tab.share()
     expect(tab.page.locator(".take-along")).to_be_visible()
 
 

@@ -26,7 +26,6 @@ from pages.kit.picture.traces import Traced, traced
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film
-from pages.train.film import Choice
 from tests.pages.films import PROBES, filmed
 
 from .modules import Modules, as_text
@@ -128,19 +127,6 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
     assert modules.one("look.js", str(look), f"m.writeLook({shuffled})") == str(look)
 
 
-@EXAMPLES
-@given(st.builds(Choice, st.integers(0, 999), st.integers(0, 999), PLACES, st.booleans()))
-def test_a_choice_of_a_film_is_written_and_read_alike(modules: Modules, choice: Choice) -> None:
-    assert modules.one("film_maps.js", str(choice), "m.parseChoice(row)") == asdict(choice)
-    assert modules.one("film_maps.js", str(choice), "m.writeChoice(m.parseChoice(row))") == str(choice)
-
-
-def test_what_is_no_choice_is_the_first_of_all(modules: Modules) -> None:
-    texts = ["", "m", "0.0", "0.0.x", "0.0.m.x", "-1.0.m", "0.0.m ", "٠.0.m", "9" * 9, "1.1.m.t.t"]
-    assert [film.parse_choice(text, [filmed()]) for text in texts] == [None] * len(texts)
-    assert modules.each("film_maps.js", texts, "m.parseChoice(row)") == [asdict(Choice())] * len(texts)
-
-
 # ---- messages: draw/packing.py and packets.js, shapes/message.py and tensor.js, train/film.py and film_maps.js
 
 
@@ -231,7 +217,7 @@ def test_films_come_back(modules: Modules) -> None:
         rows, maps = [], []
         for (step, probe), (layer, head) in product(kept, product(range(2), [None, 0, 1, 3])):
             one = kept[step, probe]
-            rows.append([packed, number, asdict(Choice(probe, layer, head)), step])
+            rows.append([packed, number, {"probe": probe, "layer": layer, "head": head, "table": False}, step])
             of = np.frombuffer(one.maps, np.uint8).reshape(one.shape)
             there = layer < one.shape[0] and (head is None or head < one.shape[1])
             maps.append((of[layer].mean(0) if head is None else of[layer, head]).flatten() if there else None)

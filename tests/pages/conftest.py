@@ -9,6 +9,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
@@ -29,7 +30,7 @@ SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 OpenApp = Callable[..., AppTest]
 
 # The views whose picture comes over the wire -> the route.
-ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
+ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "film": "film"}
 
 
 @pytest.fixture(scope="session")
@@ -161,23 +162,14 @@ def answers(route: str, query: str) -> list[bytes]:
     return [body[end - length : end] for length, end in zip(header["parts"], ends, strict=True)]
 
 
+def picture_of(route: str, **values: str | list[str]) -> tuple[dict[str, Any], bytes]:
+    """What the wire says of the picture of a link, and its float32 maps."""
+    return unpacked(answers(route, urlencode(values, doseq=True))[0])
+
+
 def on_screen(told: dict[str, Any], header: dict[str, Any]) -> dict[str, Any]:
     """What a view shows: what the script told it, and what the wire says of the picture; of both what must be said."""
     return {**header, **told, "notices": list(dict.fromkeys(told["notices"] + header["notices"]))}
-
-
-def messages(app: AppTest) -> tuple[bytes, bytes]:
-    """What the wire answers the map view: all maps, and what is said with the maps in focus."""
-    focus, maps = answers("maps", control(app, "maps")["query"])
-    return maps, focus
-
-
-def state(app: AppTest) -> dict[str, Any]:
-    """What the map view shows."""
-    told = control(app, "maps")
-    shown = on_screen(told, unpacked(messages(app)[1])[0])
-    figures = [{**figure, "value": told["compared"]} if "ask" in figure else figure for figure in shown["figures"]]
-    return {**shown, "figures": figures}
 
 
 def steps_view(app: AppTest) -> tuple[dict[str, Any], list[bytes]]:
@@ -196,6 +188,8 @@ def payloads(app: AppTest) -> str:
         texts.append(part.json or part.bytes.decode("utf-8", "replace"))
         route = ROUTE_OF.get(part.component_name.removeprefix("headlight_"))
         if route is not None:
-            messages = answers(route, told_to(part)["query"])
+            # a view that owns what is shown asks with the link
+            query = told_to(part).get("query", urlencode(app.query_params, doseq=True))
+            messages = answers(route, query)
             texts += [message.decode("utf-8", "replace") for message in messages]
     return " ".join(texts)

@@ -1,86 +1,61 @@
-"""The Compare page without a browser: both sides from a link, the shuffle test, the heads, and what cannot be shown."""
+"""Compare without a browser: what the wire answers a link of two sides, and what of it cannot be used."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
-from pages.compare import contrasts, message, orders, pairs, tries
-from pages.kit.draw.numbers import small
+from pages.compare import contrasts, message, pairs, tries
 from pages.kit.picture import pictures
+from pages.kit.picture.asked import Refused
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 
-from .conftest import answers, app_at, component, control, on_screen, unpacked
+from .conftest import answers, unpacked
 
-OpenPage = Callable[..., AppTest]
 TIRED, WIDE = PRESETS[:2]
-LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
+BEGINS = Settings(TIRED), Settings(TIRED, position="none")  # both sides of a bare link
+Maps = np.ndarray[Any, np.dtype[np.float32]]
 
 
-@pytest.fixture
-def opened() -> OpenPage:
-    """Opens the page with the values of a link."""
-
-    def open_with(**values: str | list[str]) -> AppTest:
-        return app_at("compare", **values).run()
-
-    return open_with
+def asked(**values: str | list[str]) -> tuple[dict[str, Any], Maps]:
+    """What the wire says of a link, and both maps one after another."""
+    (packed,) = answers("pair", urlencode(values, doseq=True))
+    header, body = unpacked(packed)
+    return header, np.frombuffer(body, np.float32)
 
 
-def answered(app: AppTest) -> tuple[dict[str, Any], bytes]:
-    """What the wire answers the pair view: everything that is said, and both maps."""
-    (packed,) = answers("pair", control(app, "pair")["query"])
-    return unpacked(packed)
-
-
-def state(app: AppTest) -> dict[str, Any]:
-    """What the pair view shows."""
-    return on_screen(control(app, "pair"), answered(app)[0])
-
-
-def maps(app: AppTest) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
-    """Both maps that the pair view shows."""
-    header, body = answered(app)
+def maps(header: dict[str, Any], floats: Maps) -> list[Maps]:
+    """Both maps."""
     sizes = [len(side["tokens"]) for side in header["sides"]]
-    floats = np.frombuffer(body, np.float32)
     return [floats[: sizes[0] ** 2].reshape(sizes[0], -1), floats[sizes[0] ** 2 :].reshape(sizes[1], -1)]
 
 
-def shuffle(app: AppTest) -> str:
-    """Everything that the shuffle test says."""
-    return json.dumps(json.loads(component(app, "sheet", "shuffle_sheet").json), ensure_ascii=False)
-
-
-def check(app: AppTest, left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:
-    """The page shows exactly these two."""
-    header = state(app)
+def check(values: dict[str, Any], left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:
+    """The link shows exactly these two."""
+    header, floats = asked(**values)
     assert header["digest"] == f"{left.digest}-{right.digest}"
-    for shown, settings in zip(maps(app), (left, right), strict=True):
+    for shown, settings in zip(maps(header, floats), (left, right), strict=True):
         assert np.array_equal(shown, pictures.picture(settings).run.weights[layer, head].numpy())
     return header
 
 
-def test_default(opened: OpenPage) -> None:
-    app = opened()
-    header = check(app, Settings(TIRED), Settings(TIRED, position="none"))
+def test_default() -> None:
+    header = check({}, *BEGINS)
     assert header["notices"] == []
-    assert (header["layer"], header["head"], header["key"], header["at"]) == (0, 2, None, "0.2")
-    assert (header["boxes"], header["typed"]) == ([TIRED, ""], [TIRED, ""])
+    assert (header["layer"], header["head"], header["key"]) == (0, 2, None)
+    assert header["used"] == {"s": TIRED, "s2": TIRED}
+    assert (header["model"], header["defaults"]["at"], header["defaults"]["s"]) == ("minilm", "0.2", TIRED)
+    assert (header["unusable"], header["begins"]) == ([], {})
     assert header["tokens"][header["row"]] == "it"
-    assert header["tried"] == "with and without positions"
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [figure["value"] for figure in header["figures"][:1]] == ["0.9998 → 0.1094"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
@@ -91,13 +66,9 @@ def test_default(opened: OpenPage) -> None:
         "nothing changed, pretrained weights", "no positions, pretrained weights",
     ]  # fmt: skip
     assert [side["fitness"] for side in header["sides"]] == ["", f"{NOT_TRAINED}."]
-    left, right = maps(app)
+    left, right = maps(*asked())
     distances = np.abs(right - left).sum(axis=1) / 2
     assert header["distances"] == pytest.approx(distances.tolist(), abs=1e-6)
-    order = orders.shuffled(TIRED, 1)
-    assert order in shuffle(app).replace("\\u2019", "’")
-    for settings in (Settings(TIRED), Settings(TIRED, position="none")):
-        assert small(orders.reordered(settings, order).difference) in shuffle(app)
 
 
 @pytest.mark.parametrize("side", ["", "2"])
@@ -112,80 +83,104 @@ def test_default(opened: OpenPage) -> None:
         ({"off": ["L0 H1", "L3 H3"]}, {"heads_off": ((0, 1), (3, 3))}),
     ],
 )
-def test_every_control_of_both_sides(
-    opened: OpenPage, values: dict[str, str | list[str]], settings: dict[str, Any], side: str
-) -> None:
-    app = opened(**{f"{key}{side}": value for key, value in values.items()})
-    left, right = Settings(TIRED), Settings(TIRED, position="none")
-    changed = {**({"position": "none"} if side else {}), **settings}
-    header = check(app, left if side else Settings(TIRED, **changed), Settings(TIRED, **changed) if side else right)
+def test_every_control_of_both_sides(values: dict[str, str | list[str]], settings: dict[str, Any], side: str) -> None:
+    left, right = BEGINS
+    changed = Settings(TIRED, **{**({"position": "none"} if side else {}), **settings})
+    link = {f"{key}{side}": value for key, value in values.items()}
+    header = check(link, left if side else changed, changed if side else right)
     assert header["notices"] == []
-    assert header["tried"] == ""
+    assert {key for key in header["used"] if key not in ("s", "s2")} == {key for key in link if "rule" in key}
     assert header["differs"] == [key for key in ("mask", "pos", "t", "off") if key in values or key == "pos"]
 
 
 @pytest.mark.parametrize("side", ["", "2"])
-def test_a_painted_mask_on_either_side(opened: OpenPage, side: str) -> None:
+def test_a_painted_mask_on_either_side(side: str) -> None:
     flips = torch.zeros(12, 15, 15, dtype=torch.bool)
     flips[2, 10, 9] = True
     painted = write_flips(flips)
-    app = opened(**{f"mask{side}": "painted", f"rule{side}": "none", f"p{side}": painted, f"pos{side}": "as trained"})
+    link = {f"mask{side}": "painted", f"p{side}": painted, f"pos{side}": "as trained"}
     own = Settings(TIRED, painted=painted)
-    check(app, Settings(TIRED) if side else own, own if side else Settings(TIRED, position="none"))
-    assert maps(app)[1 if side else 0][10, 9] == 0
-    app = opened(**{f"mask{side}": "painted", f"p{side}": painted, f"rule{side}": "none", "s": "how are you"})
-    assert "was painted for 15 tokens; the sentence has 5" in state(app)["notices"][0]
+    check(link, Settings(TIRED) if side else own, own if side else BEGINS[1])
+    assert maps(*asked(**link))[1 if side else 0][10, 9] == 0
+    header, _ = asked(**link, s="how are you")
+    assert "was painted for 15 tokens; the sentence has 5" in header["notices"][0]
 
 
-def test_the_other_sentence(opened: OpenPage) -> None:
-    header = check(opened(s2=WIDE, pos2="as trained", at="3.1"), Settings(TIRED), Settings(WIDE), 3, 1)
+def test_the_other_sentence() -> None:
+    header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
     assert header["fits"]
-    assert header["tried"] == "tired / wide"
+    assert header["used"] == {"s": TIRED, "s2": WIDE}
     assert "0.64 → 0.27" in [figure["value"] for figure in header["figures"]]
-    header = check(opened(s2="how are you"), Settings(TIRED), Settings("how are you", position="none"))
+    header = check({"s2": "how are you"}, Settings(TIRED), Settings("how are you", position="none"))
     assert not header["fits"]
     assert header["distances"] == []
     assert header["said"].startswith("The left sentence has 15 tokens, the right one 5")
 
 
-def test_links_that_cannot_be_used(opened: OpenPage) -> None:
-    app = opened(at="9.9", pos2="elsewhere", t2="99", shuffle="0", look="upside_down", off2=["L9 H9"])
-    header = check(app, Settings(TIRED), Settings(TIRED, position="none"))
-    for key in ("at", "pos2", "t2", "shuffle", "look", "off2"):
+@pytest.mark.parametrize(
+    "values",
+    [
+        *[{f"mask{side}": "everything"} for side in ("", "2")],
+        *[{f"mask{side}": "painted", f"p{side}": "garbage"} for side in ("", "2")],
+        *[{f"pos{side}": "learned"} for side in ("", "2")],
+        *[{f"t{side}": text} for side in ("", "2") for text in ("99", "nan", "")],
+        *[{f"off{side}": text} for side in ("", "2") for text in ("L6 H0", "3.1")],
+        *[{f"unheard{side}": "x"} for side in ("", "2")],
+        {"at": "6.0"},
+        {"at": "x"},
+        {"at": "0.2.99"},
+        {"model": "../minilm"},
+        {"dev": "cuda:9"},
+        {"shuffle": "0"},
+        {"look": "upside_down"},
+        {"word": "x" * 200},
+        {"pos2": "elsewhere", "t2": "99", "shuffle": "x", "look": "upside_down", "off2": ["L9 H9"]},
+    ],
+    ids=lambda values: urlencode(values)[:30],
+)
+def test_what_cannot_be_used_is_named_and_the_rest_is_shown(values: dict[str, Any]) -> None:
+    wrong = [key for key in values if not key.startswith("mask") or values[key] == "everything"]
+    header = check(values, *BEGINS)
+    assert set(header["unusable"]) == set(wrong)
+    for key in wrong:
         assert [said for said in header["notices"] if f" {key}=" in said], key
 
 
-def test_too_long_a_sentence_on_either_side(opened: OpenPage) -> None:
-    header = check(opened(s="it " * 600), Settings(TIRED), Settings(TIRED, position="none"))
-    assert header["notices"][0].startswith("602 tokens")
-    assert header["notices"][0].endswith(f"The left map still shows “{TIRED}”.")
-    header = check(opened(s2="x" * 2001), Settings(TIRED), Settings(TIRED, position="none"))
-    assert header["notices"][0].endswith(f"The right map still shows “{TIRED}”.")
+@pytest.mark.parametrize("side", ["", "2"])
+@pytest.mark.parametrize("text", ["0", "x", "1.5", "513"])
+def test_the_numbers_of_a_mask_that_cannot_be_used(side: str, text: str) -> None:
+    link = {f"mask{side}": "window", f"w{side}": text}
+    own = Settings(TIRED, "window:3", "none" if side else "trained")
+    header = check(link, BEGINS[0] if side else own, own if side else BEGINS[1])
+    assert header["unusable"] == [f"w{side}"]
 
 
-def test_an_order_that_is_none(opened: OpenPage) -> None:
-    app = opened(s="how are you", order="you how is")
-    assert "must have the words of the sentence" in shuffle(app)
-    app.text_input(key="order").set_value("you how are").run()
-    assert "you how are" in shuffle(app)
-    assert small(orders.reordered(Settings("how are you"), "you how are").difference) in shuffle(app)
+@pytest.mark.parametrize(
+    ("values", "key", "sentence"),
+    [
+        *[({key: text}, key, said) for key in ("s", "s2") for text, said in [
+            ("x" * 2001, "this one has 2,001"), ("it " * 600, "602 tokens"), ("x" * 4001, "4,001")]],
+        *[({f"mask{side}": "combination", f"rule{side}": "causal &"}, f"rule{side}", "Not a valid rule")
+          for side in ("", "2")],
+        *[({f"mask{side}": "painted", f"on{side}": "no rule"}, f"on{side}", "Not a valid rule") for side in ("", "2")],
+        ({"s": ["one", "two"]}, "s", "2 times"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(
+    values: dict[str, Any], key: str, sentence: str
+) -> None:
+    with pytest.raises(Refused, match=sentence) as refused:
+        asked(**values)
+    assert refused.value.key == key
 
 
-def test_a_word_like_markup_stays_text(opened: OpenPage) -> None:
-    text = "<b>it</b> $x$ ~ it"
-    app = opened(s=text, order="it <b>it</b> ~ $x$")
-    check(app, Settings(text), Settings(text, position="none"))
-    assert not [block.value for block in app.markdown if "it" in block.value.split()]
+def test_a_rule_in_use_is_said() -> None:
+    header, _ = asked(mask="combination", rule="causal&window:2", mask2="painted", on2="causal", rule2="ignored &")
+    assert header["used"] == {"s": TIRED, "s2": TIRED, "rule": "causal&window:2", "on2": "causal"}
 
 
 # ---- the wire
-
-
-def asked(**values: str | list[str]) -> tuple[dict[str, Any], np.ndarray[Any, np.dtype[np.float32]]]:
-    """What the wire says of a link, and both maps one after another."""
-    (packed,) = answers("pair", urlencode(values, doseq=True))
-    header, body = unpacked(packed)
-    return header, np.frombuffer(body, np.float32)
 
 
 @pytest.mark.parametrize(
@@ -231,32 +226,6 @@ def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
     assert header["asides"] == pairs.asides(pair, titles)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        *[{key: text} for key in ("s", "s2") for text in ("x" * 2001, "it " * 600, "x" * 4001)],
-        *[{f"mask{side}": "everything"} for side in ("", "2")],
-        *[{f"mask{side}": "window", f"w{side}": text} for side in ("", "2") for text in ("0", "x", "1.5", "513")],
-        *[{f"mask{side}": "combination", f"rule{side}": "causal &"} for side in ("", "2")],
-        *[{f"mask{side}": "painted", f"on{side}": "no rule"} for side in ("", "2")],
-        *[{f"mask{side}": "painted", f"p{side}": "garbage"} for side in ("", "2")],
-        *[{f"pos{side}": "learned"} for side in ("", "2")],
-        *[{f"t{side}": text} for side in ("", "2") for text in ("99", "nan", "")],
-        *[{f"off{side}": text} for side in ("", "2") for text in ("L6 H0", "3.1")],
-        {"at": "6.0"},
-        {"at": "x"},
-        {"model": "../minilm"},
-        {"dev": "cuda:9"},
-        {"order": "x" * 4001},
-        {"s": ["one", "two"]},
-    ],
-    ids=lambda values: urlencode(values)[:30],
-)
-def test_what_no_control_can_say_is_an_error(values: dict[str, str]) -> None:
-    with pytest.raises(HeadlightError):
-        asked(**values)
-
-
 @pytest.mark.parametrize("side", ["", "2"])
 def test_the_wire_says_which_painting_was_left_out(side: str) -> None:
     flips = torch.ones(12, 4, 4, dtype=torch.bool)
@@ -279,17 +248,4 @@ def test_each_comparison_to_try_is_what_its_link_says() -> None:
     assert list(header["try"]) == list(tries.TRY)
     for name, values in header["try"].items():
         there, _ = asked(**values)
-        assert (there["tried"], there["try"]) == (name, header["try"])
-        assert asked(**{**values, "at": "5.5"})[0]["tried"] == name, "where it looks does not count"
-        assert asked(**{**values, "t2": "0.9"})[0]["tried"] == ""
-
-
-def test_the_script_runs_no_pass_for_the_view_alone(opened: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(s="how are you")
-    monkeypatch.setattr(pairs, "story", None)
-    monkeypatch.setattr(pairs, "answers", None)
-    monkeypatch.setattr(pairs, "asides", None)
-    monkeypatch.setattr(pairs, "figures", None)
-    monkeypatch.setattr(compare, "row_distances", None)
-    app.text_input(key="s2").set_value("you how are").run()
-    assert control(app, "pair")["typed"] == ["how are you", "you how are"]
+        assert (there["try"], there["unusable"]) == (header["try"], []), name

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-import torch
 
 from mha_core.measure import compare
-from pages.kit.picture import pictures, without_heads
-from pages.kit.picture.settings import Settings
+from pages.kit.picture import pictures
+from pages.kit.picture.sharing import Unwanted, wanted
+from pages.kit.wire import routes
+from pages.kit.wire.line import Work
 
-from .conftest import answers, app_at, component, control, told_to, unpacked
+from .conftest import answers, unpacked
 
 LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
 
 
 def test_one_head_at_a_time() -> None:
-    app = app_at("compare", s="can you can that", mask="causal").run()
-    found = told_to(component(app, "heads"))
-    settings = Settings("can you can that", "causal")
-    cosines = compare.without_each_head(pictures.model_on("auto"), settings.text, mask="causal")
+    found = json.loads(routes.answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
+    cosines = compare.without_each_head(pictures.model_on("auto"), "can you can that", mask="causal")
     assert np.allclose(found["cosines"], cosines, atol=1e-6)
     layer, head = divmod(int(cosines.argmin()), 12)
     assert f"Switching off layer {layer} head {head} changes" in found["said"]
     assert found["title"] == f"L{layer} H{head} is missed most"
 
 
-def test_a_long_sentence_is_asked_about_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+@pytest.mark.parametrize(("text", "is_quick"), [("how are you", True), (LONG, False)])
+def test_a_long_sentence_is_asked_about_first(text: str, is_quick: bool) -> None:
+    header, _ = unpacked(answers("pair", urlencode({"s": text}))[0])
+    assert header["eachIsQuick"] == is_quick
 
-    def cosines(settings: Settings, told: Any) -> torch.Tensor:
-        asked.append(settings.text)
-        return torch.full((6, 12), 0.5)
 
-    monkeypatch.setattr(without_heads, "cosines", cosines)
-    app = app_at("compare", s=LONG).run()
-    assert asked == []
-    (packed,) = answers("pair", control(app, "pair")["query"])
-    assert len(unpacked(packed)[0]["sides"][0]["tokens"]) == 502
-    app.button(key="each").click().run()
-    assert asked == [LONG]
-    assert told_to(component(app, "heads"))["shown"][0][0] == "0.5000"
+def test_it_is_heavy_work_that_ends_when_nobody_waits_for_it() -> None:
+    assert routes.work_of("each", b"") == Work.HEAVY
+    with pytest.raises(Unwanted), wanted(lambda: False):
+        routes.answer("each", b"s=nobody+waits+for+this")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
@@ -15,10 +14,9 @@ from streamlit.testing.v1.element_tree import ElementTree
 from pages.by_hand import workbook
 from pages.kit.draw import events, sheet
 from pages.kit.draw.view import Event, View
-from pages.kit.picture import mask_codec
 from pages.kit.picture.fields import DEFAULTS
 
-from .conftest import app_at, component, payloads, told_to
+from .conftest import app_at, component, told_to
 
 NAMES = (
     *("at", "look", "off", "pin", "preset", "compare", "turn", "try", "mask", "w", "rule", "on", "p", "join", "other"),
@@ -73,19 +71,13 @@ EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in V
 }
 # a page, the link it is opened with, and what on it sends events
 PLACES = [
-    ("explore", {"s": "how are you"}, "maps"),
-    ("compare", {"s": "how are you"}, "pair_view"),
-    ("compare", {"s": "how are you"}, "head_bars"),
-    ("compare", {"s": "how are you"}, "shuffle_sheet"),
-    ("masks", {"s": "how are you"}, "painter"),
     ("positions", {"s": "how are you"}, "portraits_head"),
     ("positions", {"s": "how are you"}, "encodings_view"),
     ("by-hand", {}, "hand"),
     ("by-hand", {"ex": "a real cell", "at": "3.1.2.1"}, "hand"),
-    ("train", {"task": "who did what", "tab": "Film"}, "film_view"),
     ("train", {"task": "who did what", "tab": "Report"}, "verdicts"),
 ]
-SHEETS = {"shuffle_sheet", "portraits_head", "hand", "verdicts"}
+SHEETS = {"portraits_head", "hand", "verdicts"}
 
 
 def opened(page: str, **values: str) -> AppTest:
@@ -114,15 +106,16 @@ def wish(turn: int, event: Any) -> Any:
 
 
 def said(app: AppTest) -> dict[str, Any]:
-    """What every control says."""
+    """What every control says, and the link of what none holds."""
     assert not app.exception
-    return {key: app.session_state[key] for key in DEFAULTS if key in app.session_state}
+    link = {key: app.query_params[key] for key in DEFAULTS if key in app.query_params}
+    return link | {key: app.session_state[key] for key in DEFAULTS if key in app.session_state}
 
 
 def unchanged(app: AppTest, before: dict[str, Any], after: str) -> None:
     """Every control says what it said, or what it says by default."""
     for key, value in said(app).items():
-        assert value in (before[key], DEFAULTS[key]), (after, key, value)
+        assert value in (before.get(key), DEFAULTS[key]), (after, key, value)
     assert not app.error, after
 
 
@@ -136,9 +129,10 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
     """Has a view take each of the events that one message brings, and the page drawn once after them: those taken."""
     show, events_taken = View.show, list[Event]()
 
-    def patiently(self: View, state: dict[str, Any], takes: Callable[[Event], None]) -> None:
+    def patiently(self: View, state: dict[str, Any], takes: Callable[[Event], None] | None = None) -> None:
         def take_each(message: Event) -> None:
             for event in message.get("each", [message]):
+                assert takes is not None
                 takes(event)
                 events_taken.append(event)
 
@@ -178,25 +172,16 @@ def test_no_wish_breaks_a_page(shipped: object, page: str, link: dict[str, str],
 
 def test_what_all_views_and_all_sheets_hear_alike() -> None:
     """Each event in a message of its own, as it comes from a browser; and lists of wishes that are none."""
-    app = opened("masks", s="how are you")
+    app = opened("positions", s="how are you")
     before = said(app)
     for name, event in EVENTS.items():
-        act(app, "painter", event)
+        act(app, "encodings_view", event)
         unchanged(app, before, name)
     app = opened("by-hand")
     before = said(app)
     for value in (*VALUES.values(), [VALUES], [[]], [None] * 10_000):
         act(app, "hand", {"wishes": value})
         unchanged(app, before, str(value)[:80])
-
-
-def test_an_event_speaks_of_the_model_that_was_shown(shipped: object) -> None:
-    app = opened("explore", model="who-none-1")
-    before = said(app)
-    act(app, "maps", {"at": "3.1", "look": "hide3.1", "off": "3.1", "pin": "3.1", "turn": 1})
-    assert said(app) == before
-    act(app, "maps", {"at": "0.1", "off": "0.1", "turn": 2})
-    assert (said(app)["at"], said(app)["off"]) == ("0.1", ["L0 H1"])
 
 
 def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:
@@ -206,64 +191,13 @@ def test_a_preset_leaves_no_word_of_its_event_on_the_page() -> None:
     assert told_to(told)["blocks"][0] == sheet.notices([])
 
 
-def test_usual_events_still_do_what_they_say(shipped: object) -> None:
-    app = opened("explore")
-    act(app, "maps", {"at": "0.2.3", "look": "linear", "off": "1.1-2.3", "turn": 1})
-    assert (said(app)["at"], said(app)["look"], said(app)["off"]) == ("0.2.3", "linear", ["L1 H1", "L2 H3"])
-    pin = "0.2.3~none~trained~1~1.1-2.3~how are you"
-    act(app, "maps", {"pin": pin, "turn": 2})
-    assert said(app)["pin"] == pin
-    act(app, "maps", {"pin": "", "s": "you how are", "turn": 3})
-    assert (said(app)["pin"], said(app)["s"]) == ("", "you how are")
-    app = opened("masks")
-    act(app, "painter", {"s": "you", "at": "2.2", "join": "and", "other": "causal", "turn": 1})
-    assert (said(app)["mask"], said(app)["s"], said(app)["at"]) == ("causal", "you", "2.2")
-    app = opened("compare")
-    act(app, "pair_view", {"s": "how are you", "s2": "you how are", "at": "1.2.3", "look": "table", "turn": 1})
-    assert [said(app)[key] for key in ("s", "s2", "at", "look")] == ["how are you", "you how are", "1.2.3", "table"]
-    act(app, "pair_view", {"s": "it is", "s2": "", "at": "0.3", "try": "causal alone", "turn": 2})
-    assert [said(app)[key] for key in ("s", "s2", "pos", "mask2", "at")] == ["it is", "", "none", "causal", "0.3"]
-    sides = {"mask": "causal", "mask2": "window", "w2": "4", "pos2": "rotary", "t": "0.5", "rule2": "causal &"}
-    act(app, "pair_view", {"controls": {**sides, "pos": None}, "off": "0.1", "off2": "1.1-2.3", "turn": 3})
-    now = said(app)
-    assert {key: now[key] for key in ("mask", "mask2", "w2", "pos2", "t", "rule2", "pos", "off", "off2")} == {
-        **sides, "w2": 4, "t": 0.5, "pos": "as trained", "off": ["L0 H1"], "off2": ["L1 H1", "L2 H3"],
-    }  # fmt: skip
-    act(
-        app, "pair_view", {"controls": {"pos2": "elsewhere", "mask": "everything", "t2": "9"}, "off2": "9.9", "turn": 4}
-    )
-    assert said(app) == now
+def test_usual_events_still_do_what_they_say() -> None:
     app = opened("by-hand")
     act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
     assert said(app)["m"].startswith("s_0.5_0.9")
-
-
-def test_what_the_painter_says_becomes_the_mask() -> None:
-    app = opened("masks")
-    n, heads = 6, 12
-    flips = torch.zeros(heads, n, n, dtype=torch.bool)
-    flips[:, 1, 2] = True
-    cells = mask_codec.write_flips(flips)
-    last = " & ".join(f"!sinks:{number}" for number in range(10, 26))  # 189 characters
-    for event, wanted in (
-        ({"mask": "painted", "on": "causal", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"mask": "painted", "on": "none", "p": "garbage"}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"mask": "painted", "on": "garbage", "p": cells}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"mask": "window", "w": "4"}, {"mask": "window", "w": 4}),
-        ({"mask": "window", "w": "0"}, {"mask": "window", "w": 4}),
-        ({"mask": "everything", "w": "2"}, {"mask": "window", "w": 4}),
-        ({"mask": "painted"}, {"mask": "painted", "on": "causal", "p": cells}),
-        ({"mask": "causal", "on": "none", "p": cells}, {"mask": "causal", "on": "none", "p": cells}),
-        ({"mask": "combination", "rule": "window:3 | sinks:1"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
-        ({"mask": "combination", "rule": "x"}, {"mask": "combination", "rule": "window:3 | sinks:1"}),
-        ({"mask": "sinks", "first": "2", "join": "and", "other": "causal"}, {"rule": "sinks:2 & causal"}),
-        ({"mask": "combination", "rule": last}, {"mask": "combination", "rule": last}),
-        ({"join": "or", "other": "dilated:3:2"}, {"mask": "combination", "rule": last}),  # too long a rule
-    ):
-        act(app, "painter", {**event, "turn": 1})
-        now = said(app)
-        assert {key: now[key] for key in wanted} == wanted, event
-    assert "characters as a rule" in payloads(app)
+    app = opened("by-hand", ex="a real cell")
+    act(app, "hand", wish(1, {"part": "layer", "value": 2}))
+    assert said(app)["at"] == "2.1.10"
 
 
 def test_an_event_whose_callback_is_cut_short_happens_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

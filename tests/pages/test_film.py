@@ -1,7 +1,8 @@
-"""The film: every kept map comes back where the header says, the message is bounded, choices are those there are."""
+"""The film: every kept map comes back where the header says, the message is bounded, found by its name."""
 
 from __future__ import annotations
 
+import gc
 import json
 from itertools import pairwise
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mha_core.errors import HeadlightError
 from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from pages.train import film
-from pages.train.film import Choice, pack, parse_choice
+from pages.train.film import pack
+from pages.train.message import Kept
+from pages.train.message import film as asked
 
 from .conftest import unpacked
 from .films import PROBES, filmed
@@ -113,30 +117,21 @@ def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: 
     assert any(f"first {film.MOST_TOKENS} tokens" in note for note in header["notes"])
 
 
-@pytest.mark.parametrize(
-    "choice", [Choice(), Choice(1, 1, 3), Choice(0, 1, None, table=True), Choice(1, 0, 0, table=True)]
-)
-def test_a_choice_comes_back_from_its_text(choice: Choice) -> None:
-    assert parse_choice(str(choice), [filmed()]) == choice
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "m", "0.0", "2.0.m", "0.2.m", "0.0.4", "0.0.x", "0.0.m.x", "-1.0.m", "0.0.m ", "٠.0.m", "0.0.m\n", "9" * 9],
-)
-def test_what_no_run_has_is_no_choice(text: str) -> None:
-    assert parse_choice(text, [filmed()]) is None
-
-
-def test_a_choice_needs_one_run_that_has_it() -> None:
-    small = filmed(layers=1, heads=2)
-    assert parse_choice("0.1.3", [small, filmed()]) == Choice(0, 1, 3)
-    assert parse_choice("0.1.3", [small]) is None
-    assert parse_choice("0.0.m", [History(Recipe())]) is None
-
-
 def test_any_token_can_be_sent() -> None:
     odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
     header, _ = unpacked(pack([filmed(probes=[odd])], ["</script>"]))
     assert header["films"][0]["probes"][0]["tokens"] == odd
     assert json.dumps(header)
+
+
+def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
+    kept = Kept(pack([filmed()], ["a"]))
+    assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
+    for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):
+        with pytest.raises(HeadlightError, match="gone"):
+            asked(raw)
+    name = kept.name
+    del kept
+    gc.collect()
+    with pytest.raises(HeadlightError, match="gone"):
+        asked(f"name={name}".encode())

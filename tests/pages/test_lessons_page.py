@@ -52,14 +52,14 @@ def test_the_verdict_is_on_what_the_query_shows() -> None:
             message.lesson(f"learn={learn}".encode())
 
 
-def test_each_card_opens_its_first_step() -> None:
+def test_each_card_opens_its_steps() -> None:
     cards = page.cards(course())
     assert [card["id"] for card in cards] == list(course().lessons)
     for card, lesson in zip(cards, course().lessons.values(), strict=True):
-        begin = urlsplit(card["begin"])
-        assert begin.path == pages.path(lesson.steps[0].page)
-        assert parse_qs(begin.query)["learn"] == [f"{lesson.id}.1"]
-        assert card["steps"] == len(lesson.steps)
+        links = [urlsplit(link) for link in card["steps"]]
+        assert [link.path for link in links] == [pages.path(step.page) for step in lesson.steps]
+        names = [f"{lesson.id}.{at}" for at in range(1, len(lesson.steps) + 1)]
+        assert [parse_qs(link.query)["learn"] for link in links] == [[name] for name in names]
 
 
 def test_each_way_has_its_lessons() -> None:

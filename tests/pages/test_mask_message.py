@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 import torch
 
-from mha_core import masks
+from mha_core import Model, masks
 from mha_core.errors import HeadlightError
 from pages.kit.picture import mask_codec, models, pictures, rules
+from pages.kit.picture.asked import Refused
+from pages.kit.picture.limits import WIDEST_WINDOW
+from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.masks import message
 
-from .conftest import answers, app_at, control, unpacked
+from .conftest import picture_of
 
 WORDS = "can you can that"  # 6 tokens
 ROW_EMPTY = "6.rYG"  # of a causal mask, row 4 is turned round from its first key on
@@ -28,19 +32,17 @@ EVERY_KEY: dict[str, str | list[str]] = {
 }  # fmt: skip
 
 
-def unpacked_parts(message: bytes) -> list[bytes]:
-    """The parts of a message of several."""
-    header, body = unpacked(message)
-    ends = list(accumulate(header["parts"]))
-    return [body[end - length : end] for length, end in zip(header["parts"], ends, strict=True)]
-
-
-def answered(**values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
+def answered(route: str = "masked", /, **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
     """What the wire answers a link: the header, and the weights before and after."""
-    (picture,) = answers("masked", urlencode(values, doseq=True))
-    header, body = unpacked(picture)
+    header, body = picture_of(route, **values)
     n = len(header["tokens"])
     return header, torch.tensor(np.frombuffer(body, dtype="<f4").reshape(2, n, n).copy())
+
+
+def told(**values: str | list[str]) -> str:
+    """What is told of what follows from the mask of a link, and of the second sentence in its batch."""
+    said = json.loads(message.outcomes(urlencode(values, doseq=True).encode()))
+    return json.dumps([said["mask"], said["padding"]], ensure_ascii=False)
 
 
 @pytest.mark.parametrize(
@@ -63,22 +65,67 @@ def test_the_wire_answers_with_the_weights_of_the_core(
     for own, shown in zip((before, settings), weights, strict=True):
         assert torch.equal(pictures.picture(own).run.weights[layer, head].cpu(), shown)
     assert (header["digest"], header["layer"], header["head"]) == (settings.digest, layer, head)
-    app = app_at("masks", **values).run()
-    assert answers("masked", control(app, "masks")["query"]) == answers("masked", urlencode(values, doseq=True))
+    assert (header["notices"], header["unusable"], header["begins"]) == ([], {}, {})
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("values", "key", "why"),
     [
-        "s=%ff", f"s={'x' * 2001}", f"s={'a+b+' * 300}", "mask=everything", "mask=window&w=0", "mask=prefix&first=x",
-        "mask=dilated&gap=513", "mask=combination&rule=%26", "mask=painted&on=x", "mask=painted&p=6.x",
-        "p=" + "x" * 3002, "on=" + "x" * 401, "at=6.0", "at=3", "pos=learned", "t=99", "off=L6+H0",
-        "dev=cuda:9", "mask=none&mask=causal",
+        ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
+        ({"s": "a b " * 300}, "s", "takes at most 512"),
+        ({"mask": "combination", "rule": "&"}, "rule", "Not a valid rule"),
+        ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
+        ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
+        ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
+        ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
+        ({"mask": "painted", "on": "causal & " * 60}, "on", "Not a valid rule"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_asked_is_one_sentence(query: str) -> None:
+)
+def test_a_typed_text_that_cannot_be_used_is_refused(values: dict[str, str], key: str, why: str) -> None:
+    """The view then keeps the last one that could."""
+    with pytest.raises(Refused, match=why) as refused:
+        answered(**values)
+    assert refused.value.key == key
+
+
+def test_a_query_that_is_no_text_is_one_sentence() -> None:
     with pytest.raises(HeadlightError):
-        answers("masked", query)
+        message.masked(b"s=%ff")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mask": "everything", "w": "0", "first": "x", "gap": "513"},
+        {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"},
+        {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]},
+        {"p": "x" * 3002, "model": "nobody"},
+    ],
+)
+def test_what_cannot_be_used_is_told_and_the_nearest_picture_stands(values: dict[str, str | list[str]]) -> None:
+    header, _ = answered(**values)
+    assert header["digest"] == Settings(PRESETS[0]).digest
+    assert (header["layer"], header["head"]) == (3, 1)
+    assert {notice.split("=")[0] for notice in header["notices"]} == {f"The link says {key}" for key in values}
+    assert set(header["unusable"]) == set(values)
+    assert max(map(len, header["notices"])) < 250
+
+
+@pytest.mark.parametrize("p", ["6", "6.x", "65.rB", "6.12rB", "<b>", "6.r" + "B" * 3000])
+def test_a_painting_that_cannot_be_read_is_said(p: str) -> None:
+    header, _ = answered(s=WORDS, mask="painted", on="causal", p=p)
+    assert header["digest"] == Settings(WORDS, "causal").digest
+    (notice,) = header["notices"]
+    assert notice.startswith("The link says p=")
+    assert header["unusable"] == {"p": []}
+
+
+def test_a_painting_for_another_sentence_is_said() -> None:
+    header, _ = answered(mask="painted", on="causal", p=ROW_EMPTY)
+    assert header["digest"] == Settings(PRESETS[0], "causal").digest
+    (notice,) = header["notices"]
+    assert "for 6 tokens; the sentence has 15" in notice
+    assert header["unusable"] == {}, "it stays in the link"
 
 
 def test_what_is_painted_is_kept_where_it_is_not_in_use() -> None:
@@ -126,11 +173,9 @@ def test_a_click_that_no_link_can_say_is_none() -> None:
 
 
 def test_the_page_shows_the_model_of_the_link(shipped: object) -> None:
-    values = {"s": "alice sees bob", "model": "who-rotary-1"}
-    assert answered(**values)[0]["digest"] == Settings("alice sees bob", model="who-rotary-1").digest
-    app = app_at("masks", **values).run()
-    (asked,) = answers("masked", control(app, "masks")["query"])
-    assert unpacked(asked)[0]["digest"] == Settings("alice sees bob", model="who-rotary-1").digest
+    header, _ = answered(s="alice sees bob", model="who-rotary-1")
+    assert header["digest"] == Settings("alice sees bob", model="who-rotary-1").digest
+    assert (header["model"], header["presets"]) == ("who-rotary-1", list(models.presets("who-rotary-1")))
 
 
 def test_what_a_model_forbids_itself_stays_forbidden(shipped: object) -> None:
@@ -167,14 +212,29 @@ def test_a_page_begins_with_a_short_sentence_alone() -> None:
         message.first(urlencode({"s": "the " * 200}).encode())
 
 
-def test_a_bare_address_begins_with_what_the_script_shows() -> None:
-    (picture,) = unpacked_parts(message.first(b""))
-    header, _ = unpacked(picture)
+def test_a_bare_address_begins_with_something_to_see() -> None:
+    header, _ = answered()
     assert header["digest"] == Settings(WORDS, "causal").digest
-    assert parse_qs(header["begins"]) == {"s": [WORDS], "mask": ["causal"]}
-    for query in ("s=how+are+you", "at=0.3", "mask=none", "model=minilm"):
-        header, _ = unpacked(unpacked_parts(message.first(query.encode()))[0])
-        assert (header["begins"], header["rule"]) == ("", "none"), query
+    assert header["begins"] == {"s": WORDS, "mask": "causal"}
+    assert message.first(b"") == message.masked(b"")
+    assert "mask" not in header["defaults"], "none that was chosen is not nothing: the link always says it"
+
+
+@pytest.mark.parametrize(
+    "values", [{"mask": "none"}, {"at": "0.3"}, {"s": "how are you"}, {"big": "true"}, {"model": "minilm"}]
+)
+def test_a_link_that_says_anything_keeps_its_mask(values: dict[str, str]) -> None:
+    header, _ = answered(**values)
+    assert (header["begins"], header["digest"]) == ({}, Settings(values.get("s", PRESETS[0])).digest)
+
+
+def test_who_comes_from_another_page_without_a_mask_sees_one(shipped: object) -> None:
+    header, _ = answered("entered", s="how are you")
+    assert (header["begins"], header["digest"]) == ({"mask": "causal"}, Settings("how are you", "causal").digest)
+    assert answered("entered")[0]["digest"] == Settings(PRESETS[0], "causal").digest
+    name = next(own for own in models.shipped() if own.startswith("words"))
+    header, _ = answered("entered", model=name)
+    assert (header["begins"], header["rule"]) == ({"mask": "window"}, "window:3"), "it is causal itself"
 
 
 def test_every_mask_is_explained_in_a_sentence() -> None:
@@ -191,3 +251,81 @@ def test_every_mask_is_explained_in_a_sentence() -> None:
         assert header["meaning"].startswith(said), now
         assert all(card["meaning"].endswith(".") for card in header["cards"])
     assert answered(**EVERY_KEY)[0]["meaning"].startswith("Painted by hand on the mask “causal”.")
+
+
+def test_the_numbers_of_a_rule_have_their_fields() -> None:
+    named = {card["name"]: card["numbers"] for card in answered(s=WORDS, mask="dilated")[0]["cards"]}
+    numbers = [(one["key"], one["name"], one["value"], one["ends"]) for one in named["dilated 3 2"]]
+    assert numbers == [("w", "Width", 3, [1, WIDEST_WINDOW]), ("gap", "Gap", 2, [1, WIDEST_WINDOW])]
+    assert [name for name, own in named.items() if own] == ["window 3", "prefix 2", "sinks 1", "dilated 3 2"]
+
+
+@pytest.mark.parametrize(
+    ("s", "mask"),
+    [
+        ("", "none"), ("", "sinks"), ("", "painted"), ("?", "sinks"), ("a", "painted"), ("the " * 63, "sinks"),
+        ("the " * 300, "none"), ("the " * 300, "painted"), ("<b>x</b> *y* $z$", "none"),
+    ],
+)  # fmt: skip
+def test_any_sentence_is_drawn(s: str, mask: str) -> None:
+    header, weights = answered(s=s, mask=mask, p=ROW_EMPTY)
+    assert bool(torch.isfinite(weights).all())
+    assert len(header["cards"]) == 9
+    assert len(header["notices"]) <= 1
+
+
+# ---- what follows from a mask
+
+
+def test_empty_rows_are_written_three_ways() -> None:
+    values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYF"}
+    allow = mask_codec.allowed("causal", "6.rYF", 6, 12)
+    assert not allow[4].any()
+    said = told(**values)
+    assert "Row 4 “that” may look at nobody" in said
+    assert "6 of 6 weights are NaN" in said
+    assert "each forbidden key gets 0.1667" in said
+    assert answered(**values)[0]["sums"] == "row sums 1.0000 · one row empty"
+    assert "NaN" not in told(s=WORDS, mask="causal")
+    assert "A row that may look at nobody" not in told(s=WORDS, mask="causal"), "not before there is one"
+
+
+def test_rows_renormalise_in_the_first_layer() -> None:
+    first = told(s=WORDS, mask="causal", at="0.2")
+    assert "each row rescaled to sum to 1" in first
+    assert "would not give these weights" in told(s=WORDS, mask="causal", at="3.2")
+    found = re.search(r"largest difference ([\d.e−]+)\)", first)
+    assert found
+    assert float(found[1].replace("−", "-")) < 1e-6
+
+
+def test_padding_shows_the_bug_and_its_mending(model: Model) -> None:
+    said = told(mask="none")
+    alone = model.run("how are you")
+    cosines = [
+        float(alone.sentence @ model.run_batch([PRESETS[0], "how are you"], mask_padding=padding)[1].sentence)
+        for padding in (True, False)
+    ]
+    assert f"{cosines[0]:.6f}" == "1.000000"
+    assert f"falls to {cosines[1]:.4f}" in said
+    assert "“how are you”: 5 tokens and 10 of padding" in said
+    assert "nothing is padded" in told(s="how are you")
+    causal = told(mask="causal")
+    assert "already keeps these tokens from looking at padding" in causal
+    assert f"falls to {cosines[1]:.4f}" in causal, "what it is like without that mask is shown all the same"
+
+
+@pytest.mark.parametrize("pad", ["x" * 2001, "a " * 600])
+def test_a_batch_mate_that_is_too_long_is_refused(pad: str) -> None:
+    with pytest.raises(Refused) as refused:
+        told(pad=pad)
+    assert refused.value.key == "pad"
+    assert answered(pad=pad)[0]["notices"] == [], "the picture needs it not"
+
+
+def test_the_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that was answered computes nothing anew."""
+    values = {"s": WORDS, "mask": "causal"}
+    before = told(**values), answered(**values)[0]["digest"]
+    monkeypatch.setattr(Model, "run", None)
+    assert (told(**values), answered(**values)[0]["digest"]) == before

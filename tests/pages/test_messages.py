@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -39,14 +40,6 @@ ANY = {"Block"}  # a block of a sheet has the fields of its kind
 # The interface of a message, its page, the name of the component, the link. "maps 1": the second part of what the wire
 # answers this component.
 MESSAGES = [
-    ("ExploreState", "explore", "maps", {}),
-    ("Picture", "explore", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
-    ("Maps", "explore", "maps 1", {}),
-    ("MasksState", "masks", "masks", {}),
-    ("Masks", "masks", "masks 0", {}),
-    ("PairState", "compare", "pair", {}),
-    ("Pair", "compare", "pair 0", {}),
-    ("HeadCosines", "compare", "heads", {}),
     ("FilmState", "train", "film", {"task": "who did what", "tab": "Film"}),
     ("FilmsHeader", "train", "film 0", {"task": "who did what", "tab": "Film"}),
     ("EncodingsState", "positions", "encodings", {}),
@@ -89,11 +82,29 @@ def test_a_message_has_the_fields_that_are_named(
     check(sent(app, component), interface)
 
 
-def test_what_is_told_of_steps() -> None:
-    said, trace = answers("steps", "s=how+are+you")
-    check(unpacked(said)[0], "StepsPicture")
-    check(unpacked(trace)[0], "TraceHeader")
-    check(json.loads(routes.answer("reshape", b"s=how+are+you")), "ReshapeLesson")
+# The interface of a message of a page that a view owns, its route and the part of the answer, the link.
+ANSWERS = [
+    ("Picture", "maps 0", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}),
+    ("Maps", "maps 1", {}),
+    ("Masks", "masked 0", {"mask": "dilated"}),
+    ("Masks", "entered 0", {}),
+    ("Pair", "pair 0", {}),
+    ("Pair", "begun 0", {"mask": "causal"}),
+    ("StepsPicture", "steps 0", {}),
+    ("TraceHeader", "steps 1", {}),
+]
+JSON = [("MaskOutcomes", "outcomes"), ("Shuffled", "shuffled"), ("HeadCosines", "each"), ("ReshapeLesson", "reshape")]
+
+
+@pytest.mark.parametrize(("interface", "route", "link"), ANSWERS)
+def test_an_answer_has_the_fields_that_are_named(interface: str, route: str, link: dict[str, str]) -> None:
+    name, _, part = route.partition(" ")
+    check(unpacked(answers(name, urlencode({"s": "how are you", **link}))[int(part)])[0], interface)
+
+
+@pytest.mark.parametrize(("interface", "route"), JSON)
+def test_an_answer_in_json_has_the_fields_that_are_named(interface: str, route: str) -> None:
+    check(json.loads(routes.answer(route, b"s=how+are+you")), interface)
 
 
 def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
@@ -104,8 +115,11 @@ def test_what_is_told_of_a_run_in_a_file_and_of_a_lesson_on_paper() -> None:
 
 
 def test_every_interface_is_a_message_or_a_part_of_one() -> None:
-    reached = {name for name, *_ in MESSAGES} | {"StandaloneRun", "Handout"} | {"Turns", "Wanted", "Control"}
-    reached |= {"StepsPicture", "TraceHeader", "ReshapeLesson"}
+    reached = (
+        {name for name, *_ in [*MESSAGES, *ANSWERS, *JSON]}
+        | {"StandaloneRun", "Handout"}
+        | {"Turns", "Wanted", "Control"}
+    )
     for _ in INTERFACES:
         kinds = [kind for name in reached for _, kind in INTERFACES[name].values()]
         reached |= {found[1] or found[3] for found in map(NAMED.match, kinds) if found}

@@ -34,5 +34,5 @@ def test_who_sits_at_the_server_is_told_its_address_in_the_network(serves: pytes
 def test_the_code_is_an_image_of_exactly_this_link() -> None:
     first, second = (addresses.qr_code(f"http://192.168.1.7:8501/?s={word}") for word in ("a", "b"))
     assert first != second
-    assert first.startswith("data:image/svg+xml")
+    assert b"<svg xmlns=" in first
     assert addresses.qr_code("x" * addresses.LONGEST_QR)

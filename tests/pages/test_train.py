@@ -142,7 +142,6 @@ def test_garbage_in_a_link_is_told_and_ignored(shipped: Path) -> None:
         "apart": "perhaps",
         "cand": "nobody",
         "head": "layer 9 head 9",
-        "film": "9.9.9",
     }
     page = Train(**garbage)
     sentences = page.notices()

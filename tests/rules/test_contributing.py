@@ -36,8 +36,8 @@ shown("shapes", impl="bare")
 shown("implementations")
 """,
     "A control": """
-page = shown("masks", echo="true", s="how are you")
-assert "how are you" in text_of(page, "echo_sheet")
+page = shown("scaled-dot", echo="true", qs="2, 3, 7")
+assert "(2, 3, 7)" in text_of(page, "echo_sheet")
 """,
     "A page": """
 assert "Hello." in text_of(shown("hello"), "hello")

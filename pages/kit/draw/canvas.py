@@ -18,34 +18,31 @@ MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
-_share = st.components.v2.component("headlight_share", js=one_line("share.js"), isolate_styles=False)
+_projected = st.components.v2.component("headlight_projected", js=one_line("projected.js"))
 _news = st.components.v2.component("headlight_news", js=one_line("news.js"))
 _visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house(path: str) -> None:
-    """The bar, the question of the page at this address, and the style sheet of every page."""
-    _house(key="house", data={"css": f"{PREFIX}/house.css", "path": path})
+def house(**said: Any) -> None:
+    """The bar with what it offers, the question of the page, and the style sheet of every page."""
+    # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
+    _house(key="house", data=[{"css": f"{PREFIX}/house.css", **said}])
 
 
-def manners(*, large: bool, unusable: Sequence[str] = ()) -> None:
-    """Whether it is projected, and which keys must leave the address: what is known only when a page has been made."""
+def manners(unusable: Sequence[str]) -> None:
+    """Which keys must leave the address: what is known only when a page has been made."""
     with st.container(key="manners_carrier"):
         # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
-        _manners(key="manners", data={"large": large, "unusable": " ".join(unusable)})
+        _manners(key="manners", data={"unusable": " ".join(unusable)})
 
 
-def share(address: str, query: str, *, code: str, note: str, page: str, routes: Sequence[str]) -> None:
-    """The link to what is seen, and what of it can be taken along.
-
-    Args:
-        address: of this page for other machines; query: of what the script knows of; code: the link there as the
-            address of an image; note: what must be said. Each may be empty.
-        page: its name; routes: the kinds of files that the server makes of it, as "csv".
-    """
-    said = {"address": address, "query": query, "code": code, "note": note}
-    _share(key="share", data=said | {"page": page, "routes": " ".join(routes)})
+def projected() -> bool:
+    """Whether the page is projected; it is run again when that changes."""
+    large = st.session_state.get("projected", {}).get("large") is True
+    with st.container(key="projected_carrier"):
+        _projected(key="projected", data=[large], on_large_change=lambda: None)
+    return large
 
 
 def news(number: str, on_asked: Callable[[], None]) -> None:
@@ -133,5 +130,4 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
                     on_act(event)
                 heard[key] = turn  # not before: what a newer message ends is sent again with it
 
-    # in a list: see `view.View.show`
     _sheet(key=key, data=[{**view.turns(key), "blocks": list(blocks)}], on_act_change=hear)

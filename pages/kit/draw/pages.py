@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,11 @@ PAGES = {
 def path(name: str) -> str:
     """The address of a page behind the server's; the default page has none."""
     return "" if name == DEFAULT else name.replace("_", "-")
+
+
+def link(name: str, *values: tuple[str, str]) -> str:
+    """The path of a page with these values in its query."""
+    return f"{path(name)}?{urlencode(values, quote_via=quote, errors='replace')}"
 
 
 def as_json() -> str:

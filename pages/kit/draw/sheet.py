@@ -106,6 +106,11 @@ def terms(name: str, rows: Sequence[tuple[str, str, str, str]], *, long: bool = 
     return {"kind": "terms", "name": name, "rows": [list(line) for line in rows], "long": long}
 
 
+def links(choices: Sequence[tuple[str, str]]) -> Block:
+    """Links to other pages in a row: text, and the path with its query."""
+    return {"kind": "links", "links": [list(choice) for choice in choices]}
+
+
 def lessons(cards: Sequence[Mapping[str, Any]], ways: Sequence[Mapping[str, Any]]) -> Block:
     """A card for each lesson, and what the browser has done of it; `ways` choose among them by time and audience."""
     return {"kind": "lessons", "cards": list(cards), "ways": list(ways)}

@@ -1,4 +1,4 @@
-"""The channel to the views that the browser draws: messages to them, events from them, turns counted on both sides."""
+"""The channel to the views that the browser draws: messages to them, and from those of form pages events."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.kit.server import visits
 
-from . import echoes, events
+from . import events
 from .web import one_line
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
@@ -31,43 +30,29 @@ class View:
 
     def mount(self) -> None:
         """Draws a view that owns what is shown."""
-        self._view(key=self.key, data=[{"visit": visit()}])
+        self._view(key=self.key, data=[{"visit": visits.name()}])
 
-    def turns(self) -> dict[str, Any]:
-        """The fields of its state that say which events the server has heard."""
-        return turns(self.key)
-
-    def show(self, state: dict[str, Any], takes: Callable[[Event], None]) -> None:
-        """Draws the view.
+    def show(self, state: dict[str, Any], takes: Callable[[Event], None] | None = None) -> None:
+        """Draws a view that the script tells what is shown.
 
         Args:
-            state: with its `turns`.
             takes: called before the next run with what the visitor did. It lives until then: let it hold nothing large.
         """
 
         def hear() -> None:
             told = st.session_state.get(self.key, {}).get("act")
             event = told if isinstance(told, dict) else {}
-            with echoes.holding():
+            if takes is not None:
                 takes(event)
             heard()[self.key] = events.whole(event, "turn") or 0
 
         # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
-        self._view(key=self.key, data=[state], on_act_change=hear)
+        self._view(key=self.key, data=[{**turns(self.key), **state}], on_act_change=hear)
 
 
 def turns(key: str) -> dict[str, Any]:
     """The session, which counts its turns anew, and the last turn of that view which the server has heard."""
-    return {"visit": visit(), "heard": heard().get(key, 0)}
-
-
-def visit() -> str:
-    """The name by which the data routes know this visitor."""
-    if "visit" not in st.session_state:
-        context = get_script_run_ctx()
-        st.session_state["visit"] = visits.begin(context.session_id if context else "")
-    name: str = st.session_state["visit"]
-    return name
+    return {"visit": visits.name(), "heard": heard().get(key, 0)}
 
 
 def heard() -> dict[str, int]:

@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
-FILES = {file.name: file.read_bytes() for file in sorted(FOLDER.iterdir())}  # name -> content
+TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
+FILES = {file.name: file.read_bytes() for file in [*sorted(FOLDER.iterdir()), TUTORIAL]}  # name -> content
 
 
 def _version() -> str:

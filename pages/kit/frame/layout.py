@@ -1,11 +1,11 @@
-"""The frame of a page: the bar, the controls in a rail, the picture on a stage beside it.
+"""The frame of a page: the house of the browser, the stage below its question, and what must leave the address.
 
-On a phone the controls are a sheet over the picture.
+What a page needs for its controls is `form`'s, so that a page of words alone imports no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core.errors import HeadlightError, WeightsFileError
-from pages.kit.draw import canvas, echoes, pages
-
-from . import link_version, links, widgets
-from .share import show_link
+from pages.kit.draw import canvas, pages
+from pages.kit.picture import link_version
+from pages.kit.server import visits
+from pages.kit.server.addresses import for_class
+from pages.kit.wire import files
 
 
 @dataclass
@@ -25,90 +25,80 @@ class Page:
     """The places of a page, and what it has to say.
 
     Attributes:
-        bar: of what every page may have in the bar, as the choice of its model.
-        rail: of the controls.
-        stage: of the picture.
-        hidden: of texts that the views write into the link; the fields are mounted and not shown.
-        about: Share in the bar: of what can be taken away.
-        said: sentences of the controls, for the visitor.
-        unusable: keys of the link's texts that could not be used, once `answer_link` has found them.
+        stage: of all that is seen.
+        hidden: of what the link needs and nobody sees.
+        said: sentences for the visitor.
+        unusable: keys of the link that could not be used and must leave it.
     """
 
-    bar: DeltaGenerator
-    rail: DeltaGenerator
     stage: DeltaGenerator
     hidden: DeltaGenerator
-    about: DeltaGenerator
     said: list[str] = field(default_factory=list)
-    unusable: tuple[str, ...] = ()
-
-    def answer_link(self, *, resets: bool = False, **usable: bool) -> list[str]:
-        """What must be said of the link once every control has been made.
-
-        Args:
-            resets: as in `links.notices`.
-            usable: for the controls of this page that are texts, whether the link's could be used.
-        """
-        sentences, self.unusable = links.notices(usable, resets=resets)
-        return [*link_version.notices(), *sentences]
+    unusable: list[str] = field(default_factory=list)
 
 
 P = TypeVar("P", bound=Page)
 
 
 def page(package: str) -> AbstractContextManager[Page]:
-    """The frame of a page without a picture; `package`: its name."""
-    return framed(Page, package, {})
+    """The frame of a page without controls; `package`: its name."""
+    return framed(Page, package)
 
 
 @contextmanager
-def framed(kind: type[P], package: str, own_defaults: Mapping[str, Any], **fields: Any) -> Iterator[P]:
+def framed(
+    kind: type[P], package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = (), **fields: Any
+) -> Iterator[P]:
     """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
-
-    The page links are made last: they carry what the controls of this run say.
 
     Args:
         package: its name.
-        own_defaults: of controls whose default is another one on this page.
+        models: the choices of its model, name -> title; devices: those of its device.
         fields: what the page has beside its places.
     """
-    links.remember(own_defaults)
-    has_rail = pages.PAGES[package].has_rail  # without one, what a page puts there is mounted and not seen
-    with st.container(key="bar"):
-        tools = st.container(key="bar_tools", horizontal=True, vertical_alignment="center")
     with st.container(key="frame"):
-        if has_rail:
-            left, right = st.columns([1, 4], gap="medium")
-            rail, stage = left.container(key="rail"), right.container(key="stage")
-        else:
-            rail, stage = st.container(key="link_controls"), st.container(key="stage")
+        stage = st.container(key="stage")
     with stage:
-        canvas.house(pages.path(package))
-    with tools:
-        model, panel = st.container(key="bar_model"), st.popover("Share")
-    top_of_panel = panel.container()
-    hidden, said = stage.container(key="link_texts"), st.session_state.pop("said_by_callbacks", [])
-    with hidden:
-        large = widgets.switch("big")  # the bar's Projector presses it
-        widgets.text("learn")  # lesson.js puts it beside the page
-    made = kind(model, rail, stage, hidden, panel, said, **fields)
+        house(package, models, devices)
+    made = kind(stage, stage.container(key="link_texts"), **fields)
+    version = link_version.in_words(st.query_params.get_all(link_version.KEY))
+    if version:
+        made.said.append(version)
+        made.unusable.append(link_version.KEY)
     try:
         yield made
-    except WeightsFileError as error:
-        stage.error(f"The model cannot be loaded: {error}.")
-    except HeadlightError as error:
-        stage.error(f"This cannot be shown: {error}.")
-    with top_of_panel:
-        show_link(package)
-    with hidden:
-        canvas.manners(large=large, unusable=made.unusable)
-        query = links.kept()
-        echoes.tell()
-        with st.container(key="pages"):
-            for other, named in pages.PAGES.items():
-                st.page_link(f"../../{other}/page.py", label=named.title, query_params=query)
+    except Exception as error:
+        sentence = _sentence(error)
+        if not sentence:
+            raise
+        stage.error(sentence)
+    if made.unusable:
+        with made.hidden:
+            canvas.manners(made.unusable)
+
+
+def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:
+    """The bar, the question of the page, and all that they need."""
+    canvas.house(
+        path=pages.path(package),
+        page=package,
+        models=[list(pair) for pair in (models or {}).items()],
+        devices=list(devices),
+        address=for_class(st.context.url or ""),
+        kinds=list(files.kinds(package)),
+        visit=visits.name(),
+    )
 
 
 def say_next(sentence: str) -> None:
     """Has the next run of the page say something: for callbacks, which come before it."""
     st.session_state.setdefault("said_by_callbacks", []).append(sentence)
+
+
+def _sentence(error: Exception) -> str:
+    """What is said of an error of ours; "" of any other."""
+    from mha_core.errors import HeadlightError, WeightsFileError
+
+    if isinstance(error, WeightsFileError):
+        return f"The model cannot be loaded: {error}."
+    return f"This cannot be shown: {error}." if isinstance(error, HeadlightError) else ""

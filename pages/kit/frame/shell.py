@@ -11,7 +11,6 @@ from pages.kit.frame import missing
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
 with missing.told():
     from pages.kit.draw.pages import PAGES, path
-    from pages.kit.frame.links import cut_texts
 
     pages = {
         name: st.Page(
@@ -23,6 +22,5 @@ with missing.told():
         for name, named in PAGES.items()
     }
     chosen = st.navigation(list(pages.values()), position="hidden")
-    cut_texts()
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
     import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}.page").show()

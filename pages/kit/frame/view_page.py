@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.kit.draw import canvas, pages
+from mha_core import device as devices
 from pages.kit.draw.view import View
+
+from . import layout, own_models
 
 
 def show(package: str, view: View) -> None:
@@ -15,5 +17,5 @@ def show(package: str, view: View) -> None:
         package: the name of the page's own.
     """
     with st.container(key="frame"), st.container(key="stage"):
-        canvas.house(pages.path(package))
+        layout.house(package, own_models.offered(), devices.available())
         view.mount()

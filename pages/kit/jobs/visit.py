@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from mha_core.training.events import History
+from pages.kit.server import sockets, store
 
 from .training import TrainingJob, writing
 
@@ -60,9 +61,13 @@ class OwnRun:
 
 @dataclass(eq=False)
 class Tab:
-    """One tab of a visitor; its session holds it, so that it goes with that. is_open: tells whether it is connected."""
+    """One tab of a visitor; its session holds it, so that it goes with that. socket: the key of its connection."""
 
-    is_open: Callable[[], bool]
+    socket: str = ""
+
+    def is_open(self) -> bool:
+        """Tells whether it is connected. Without a server every one is."""
+        return not self.socket or self.socket in sockets.connected
 
 
 class Visit:
@@ -136,6 +141,7 @@ class Visit:
                 number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
                 if run.added_at < latest or number > MOST_OWN or held > MOST_MAPS:
                     del self.runs[run.id]
+                    store.forget("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
@@ -180,6 +186,7 @@ def sweep() -> None:
     for visit in visits:
         visit.drop_old()
     _sweep_left()
+    store.sweep(STRAY_SECONDS)
     known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # it is gone already

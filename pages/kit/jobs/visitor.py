@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from mha_core.training import saved
-from pages.kit.server.sockets import household
+from pages.kit.server import sockets
+from pages.kit.server.visits import name as name_of_session
 
 from . import visit as visits
 from .queue import Visitor
@@ -99,23 +98,25 @@ def come_back(told: object) -> bool:
 
 def this_visitor() -> Visitor:
     """The visitor whose page runs now: the session, and the address of the machine, empty when it is this one."""
-    context = get_script_run_ctx()
-    return Visitor(_address(), context.session_id if context else "")
+    return Visitor(_address(), name_of_session())
 
 
 def _address() -> str:
-    return household(st.context.ip_address or "") if runtime.exists() else ""
-
-
-def _is_connected(session: str) -> bool:
-    """Tells whether a tab is connected. Without a server every one is."""
-    return not runtime.exists() or runtime.get_instance().is_active_session(session)
+    return sockets.household(st.context.ip_address or "") if runtime.exists() else ""
 
 
 def _visit() -> Visit | None:
     """The visit of this session; one that was ended meanwhile is none."""
     visit: Visit | None = st.session_state.get("training_visit")
-    return visit if visit is not None and visit.end.alive else None
+    if visit is None or not visit.end.alive:
+        return None
+    st.session_state["training_tab"].socket = _socket()  # another one, once the connection was lost for a while
+    return visit
+
+
+def _socket() -> str:
+    """The connection of this tab; "" without a server."""
+    return st.context.headers.get(sockets.KEY, "") if runtime.exists() else ""
 
 
 def _begun_visit() -> Visit:
@@ -124,8 +125,7 @@ def _begun_visit() -> Visit:
 
 def _enter(visit: Visit) -> Visit:
     """Makes this session one of the visit's tabs."""
-    context = get_script_run_ctx()
-    tab = st.session_state["training_tab"] = Tab(partial(_is_connected, context.session_id if context else ""))
+    tab = st.session_state["training_tab"] = Tab(_socket())
     visit.tabs.add(tab)
     st.session_state["training_visit"] = visit
     return visit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -68,7 +69,7 @@ def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[st
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
         "link": link,
         "address": address,
-        "code": qr_code(address) if address and len(address.encode()) <= LONGEST_QR else "",
+        "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
         "answer": answer,
         "maps": [told for told, _ in maps],
     }
@@ -100,6 +101,11 @@ def _map(query: Query, picture: Picture) -> tuple[dict[str, Any], Tensor]:
         "forbidden": forbidden,
     }
     return told, picture.run.weights[at.layer, at.head]
+
+
+def _code(address: str) -> str:
+    """The address of an image that holds it, for the camera of a phone."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}"
 
 
 def _address(origin: str, link: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
 from . import link_version, models, pictures, words
@@ -14,7 +15,7 @@ from .fields import FIELDS
 from .fitting import within
 from .limits import LONGEST_RULE
 from .models import MINILM
-from .place import At, Look, parse_look
+from .place import At, Look, head_name, parse_look
 from .query import Query
 from .settings import Settings
 
@@ -42,35 +43,39 @@ class Refused(HeadlightError):
 class Asked(Query):
     """A query of which nothing but a typed text is refused.
 
+    Args:
+        takes_model: the page shows the model that the link names, otherwise MiniLM.
+
     Attributes:
         told: a sentence for each value that cannot be used, of the values that were asked for until now.
-        unusable: their keys, which must leave the address.
+        unusable: their keys, each with what of it can be used, which the address must say instead.
     """
 
-    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
+    def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
         super().__init__(raw, minilm_at=minilm_at)
+        self.pairs = self.pairs if takes_model else tuple(pair for pair in self.pairs if pair[0] != "model")
         version = link_version.in_words(self.version)
         self.told = [version] if version else []
-        self.unusable = [link_version.KEY] if self.version else []
+        self.unusable: dict[str, list[str]] = {link_version.KEY: []} if self.version else {}
 
     def __getitem__(self, key: str) -> Any:
         """As of a `Query`; the default in place of what no control could say.
 
-        Raises:
-            Refused: the text of that field is too long.
+        A typed text is cut to its bound, beyond which its own check refuses it.
         """
         if key in self.unusable:
             return self.default(key)
         try:
             return super().__getitem__(key)
-        except HeadlightError as error:
-            if key in TYPED:
-                raise Refused(key, words.sentence(error)) from error
+        except HeadlightError:
+            texts = [text for own, text in self.pairs if own == key]
+            if key in TYPED and len(texts) == 1:
+                return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
 
     def default(self, key: str) -> Any:
         """What a control says while the link says nothing of it."""
-        return self.defaults.get(key, FIELDS[key].default)
+        return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
 
     @cached_property
     def name(self) -> str:
@@ -139,22 +144,26 @@ class Asked(Query):
         return self._usable(f"pos{side}", lambda: super(Asked, self).position(side), "trained")
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
-        """As of a `Query`; none where the model lacks one of them."""
-        return self._usable(f"off{side}", lambda: super(Asked, self).heads_off(side), ())
+        """As of a `Query`, without those that the model lacks."""
+        (layers, heads), key = self.sizes, f"off{side}"
+        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+        there = [name for name in self[key] if name in pairs]
+        if len(there) < len(self[key]):
+            self.leave_out(key, usable=there)
+        return tuple(sorted({pairs[name] for name in there}))
 
     def values_off(self, side: str) -> tuple[int, ...]:
         """As of a `Query`; none where they cannot be read."""
         return self._usable(f"unheard{side}", lambda: super(Asked, self).values_off(side), ())
 
-    def leave_out(self, key: str, instead: T = None, more: str = "") -> T:  # type: ignore[assignment]
-        """Says, once, that what the link says of a key cannot be used; returns what is used instead."""
+    def leave_out(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
+        """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
         if key not in self.unusable:
-            self.unusable.append(key)
+            self.unusable[key] = list(usable)
             said = ", ".join(text for own, text in self.pairs if own == key)
             default = in_link(self.default(key))
-            shown = default if isinstance(default, str) else ", ".join(default)
-            is_text = FIELDS[key].kind == "text" or self.default(key) is None
-            used = "the default" if is_text else _short(shown) or "nothing"
+            shown = default if isinstance(default, str) else ", ".join(usable or default)
+            used = "the default" if FIELDS[key].kind == "text" else _short(shown) or "nothing"
             longest = FIELDS[key].longest
             why = f"{len(said):,} characters, too long to be" if len(said) > longest else "which cannot be"
             self.told.append(f"The link says {key}={_short(said)}, {why} used here; {used} is used instead.{more}")
@@ -174,6 +183,7 @@ def answered(query: Asked, keys: Iterable[str], **used: str) -> dict[str, Any]:
         keys: of the link, that the view owns.
         used: the typed texts that the picture is of, by their keys.
     """
+    query["big"]  # the frame's, whom nobody else tells
     return {
         "model": query.name,
         "used": used,

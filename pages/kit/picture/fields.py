@@ -30,6 +30,8 @@ MASKS: dict[str, dict[str, str]] = {
     "combination": {},
     "painted": {},
 }
+LONGEST_LINK = 6000  # bytes of the query of a link
+LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024

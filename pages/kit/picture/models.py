@@ -6,9 +6,9 @@ the control offers it to its own visitor only.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +27,7 @@ from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.training import inference, tasks
 from mha_core.training.events import History
 from pages.kit.draw.numbers import share
+from pages.kit.server import store
 
 from .place import DEFAULT_AT
 from .presets import CONTINUED, PRESETS
@@ -41,9 +42,6 @@ OWN_PRESETS = {MINILM: PRESETS, SMOLLM2: tuple(CONTINUED)}
 KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
-
-_runs: dict[str, Own] = {}
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,27 @@ def shipped() -> Mapping[str, str]:
 
 
 def keep(runs: Mapping[str, Own]) -> None:
-    """Notes where runs lie; those whose folder is gone are forgotten."""
-    with _lock:
-        for name in [name for name, known in _runs.items() if not known.folder.is_dir()]:
-            del _runs[name]
-        _runs.update(runs)
+    """Notes where runs lie, for every process of this server: their names can be asked for from now on.
+
+    Raises:
+        HeadlightError: it cannot be noted.
+    """
+    for name, run in runs.items():
+        if store.read("model", name) is None:
+            noted = {"title": run.title, "folder": str(run.folder), "presets": run.presets}
+            store.keep("model", json.dumps(noted).encode(), name)
+
+
+def _own(name: str) -> Own | None:
+    """The run of that name; None when nobody has one, or it is gone."""
+    noted = store.read("model", name)
+    if noted is None:
+        return None
+    said = json.loads(noted)
+    if Path(said["folder"]).is_dir():
+        return Own(said["title"], Path(said["folder"]), tuple(said["presets"]))
+    store.forget("model", name)
+    return None
 
 
 def offered(runs: Mapping[str, Own]) -> dict[str, str]:
@@ -91,7 +105,7 @@ def pretrained() -> dict[str, str]:
 
 def title(name: str) -> str:
     """The name of a model on the screen."""
-    run = _runs.get(name)
+    run = _own(name)
     return run.title if run else offered({}).get(name, name)
 
 
@@ -103,8 +117,8 @@ def folder(name: str) -> Path:
     """
     if name == SMOLLM2:
         raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
-    run = _runs.get(name)
-    if not run.folder.is_dir() if run else name not in shipped():
+    run = _own(name)
+    if run is None and name not in shipped():
         raise HeadlightError("this trained model is gone: train it again, or choose another one")
     return run.folder if run else SHIPPED / name
 
@@ -121,7 +135,7 @@ def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
     if name in OWN_PRESETS:
         return OWN_PRESETS[name]
-    run = _runs.get(name)
+    run = _own(name)
     if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
     return run.presets

@@ -111,7 +111,7 @@ def computed_by(model: Model) -> str:
 
 
 def encodings(model: Model) -> list[tuple[str, str]]:
-    """The encodings that a model can take, in the control, and what each does; a table is altered where there is one."""
+    """The encodings that a model can take, in the control, and what each does; only a table can be altered."""
     table = isinstance(model.encoder.position, Learned)
     names = [name for name, core in POSITIONS.items() if table or not positions.is_altered(core)]
     return [(name, position_note(POSITIONS[name], model)) for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -27,8 +28,10 @@ def for_class(url: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def qr_code(link: str) -> str:
-    """A link for the camera of a phone, drawn here: the address of an image that holds it."""
+def qr_code(link: str) -> bytes:
+    """A link for the camera of a phone, drawn here, as SVG."""
     import segno
 
-    return str(segno.make(link, error="m", micro=False).svg_data_uri(scale=4, border=4, light="#fff", dark="#000"))
+    drawn = io.BytesIO()
+    segno.make(link, error="m", micro=False).save(drawn, "svg", scale=4, border=4, light="#fff", dark="#000")
+    return drawn.getvalue()

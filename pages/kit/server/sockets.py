@@ -13,12 +13,14 @@ from typing import Any
 
 from cachetools import TTLCache
 from google.protobuf.message import DecodeError
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from .precedence import give_way
-
 Rate = tuple[float, int]  # a second, and at once
+
+KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
+connected: set[str] = set()  # the keys of those that are open
 
 MOST_SOCKETS = 400  # connections in all
 MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
@@ -121,10 +123,13 @@ class SocketGate:
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
+        key = Headers(scope=scope).get(KEY, "")
+        connected.add(key)
         connection = _Connection(receive, send, self._messages, self._hasty, self._flood, self._unread_seconds)
         try:
             await self.app(scope, connection.receive, connection.send)
         finally:
+            connected.discard(key)
             self._open[address] -= 1
             self._open += Counter()  # drops who has none open
 
@@ -165,7 +170,6 @@ class _Connection:
                 return {"type": "websocket.disconnect", "code": 1008}
             await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
             await self._read.wait()
-            await give_way()
         return message
 
     async def send(self, message: Message) -> None:

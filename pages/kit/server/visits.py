@@ -1,30 +1,40 @@
-"""The names by which the wire knows a visitor: random, given out by the app's script, good while the page is open."""
+"""The names by which the wire knows a visitor: random, given out by the app's script, good while the session lives."""
 
 from __future__ import annotations
 
 import secrets
+from weakref import WeakValueDictionary
 
-from cachetools import LRUCache
+import streamlit as st
 from streamlit import runtime
 
-MOST_VISITS = 20_000  # names that are known at once
-
-_sessions: LRUCache[str, str] = LRUCache(MOST_VISITS)  # name of a visit -> its session
+_KEY = "visit"
 
 
-def begin(session: str) -> str:
-    """A new name for the visitor of this session."""
-    name = secrets.token_hex(8)
-    _sessions[name] = session
-    return name
+class _Visit:
+    """Held by its session alone, so that it goes with that."""
+
+    def __init__(self) -> None:
+        self.name = secrets.token_hex(8)
+
+
+_visits: WeakValueDictionary[str, _Visit] = WeakValueDictionary()
+
+
+def name() -> str:
+    """The name of the visitor whose script runs now."""
+    if _KEY not in st.session_state:
+        visit = st.session_state[_KEY] = _Visit()
+        _visits[visit.name] = visit
+    found: str = st.session_state[_KEY].name
+    return found
 
 
 def is_open(name: str) -> bool:
-    """Tells whether the visitor of this name has a page open here."""
-    session = _sessions.get(name)
-    return session is not None and is_connected(session)
+    """Tells whether there is a visitor of this name here."""
+    return name in _visits
 
 
 def is_connected(session: str) -> bool:
-    """Tells whether a session has a page open."""
+    """Tells whether a session of Streamlit's has a page open."""
     return runtime.exists() and runtime.get_instance().is_active_session(session)

@@ -1,12 +1,20 @@
-"""Which pages have routes for files to take along: `files.py` of the page has a function of each kind's name."""
+"""Which pages have routes for files to take along: `files.py` of the page has a function of each kind's name.
+
+The kinds of `OF_SETTINGS` are made of what its `shown` says: the settings of each side by its name, and the place.
+"""
 
 from __future__ import annotations
 
+OF_SETTINGS = ("about", "ipynb")
 FILES: dict[str, tuple[str, ...]] = {
-    "explore": ("csv", "npz", "html"),
-    "compare": ("csv", "npz"),
-    "masks": ("csv", "npz"),
-    "shapes": ("csv", "npz"),
+    "explore": ("csv", "npz", "html", *OF_SETTINGS),
+    "compare": ("csv", "npz", *OF_SETTINGS),
+    "masks": ("csv", "npz", *OF_SETTINGS),
+    "shapes": ("csv", "npz", *OF_SETTINGS),
+    "side_by_side": OF_SETTINGS,
+    "positions": OF_SETTINGS,
+    "by_hand": OF_SETTINGS,
+    "implementations": OF_SETTINGS,
 }
 
 # Routes for files that belong to no page: the package whose `files` has a function of the kind's name.

@@ -12,7 +12,6 @@ import logging
 import secrets
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,16 +21,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw.web import WIRE
-from pages.kit.picture import words
+from pages.kit.picture import take_along, words
 from pages.kit.picture.asked import Refused
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
-from pages.kit.server.precedence import first
 from pages.kit.server.sockets import household
 
-from .files import FILES, OTHERS
+from .files import FILES, OF_SETTINGS, OTHERS
 from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line, Work
 from .outbox import Outbox
 
@@ -47,18 +45,25 @@ ROUTES = {
     "focus": "explore",
     "compared": "explore",
     "masked": "masks",
+    "entered": "masks",
+    "outcomes": "masks",
     "pair": "compare",
+    "begun": "compare",
+    "shuffled": "compare",
+    "each": "compare",
     "steps": "shapes",
     "reshape": "shapes",
     "classes": "shapes",
     "film": "train",
+    "qr": "kit.wire",
     "course": LESSONS,
     "lesson": LESSONS,
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
-HEAVY = ("compared",)  # routes that take seconds
-AFTER_A_PICTURE = ("reshape", "classes")  # which no picture waits for
+HEAVY = ("compared", "each")  # routes that take seconds
+BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
+LATER = ("outcomes", "shuffled", "reshape", "classes")  # what stands below a picture and must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -70,8 +75,11 @@ log = logging.getLogger(__name__)
 def answer(route: str, raw: bytes) -> bytes:
     """The message of a route for a query. Raises a HeadlightError when there is none."""
     _, _, kind = route.partition(".")
-    module = f"pages.{ROUTES[route]}.{'files' if kind else 'message'}"
-    made: Answer = getattr(import_module(module), kind or route)
+    module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
+    if kind in OF_SETTINGS:
+        message: bytes = getattr(take_along, kind)(*module.shown(raw))
+        return message
+    made: Answer = getattr(module, kind or route)
     return made(raw)
 
 
@@ -112,15 +120,14 @@ class Wire:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
             visitor, most = self._visitor(scope, headers)
-            with first() if work is Work.PICTURE else nullcontext():
-                body = await self._line.answer(
-                    visitor,
-                    tag,
-                    lambda: self._computed(name, raw, squeezed),
-                    _hung_up(receive),
-                    most=most,
-                    work=work,
-                )
+            body = await self._line.answer(
+                visitor,
+                tag,
+                lambda: self._computed(name, raw, squeezed),
+                _hung_up(receive),
+                most=most,
+                work=work,
+            )
             self._outbox.make_room(len(body))
         except Refused as error:
             await refused(422, str(error), {"Headlight-Key": error.key})(scope, receive, send)
@@ -140,7 +147,7 @@ class Wire:
             await refused(500, "This picture could not be computed.")(scope, receive, send)
         else:
             # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
-            encoding = {"Content-Encoding": "gzip" if squeezed else "identity"}
+            encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
             await self._outbox.send(body, _headers(tag) | encoding, receive, send)
 
     def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
@@ -176,7 +183,10 @@ def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
     """
     if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
         return Work.HEAVY
-    return Work.LONG if len(raw) > LONG or "." in route or route in AFTER_A_PICTURE else Work.PICTURE
+    is_long = len(raw) > LONG or "." in route
+    if route in LATER:
+        return Work.HEAVY if is_long else Work.LONG
+    return Work.LONG if is_long else Work.PICTURE
 
 
 def _course() -> Course:
@@ -198,7 +208,6 @@ def _tag(name: str, asked: object, squeezed: bool, files: object) -> str:
 
 def _headers(tag: str) -> dict[str, str]:
     return {
-        "Content-Type": "application/octet-stream",
         "Cache-Control": "private, no-cache",  # kept by the browser, and asked for again by its tag
         "ETag": tag,
         "Vary": "Accept-Encoding",

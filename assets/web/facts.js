@@ -1,0 +1,47 @@
+// @ts-check
+// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.
+
+/** The masks, each with what it does and the numbers that it takes: key, name, and what is usual. @type {{name: string, line: string, numbers: [string, string, number][]}[]} */
+export const MASKS = [{"name": "none", "line": "every word may look at every word", "numbers": []}, {"name": "causal", "line": "no word may look at what comes after it", "numbers": []}, {"name": "window", "line": "only at the words near it", "numbers": [["w", "words on either side, and itself", 3]]}, {"name": "prefix", "line": "at the first words and at what came before", "numbers": [["first", "first words", 1]]}, {"name": "sinks", "line": "only at the first words", "numbers": [["first", "first words", 1]]}, {"name": "dilated", "line": "at every s-th word to each side", "numbers": [["w", "words on either side, and itself", 3], ["gap", "steps between them", 2]]}];
+
+/** The encodings of the order, in a few words. @type {Record<string, string>} */
+export const POSITIONS = {"as trained": "what the model learnt with", "none": "a bag of words: nothing says who stands where", "shuffled": "the learnt table, its rows in another order", "halved": "the learnt table, half as strong", "doubled": "the learnt table, twice as strong", "sinusoidal": "waves of many lengths, added to each word", "rotary": "queries and keys are turned by their place", "alibi": "scores fall with the distance", "t5": "a number for each distance, here random", "shaw": "a vector for each distance, here random"};
+
+/** The keys of the link of one side of a picture. @type {string[]} */
+export const SIDE = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t", "off", "unheard"];
+
+/** What `rule` of a link says by default. @type {string} */
+export const RULE = "causal & window:4";
+
+/** The model that is shown where the link names none. @type {string} */
+export const MODEL = "minilm";
+
+/** The one whose loading takes long enough to say so. @type {string} */
+export const LARGE_MODEL = "smollm2";
+
+/** Bytes of the query of a link. @type {number} */
+export const LONGEST_LINK = 6000;
+
+/** What a longer link leaves out, in this order. @type {string[]} */
+export const LEFT_OUT = ["longer", "ask2", "ask", "pin", "order", "s2", "s"];
+
+/** Bytes of a query that the server reads. @type {number} */
+export const LONGEST_QUERY = 60000;
+
+/** Characters of a sentence that a box keeps. @type {number} */
+export const LONGEST_TEXT = 4000;
+
+/** The largest number of a mask. @type {number} */
+export const WIDEST = 512;
+
+/** The ends of the softmax temperature. @type {number[]} */
+export const TEMPERATURES = [0.1, 5.0];
+
+/** The texts of a link in a sentence. @type {Record<string, string>} */
+export const CALLED = {"s": "the sentence", "s2": "the right sentence", "rule": "the rule", "rule2": "the rule of the right side", "on": "the rule that is painted on", "on2": "the rule that is painted on, right,", "order": "the new order", "pad": "the other sentence in the batch", "pin": "the pinned picture"};
+
+/** A single weight between two words that makes a head's kind. @type {number} */
+export const STRONG = 0.5;
+
+/** The share of a row that does. @type {number} */
+export const MOST_OF_IT = 0.6;

@@ -1,0 +1,13 @@
+"""What Share tells of Implementations, from its link."""
+
+from __future__ import annotations
+
+from pages.kit.picture.asked import Asked
+from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
+
+
+def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+    """The sentence under its rule, and the place looked at. Raises a HeadlightError."""
+    query = Asked(raw, takes_model=False)
+    return {"run": Settings(query["s"], query.mask("")[0], device=query.device)}, query.at

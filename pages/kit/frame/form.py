@@ -1,0 +1,56 @@
+"""The frame of a page with controls: each is bound to the link, and what the link says besides is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import streamlit as st
+
+from mha_core import device as devices
+from pages.kit.picture.asked import Asked
+
+from . import layout, links
+
+
+@dataclass
+class Form(layout.Page):
+    """A page with controls; `query`: the link's."""
+
+    query: Asked = field(default_factory=lambda: Asked(b""))
+
+    def answer_link(self, **usable: bool) -> list[str]:
+        """What must be said once every control has been made.
+
+        Args:
+            usable: for keys that no control in sight has, whether what the link says of them could be used.
+        """
+        unused = [key for key, used in usable.items() if not used and key in st.query_params]
+        told = [links.unused(key, st.query_params.get_all(key)) for key in unused]
+        self.unusable += [*unused, *self.query.unusable]
+        return list(dict.fromkeys([*self.said, *links.notices(unused), *told, *self.query.told]))
+
+
+F = TypeVar("F", bound=Form)
+
+
+def form(package: str) -> AbstractContextManager[Form]:
+    """The frame of a page with controls and without a model; `package`: its name."""
+    return framed(Form, package, links.asked(takes_model=False))
+
+
+@contextmanager
+def framed(kind: type[F], package: str, query: Asked, models: Mapping[str, str] | None = None) -> Iterator[F]:
+    """A page of this kind, whose controls begin with what the link says, within its bounds.
+
+    Args:
+        package: its name.
+        query: the link's.
+        models: as in `layout.framed`.
+    """
+    links.enter(package)
+    with layout.framed(kind, package, models, devices.available(), query=query) as page:
+        page.said += st.session_state.pop("said_by_callbacks", [])
+        yield page

@@ -1,0 +1,85 @@
+"""What both sides must agree on, said once: `python -m pages.kit.picture.facts` writes it for the browser.
+
+What it writes is assets/web/facts.js, which a test compares with this.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from . import limits, models
+from .asked import TYPED
+from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
+from .query import LONGEST
+
+FILE = Path(__file__).parents[3] / "assets" / "web" / "facts.js"
+_HEAD = "// @ts-check\n// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
+_LINES = {  # what a mask does, in a few words
+    "none": "every word may look at every word",
+    "causal": "no word may look at what comes after it",
+    "window": "only at the words near it",
+    "prefix": "at the first words and at what came before",
+    "sinks": "only at the first words",
+    "dilated": "at every s-th word to each side",
+}
+_NUMBERS = {"w": "words on either side, and itself", "first": "first words", "gap": "steps between them"}
+_POSITIONS = {  # what an encoding of the order is, in a few words
+    "as trained": "what the model learnt with",
+    "none": "a bag of words: nothing says who stands where",
+    "shuffled": "the learnt table, its rows in another order",
+    "halved": "the learnt table, half as strong",
+    "doubled": "the learnt table, twice as strong",
+    "sinusoidal": "waves of many lengths, added to each word",
+    "rotary": "queries and keys are turned by their place",
+    "alibi": "scores fall with the distance",
+    "t5": "a number for each distance, here random",
+    "shaw": "a vector for each distance, here random",
+}
+
+
+def table() -> dict[str, tuple[str, str, Any]]:
+    """Every fact: name -> its type in the browser, what it says, and the fact."""
+    masks = [
+        {"name": name, "line": line, "numbers": [[key, _NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
+        for name, line in _LINES.items()
+    ]
+    return {
+        "MASKS": (
+            "{name: string, line: string, numbers: [string, string, number][]}[]",
+            "The masks, each with what it does and the numbers that it takes: key, name, and what is usual.",
+            masks,
+        ),
+        "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
+        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
+        "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
+        "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
+        "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
+        "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
+        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
+        "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
+        "LONGEST_TEXT": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
+        "WIDEST": ("number", "The largest number of a mask.", limits.WIDEST_WINDOW),
+        "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),
+        "CALLED": (
+            "Record<string, string>",
+            "The texts of a link in a sentence.",
+            {key: FIELDS[key].called for key in (*TYPED, "pin") if FIELDS[key].called},
+        ),
+        "STRONG": ("number", "A single weight between two words that makes a head's kind.", limits.STRONG),
+        "MOST_OF_IT": ("number", "The share of a row that does.", limits.MOST_OF_IT),
+    }
+
+
+def text() -> str:
+    """The module."""
+    said = [
+        f"\n/** {says} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
+        for name, (kind, says, fact) in table().items()
+    ]
+    return _HEAD + "".join(said)
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")

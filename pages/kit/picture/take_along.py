@@ -1,0 +1,30 @@
+"""What Share says of a picture: the model, versions, device and threads, and the code that computes it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from . import pictures, words
+from .notebook import notebook
+from .place import At
+from .settings import Settings
+from .snippet import snippet
+
+__all__ = ["about", "ipynb"]
+
+Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
+
+
+def about(sides: Sides, at: At) -> bytes:
+    """Facts of each side as one text, and the code, as JSON. Raises a HeadlightError."""
+    facts = []
+    for side, settings in sides.items():
+        known = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
+        facts.append("\n".join(f"{name}: {value}" for name, value in known.items()))
+    return json.dumps({"facts": facts, "code": snippet(sides, at)}).encode()
+
+
+def ipynb(sides: Sides, at: At) -> bytes:
+    """The code as a notebook. Raises a HeadlightError."""
+    return notebook(sides, at)

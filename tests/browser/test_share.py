@@ -1,0 +1,131 @@
+"""Share, in the bar: by keyboard, following the address, and filled by what the routes answer."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Locator, Route, expect
+
+from pages.kit.draw.web import PREFIX
+
+from .conftest import NewTab
+from .positions_page import Positions
+from .tab import Tab
+
+TOO_LONG = "The link is too long for a QR code."
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
+CLASS = "http://10.0.0.9:8501/positions"
+# What the script says of the page, as a server that a class can reach would say it.
+TOLD = """async ([prefix, told]) => {
+  const { drawShare } = await import(`${prefix}/share.js`);
+  drawShare(told);
+}"""
+
+
+def links(panel: Locator) -> list[str]:
+    return panel.locator(".link code").all_text_contents()
+
+
+def tell(tab: Tab, *kinds: str, address: str = "") -> None:
+    tab.page.evaluate(TOLD, [PREFIX, {"page": "positions", "address": address, "kinds": list(kinds)}])
+
+
+def test_by_keyboard(new_tab: NewTab) -> None:
+    tab = new_tab(Positions).open(s="how are you")
+    opener = tab.house.get_by_role("button", name="Share", exact=True)
+    press = tab.page.keyboard.press
+    opener.focus()
+    press("Enter")
+    panel = tab.share()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(panel).to_contain_text("Only this machine can open the link")
+    press("Tab")
+    assert tab.focused() == "copy link"
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    press("Enter")
+    expect(panel.get_by_role("button", name="copied")).to_be_visible()
+    assert tab.page.evaluate("navigator.clipboard.readText()") == tab.page.url
+    tab.page.context.clear_permissions()
+    press("Escape")
+    expect(panel).to_be_hidden()
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    press(" ")
+    expect(panel).to_be_visible()
+    tab.page.locator(".question").click()
+    expect(panel).to_be_hidden()
+
+
+def test_it_follows_the_address_and_escape_leaves_it_before_the_projector(new_tab: NewTab) -> None:
+    tab = new_tab(Positions).open()
+    panel = tab.share()
+    assert links(panel) == [tab.page.url]
+    tab.page.evaluate("history.replaceState(history.state, '', '?s=it&amp=2')")
+    expect(panel.locator(".link code")).to_have_text(f"{tab.url}/positions?s=it&amp=2")
+    tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
+    tab.page.keyboard.press("p")
+    tab.wait_for_query(big="true")
+    tab.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    tab.wait_for_query(big="true")
+    tab.page.keyboard.press("Escape")
+    tab.wait_for_query(big=None)
+
+
+def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> None:
+    tab = new_tab(Positions)
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        (to,) = parse_qs(urlsplit(route.request.url).query)["to"]
+        asked.append(to)
+        if "too+long" in to:
+            route.fulfill(status=422, content_type="text/plain", body=TOO_LONG)
+        else:
+            route.fulfill(status=200, content_type="image/svg+xml", body=SVG)
+
+    tab.page.route("**/wire/qr?*", answer)
+    tab.open(s="how are you")
+    tell(tab, address=CLASS)
+    assert asked == [], "nothing is asked before it is opened"
+    panel = tab.share()
+    assert links(panel) == [f"{CLASS}?s=how+are+you", tab.page.url]
+    expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=how+are+you")).to_be_visible()
+    tab.page.evaluate("history.replaceState(null, '', '?s=too+long')")
+    expect(panel.get_by_role("status").first).to_have_text(TOO_LONG)
+    expect(panel.get_by_role("img")).to_be_hidden()
+    tab.page.evaluate("history.replaceState(null, '', '?s=it')")
+    expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
+    assert asked == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
+    tab.page.unroute("**/wire/qr?*")
+
+
+def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> None:
+    tab = new_tab(Positions)
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        query = urlsplit(route.request.url).query
+        asked.append(query)
+        route.fulfill(json={"facts": [f"model: minilm\nlink: {query}"], "code": "import mha_core"})
+
+    tab.page.route("**/wire/positions.about?*", answer)
+    tab.open(s="it")
+    tell(tab, "about", "ipynb")
+    panel = tab.share()
+    notebook = panel.get_by_role("link", name="The same as a notebook, .ipynb")
+    assert str(notebook.get_attribute("href")).endswith("/wire/positions.ipynb?s=it")
+    expect(panel.get_by_role("link", name="The tutorial as a notebook, .ipynb")).to_be_visible()
+    assert asked == []
+    panel.get_by_text("How was this computed?").click()
+    expect(panel.locator(".facts")).to_contain_text("link: s=it")
+    panel.get_by_text("The code of this picture, in Python").click()
+    expect(panel.locator("pre code")).to_have_text("import mha_core")
+    expect(panel.get_by_role("button", name="copy code")).to_be_visible()
+    assert asked == ["s=it"], "one answer has both"
+    tab.page.evaluate("history.replaceState(null, '', '?s=you')")
+    expect(panel.locator(".facts")).to_contain_text("link: s=you")
+    tell(tab)
+    expect(panel.get_by_text("How was this computed?")).to_be_hidden()
+    expect(notebook).to_be_hidden()
+    tab.page.unroute("**/wire/positions.about?*")

@@ -1,0 +1,192 @@
+"""From page to page: each visit of a page is one entry of the history, and the address says what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pages.kit.draw.pages import PAGES
+
+from .by_hand_page import ByHand
+from .conftest import NewTab
+from .glossary_page import Glossary
+from .positions_page import Positions
+from .tab import Tab
+
+SENTENCE = "how are you"
+KINDS: dict[str, type[Tab]] = {"glossary": Glossary, "positions": Positions, "by_hand": ByHand}
+T = TypeVar("T", bound=Tab)
+# The page of the address is drawn, and the server is at rest.
+STANDS = """path => {
+  const [question, ...others] = document.querySelectorAll(".st-key-stage .question");
+  return location.pathname === path && !others.length && question?.parentElement.dataset.path === path.slice(1)
+    && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
+}"""
+# Presses, one after another in one turn of the browser: links of the bar, controls of the page, and Back.
+PRESS = """async (acts) => {
+  const named = (kind, text) => [...document.querySelectorAll(kind)].find((one) => one.textContent.trim() === text);
+  const does = {
+    link: (text) => named("#headlight-bar a[data-path]", text).click(),
+    control: (text) => named('[data-testid="stButtonGroup"] button', text).click(),
+    back: () => history.back(),
+    wait: (ms) => new Promise((done) => setTimeout(done, ms)),
+  };
+  for (const [act, what] of acts) await does[act](what);
+}"""
+
+
+def stands(tab: Tab, name: str) -> None:
+    """Waits until a page stands there, with all that the bar says of it."""
+    tab.page.wait_for_function(STANDS, arg=urlsplit(KINDS[name].PATH).path)
+    expect(tab.page.locator(".question h1")).to_have_text(PAGES[name].question)
+    expect(tab.page).to_have_title(f"{PAGES[name].title} · Headlight")
+    assert tab.house.locator("a[aria-current]").all_text_contents() == [PAGES[name].title]
+
+
+def go(tab: Tab, name: str) -> None:
+    tab.go(PAGES[name].title)
+    stands(tab, name)
+
+
+def entries(page: Page) -> int:
+    return int(page.evaluate("history.length"))
+
+
+def sentence(tab: Tab) -> Locator:
+    return tab.page.get_by_role("textbox", name="Sentence", exact=True)
+
+
+def test_one_entry_for_each_visit_of_a_page(new_tab: NewTab) -> None:
+    tab = new_tab(Positions).open()
+    page, first = tab.page, entries(tab.page)
+    sentence(tab).fill(SENTENCE)
+    tab.wait_for_query(s=SENTENCE)
+    tab.choose("Beside it", "alibi")
+    tab.wait_for_query(enc2="alibi", s=SENTENCE)
+    go(tab, "by_hand")
+    by_hand = tab.on(ByHand)
+    by_hand.example("two heads")
+    by_hand.wait_for_query(ex="two heads")
+    by_hand.cell("x", "how", "0").fill("7")
+    page.keyboard.press("Tab")
+    page.wait_for_function("() => new URLSearchParams(location.search).has('m')")  # the script writes what was typed
+    edited = page.url
+    go(tab, "glossary")
+    assert tab.query["s"] == [SENTENCE], "what one page says goes along to the next"
+    assert entries(page) == first + 2
+
+    for act, name in ((page.go_back, "by_hand"), (page.go_back, "positions")):
+        act()
+        stands(tab, name)
+    tab.wait_for_query(enc2="alibi", s=SENTENCE, ex=None)
+    expect(sentence(tab)).to_have_value(SENTENCE)
+    page.go_forward()
+    stands(tab, "by_hand")
+    assert page.url == edited
+    expect(by_hand.cell("x", "how", "0")).to_have_value("7.0")
+    page.reload()
+    stands(tab, "by_hand")
+    assert page.url == edited
+    page.go_back()
+    stands(tab, "positions")
+    tab.wait_for_query(s=SENTENCE)
+    expect(sentence(tab)).to_have_value(SENTENCE)
+    assert entries(page) == first + 2
+
+
+@pytest.mark.parametrize(("acts", "ends", "behind"), [
+    ([("link", "Positions"), ("wait", 30), ("link", "By hand")], "by_hand", ["positions", "glossary"]),
+    ([("link", "Positions"), ("link", "By hand")], "by_hand", ["positions", "glossary"]),
+    ([("link", "Positions"), ("wait", 30), ("back", "")], "glossary", []),
+    ([("link", "Positions"), ("back", "")], "glossary", []),
+    ([("link", "Positions"), ("wait", 30), ("back", ""), ("wait", 30), ("link", "By hand")], "by_hand", ["glossary"]),
+    ([("link", "Positions"), ("wait", 200), ("link", "Positions")], "positions", ["glossary"]),
+    ([("link", "Glossary"), ("wait", 30), ("link", "Glossary")], "glossary", []),
+])  # fmt: skip
+def test_hurried_presses(acts: list[tuple[str, object]], ends: str, behind: list[str], new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open()
+    before = entries(tab.page)
+    tab.page.evaluate(PRESS, acts)
+    stands(tab, ends)
+    if not any(act == "back" for act, _ in acts):
+        assert entries(tab.page) == before + len(behind)
+    for name in behind:
+        tab.page.go_back()
+        stands(tab, name)
+
+
+@pytest.mark.parametrize("acts", [
+    [("link", "Glossary"), ("control", "two heads")],
+    [("control", "two heads"), ("wait", 0), ("link", "Glossary")],
+])  # fmt: skip
+def test_a_late_run_of_a_page_that_was_left(acts: list[tuple[str, object]], new_tab: NewTab) -> None:
+    tab = new_tab(ByHand).open()
+    before = entries(tab.page)
+    tab.page.evaluate(PRESS, acts)
+    stands(tab, "glossary")
+    assert entries(tab.page) == before + 1
+    tab.page.go_back()
+    stands(tab, "by_hand")
+
+
+def opened(tab: Tab, press: Callable[[], None]) -> str:
+    """The address that a press opens in another tab, while this one stays."""
+    here = tab.page.url
+    with tab.page.context.expect_page() as waiting:
+        press()
+    address = waiting.value.url
+    waiting.value.close()
+    assert tab.page.url == here
+    return address
+
+
+def test_a_link_in_another_tab(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open(s=SENTENCE, mask="causal")
+    met = tab.view.locator(".met a", has_text="Masks").first
+    assert opened(tab, lambda: met.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/masks"
+    link = tab.link("Positions")
+    assert (
+        opened(tab, lambda: link.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/positions?s=how+are+you&mask=causal"
+    )
+    assert opened(tab, lambda: tab.link("Positions").click(button="middle")).endswith(
+        "/positions?s=how+are+you&mask=causal"
+    )
+
+
+def test_a_link_on_a_page_goes_where_it_says_and_keeps_the_visit_and_the_projector(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open(s=SENTENCE)
+    tab.page.evaluate("window.visit = 'the same'")
+    tab.page.keyboard.press("p")
+    tab.wait_for_query(big="true")
+    tab.view.locator(".met a", has_text="Positions").first.click()
+    stands(tab, "positions")
+    tab.wait_for_query(s=None, big="true")
+    expect(tab.page.locator("html")).to_have_class("projector")
+    tab.page.keyboard.press("Escape")
+    tab.wait_for_query(big=None)
+    tab.page.go_back()
+    stands(tab, "glossary")
+    tab.wait_for_query(s=SENTENCE, big="true")
+    expect(tab.page.locator("html")).to_have_class("projector")
+    assert tab.page.evaluate("window.visit") == "the same"
+
+
+def test_the_model_of_a_form_page(new_tab: NewTab) -> None:
+    tab = new_tab(ByHand).open(ex="a real cell", at="3.1.10.2", s=SENTENCE)
+    before = entries(tab.page)
+    picker = tab.page.get_by_role("combobox", name="Model", exact=True)
+    expect(picker).to_have_value("minilm")
+    picker.focus()
+    picker.select_option("who-none-1")
+    tab.wait_for_query(model="who-none-1", at=None, ex="a real cell")
+    stands(tab, "by_hand")
+    expect(picker).to_be_focused()
+    picker.select_option("minilm")
+    tab.wait_for_query(model=None)
+    assert entries(tab.page) == before
+    go(tab, "glossary")
+    expect(picker).to_be_hidden()

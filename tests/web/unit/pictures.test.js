@@ -1,0 +1,65 @@
+// What a view makes of the bytes that come: packets, small maps, the order of heads, spellings.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { columns, order, sortKey } from "../../../assets/web/heads_order.js";
+import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/packets.js";
+import { percent, quoted, ranked, short } from "../../../assets/web/words.js";
+
+/** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
+function packed(header, ...bodies) {
+  let text = JSON.stringify(header);
+  text += " ".repeat((4 - (text.length % 4)) % 4);
+  const length = new Uint8Array(new Uint32Array([text.length]).buffer);
+  const all = [length, new TextEncoder().encode(text), ...bodies];
+  const bytes = new Uint8Array(all.reduce((sum, one) => sum + one.length, 0));
+  all.reduce((at, one) => (bytes.set(one, at), at + one.length), 0);
+  return bytes;
+}
+
+const TOKENS = ["[CLS]", "a", "b"];
+const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, whole: [0], thumbnail: 0 };
+const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5);
+
+test("messages in a message", () => {
+  const [one, two] = [packed({ a: 1 }, Uint8Array.of(1, 2, 3, 4)), packed({ b: 2 })];
+  const both = parts(packed({ parts: [one.length, two.length] }, one, two));
+  assert.deepEqual(both.map((part) => [...part]), [[...one], [...two]]);
+});
+
+test("floats", () => {
+  const values = Float32Array.of(0.25, 1, 0);
+  const { header, floats } = unpackFloats(packed({ n: 3 }, new Uint8Array(values.buffer)));
+  assert.deepEqual([header.n, ...floats], [3, 0.25, 1, 0]);
+  assert.deepEqual([...toBytes(values)], [64, 255, 0]);
+});
+
+test("maps", () => {
+  const maps = unpackMaps(packed(MAPS, CELLS));
+  assert.deepEqual([...maps.map(0, 1).bytes], [...CELLS.subarray(9)]);
+  assert.ok(maps.isWhole(0));
+  assert.deepEqual(specials(maps, true), [1, 0]);
+  const { size, bytes } = trimmed({ size: 3, bytes: CELLS.subarray(0, 9) }, 1, 0);
+  assert.deepEqual([size, ...bytes], [2, 9, 1, 3, 9]);
+  assert.equal(pooled({ size: 3, bytes: CELLS.subarray(0, 9) }, 9).size, 3);
+  assert.ok(pooled({ size: 8, bytes: new Uint8Array(64).fill(3) }, 4).bytes.every((byte) => byte === 3));
+});
+
+test("heads in the order of what the row in focus gives a key", () => {
+  const maps = unpackMaps(packed(MAPS, CELLS));
+  const view = { maps, at: { layer: 0, head: 0, row: 1, key: null }, look: { sort: true } };
+  assert.equal(sortKey(view), 1);
+  assert.deepEqual(order(view, false), [[0, 0], [0, 1]]);
+  view.at.key = 0;
+  assert.deepEqual(order({ ...view, at: { ...view.at, row: 0, key: 2 } }, false), [[0, 0], [0, 1]]);
+  assert.deepEqual(order({ ...view, at: { ...view.at, row: 2, key: 1 } }, false), [[0, 1], [0, 0]]);
+  assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
+});
+
+test("spellings", () => {
+  assert.equal(quoted("it"), "“it”");
+  assert.deepEqual(ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at), [1, 2, 0]);
+  assert.equal(percent(0.637), "64 %");
+  assert.equal(short(0.004), "");
+});
