@@ -79,9 +79,14 @@ export class ControlChips {
     return new Set();
   }
 
-  /** Why a control has no effect, or nothing. @param {string} _key */
+  /** Why a control has no effect here, or nothing. @param {string} _key */
   whyNot(_key) {
     return "";
+  }
+
+  /** Whether it has none at all. @param {string} key */
+  isIdle(key) {
+    return this.whyNot(key) !== "";
   }
 
   /** Whether a control says something else than usual. @param {string} _key */
@@ -119,19 +124,18 @@ export class ControlChips {
       setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${said[key]}`);
       setAttribute(opener, "aria-expanded", String(key === open));
       setAttribute(opener, "data-differs", this.differs(key) ? "" : null);
-      setAttribute(opener, "data-idle", this.whyNot(key) ? "" : null);
+      setAttribute(opener, "data-idle", this.isIdle(key) ? "" : null);
       setAttribute(opener, "title", this.whyNot(key) || null);
     }
     this.panel.hidden = !open;
     if (!open) return;
     const name = `${this.names[open]}${this.ending}`;
-    const reason = this.whyNot(open);
     setText(this.title, name);
-    setText(this.reason, reason);
+    setText(this.reason, this.whyNot(open));
     setAttribute(this.panel, "aria-label", name);
     for (const [key, element] of Object.entries(this.inside)) {
       element.hidden = key !== open;
-      element.inert = reason !== "";
+      element.inert = this.isIdle(key);
     }
     this.fill(open, inks);
   }

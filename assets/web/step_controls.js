@@ -81,6 +81,11 @@ export class StepControls extends ControlChips {
     return this.view.picture.cannot[key] ?? "";
   }
 
+  /** Heads of the layers before are switched off all the same. @param {string} key */
+  isIdle(key) {
+    return key !== "off" && super.isIdle(key);
+  }
+
   /** @param {string} key */
   differs(key) {
     return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);

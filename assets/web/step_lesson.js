@@ -18,6 +18,7 @@ export class StepLesson {
   constructor(view) {
     this.view = view;
     this.told = /** @type {import("./messages.js").ReshapeLesson | null} */ (null);
+    this.drawn = this.told;
     this.side = /** @type {Side | null} */ (null); // beside whose step it stands
     this.name = ""; // of the lesson that was opened there
     this.arrives = false; // it is to be brought into sight
@@ -82,7 +83,9 @@ export class StepLesson {
     if (side && (side.lesson !== this.name || side.element.hidden)) this.back();
     this.element.hidden = !told;
     if (!told) return;
-    this.panel.draw(told.blocks, this.view.theme);
+    const { theme } = this.view;
+    if (this.drawn !== told || this.panel.theme !== theme) this.panel.draw(told.blocks, theme);
+    this.drawn = told;
     setText(this.source, told.source);
     if (this.arrives && !this.element.hasAttribute("aria-busy")) this.bringIntoSight();
   }

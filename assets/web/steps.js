@@ -77,15 +77,8 @@ export class StepView extends WireView {
     const controls = h("div", { class: "controls" }, ...this.controls.parts);
     const top = h("div", { class: "top" }, this.box.element, p.notices);
     const end = h("div", { class: "end" }, this.lesson.home, this.classes.element);
-    this.show(
-      top,
-      lead,
-      controls,
-      this.controls.panel,
-      this.list.element,
-      ...this.sides.map(({ element }) => element),
-      end,
-    );
+    const sides = this.sides.map(({ element }) => element);
+    this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
   }
 
   get main() {

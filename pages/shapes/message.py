@@ -118,7 +118,7 @@ def _choices(query: Asked, names: list[str]) -> dict[str, Any]:
         else random_layer.theirs(like, query.model.origin),
         "cannot": {
             "t": why_not(names, "temperature", "divide by a temperature"),
-            "off": why_not(names, "heads", "switch heads off"),
+            "off": why_not(names, "heads", "switch heads of this layer off"),
         },
     }
 

@@ -272,3 +272,54 @@ def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
     other.settled()
     expect(other.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
     assert other.lesson.inner_text() == text
+
+
+def test_the_controls_of_the_layer(shapes: Shapes) -> None:
+    shapes.open(s="how are you")
+    panel = shapes.controls("Mask")
+    panel.get_by_role("radio", name="window", exact=True).click()
+    shapes.shows("how are you", mask="window:3")
+    panel.get_by_role("spinbutton").fill("2")
+    shapes.shows("how are you", mask="window:2")
+    shapes.wait_for_query(mask="window", w="2")
+    expect(shapes.control("Mask")).to_have_text("mask: window 2")
+    shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
+    shapes.shows("how are you", mask="window:2", heads_off=((0, 2),))
+    shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")
+    shapes.shows("how are you", mask="window:2", heads_off=((0, 2),), temperature=1.1)
+
+    weights = shapes.controls("Weights of this layer")
+    weights.get_by_role("button", name="random", exact=True).click()
+    weights.get_by_role("button", name="none", exact=True).click()
+    weights.get_by_role("spinbutton", name="Seed of the draws").fill("3")
+    expect(shapes.label).to_contain_text("layer 3, random weights (seed 3), no biases")
+    expect(weights).to_contain_text("589,824 parameters")
+    shapes.wait_for_query(lw="random", biases="none", dice="3")
+    weights.get_by_role("button", name="done").click()
+    expect(shapes.control("Weights")).to_be_focused()
+
+    shapes.choose("Implementation", "torch")
+    expect(shapes.view).to_have_attribute("data-shown", "torch")
+    expect(shapes.control("Softmax temperature")).to_have_attribute("data-idle", "")
+    panel = shapes.controls("Softmax temperature")
+    expect(panel).to_contain_text("torch cannot divide by a temperature.")
+    assert panel.locator("[inert] input").count() == 1
+    shapes.page.keyboard.press("Escape")
+    fold = shapes.view.get_by_text("The class, and every function that it calls: torch")
+    fold.click()
+    expect(shapes.view.locator(".classes pre")).to_contain_text("class TorchAttention")
+
+
+def test_what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> None:
+    shapes.open(s="how are you", step="nothing.here", f="99", lesson="flash", vs="flash", drop="9", at="9.9")
+    shapes.shows("how are you")
+    shapes.wait_for_query(s="how are you", step=None, f=None, lesson=None, vs=None, drop=None, at=None)
+    assert {said.split("=")[0].removeprefix("The link says ") for said in shapes.notices()} == {
+        "step", "f", "lesson", "vs", "drop", "at",
+    }  # fmt: skip
+    assert shapes.chosen()[1] == "q.transpose"
+    shapes.box.fill("x" * 2001)
+    expect(shapes.view.locator(".notices")).to_contain_text("The steps below are still those of “how are you”.")
+    shapes.box.fill("how are we")
+    shapes.shows("how are we")
+    assert shapes.notices() == []

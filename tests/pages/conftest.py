@@ -174,13 +174,6 @@ def on_screen(told: dict[str, Any], header: dict[str, Any]) -> dict[str, Any]:
     return {**header, **told, "notices": list(dict.fromkeys(told["notices"] + header["notices"]))}
 
 
-def steps_view(app: AppTest) -> tuple[dict[str, Any], list[bytes]]:
-    """What the step view shows, and the messages of its traces."""
-    told = control(app, "steps")
-    said, *traces = answers("steps", told["query"])
-    return on_screen(told, unpacked(said)[0]), traces
-
-
 def payloads(app: AppTest) -> str:
     """Everything that the page's views and sheets were given, and what the wire answers them, as one text."""
     assert not app.exception

@@ -66,7 +66,7 @@ def test_default() -> None:
     assert (now["layer"], now["head"], now["key"]) == (3, 1, None)
     assert header["tokens"][now["row"]] == "it"
     assert now["step"] == "q.transpose"
-    assert now["notices"] == now["unusable"] == []
+    assert (now["notices"], now["unusable"]) == ([], {})
     assert now["label"] == "layer 3, pretrained weights"
     assert header["label"] == "nothing changed"
     assert lesson()["name"] == "no transpose"
@@ -123,7 +123,7 @@ def test_the_place_of_a_link(at: str, row: int | None, key: int | None) -> None:
     assert (now["layer"], now["head"], now["key"], now["step"]) == (layer, head, key, "weights")
     assert now["row"] == (header["tokens"].index("it") if row is None else row)
     assert header["layer"] == layer
-    assert now["unusable"] == (["at"] if at == "1.2.999" else [])
+    assert list(now["unusable"]) == (["at"] if at == "1.2.999" else [])
     assert len(now["notices"]) == len(now["unusable"])
 
 
@@ -145,7 +145,7 @@ def test_garbage_in_a_link_is_told_and_left_out(key: str, value: str) -> None:
     (header,) = shown(**{key: value})
     assert (header["implementation"], header["layer"]) == ("efficient", 3)
     assert header["digest"] == Settings(PRESETS[0]).digest
-    assert now["unusable"] == [key]
+    assert list(now["unusable"]) == [key]
     (notice,) = now["notices"]
     assert notice.startswith(f"The link says {key}={value[:30]}")
     assert len(notice) < 140
@@ -182,7 +182,7 @@ def test_a_rule_that_is_used_is_said() -> None:
 @pytest.mark.parametrize("name", ["food-learned-1", "words-rotary-1"])
 def test_a_trained_model(shipped: object, name: str) -> None:
     now = said(model=name)
-    assert (now["model"], now["typed"], now["unusable"]) == (name, models.presets(name)[0], [])
+    assert (now["model"], now["typed"], now["unusable"]) == (name, models.presets(name)[0], {})
     assert lesson(model=name)["name"] == "no transpose"
 
 
@@ -199,7 +199,10 @@ def test_what_torch_cannot_do_is_said_and_why() -> None:
     temperature, heads = now["notices"]
     assert temperature == "nn.MultiheadAttention has no temperature; shown at temperature 1."
     assert heads == "torch cannot switch heads off: its steps are those with all heads of this layer on."
-    assert now["cannot"] == {"t": "torch cannot divide by a temperature.", "off": "torch cannot switch heads off."}
+    assert now["cannot"] == {
+        "t": "torch cannot divide by a temperature.",
+        "off": "torch cannot switch heads of this layer off.",
+    }
     plain = Settings(PRESETS[0], heads_off=((0, 0),)).digest
     changed = Settings(PRESETS[0], temperature=2.0, heads_off=((0, 0), (3, 1))).digest
     assert [header["digest"] for header in shown(impl="torch", **link)] == [plain]

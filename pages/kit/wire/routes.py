@@ -63,7 +63,7 @@ ROUTES = {
 }
 HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
-LATER = ("outcomes", "shuffled")  # what stands below a picture and must not keep another one waiting
+LATER = ("outcomes", "shuffled", "reshape", "classes")  # below a picture: they must not keep another one waiting
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
