@@ -32,7 +32,10 @@ ACT = """([act, number, words, paths]) => {
     ?.querySelector(".view") ?? [...document.querySelectorAll("*")].map((one) => one.shadowRoot?.querySelector(".view"))
     .find(Boolean);
   const pick = (list) => [...list][number % Math.max(1, list.length)];
-  if (act === "back") return void ( navigation.currentEntry.index > window.first && history.back()); // not out of the app
+  if (act === "back") {
+    if (navigation.currentEntry.index > window.first) history.back(); // not out of the app
+    return;
+  }
   if (act === "forward") return history.forward();
   if (act === "page") {
     const links = [...document.querySelectorAll("#headlight-bar a")];
