@@ -4,7 +4,7 @@
 
 import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
 import { button, fill, h, setAttribute, setText } from "./dom.js";
-import { MASKS } from "./facts.js";
+import { MASKS, WIDEST } from "./facts.js";
 
 /** @typedef {import("./colour.js").Inks} Inks */
 /** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */
@@ -101,8 +101,13 @@ export class ControlChips {
     const opener = this.openers.find(({ dataset }) => dataset.key === this.open);
     this.open = key;
     if (!key && focus) opener?.focus();
-    if (key) this.view.showAbove(); // on a phone the panel is a sheet over the page
+    if (key) this.reveal();
     this.view.redraw();
+  }
+
+  /** On a phone the panel is a sheet over the page. */
+  reveal() {
+    this.view.showAbove();
   }
 
   /** @param {KeyboardEvent} event */
@@ -198,7 +203,7 @@ export class ControlChips {
   drawField(label, key, text, isRule) {
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
     setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: "512" };
+    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
     for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
     setAttribute(input, "aria-label", `${text}${this.ending}`);
     input.oninput = () => {
