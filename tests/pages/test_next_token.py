@@ -75,17 +75,20 @@ def test_our_own_language_models_say_whole_words() -> None:
     assert all(token.text == f" {token.label}" for token in found)
 
 
+OF_CHARACTERS = "of_characters".ljust(22, "-")  # like the name of a run
+
+
 def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) -> None:
     text = "to be or not to be,\nthat is the question\n" * 20
     training = Training(replace(defaults("text"), max_len=16, steps=2, d_model=8), tasks.from_text(text, length=16))
     assert list(training.events())
     training.save(tmp_path / "run")
-    models.keep({"ofcharacters": models.Own.of("mine", tmp_path / "run", training.history)})
-    shown = pictures.picture(Settings("to be or", model="ofcharacters"))
+    models.keep({OF_CHARACTERS: models.Own.of("mine", tmp_path / "run", training.history)})
+    shown = pictures.picture(Settings("to be or", model=OF_CHARACTERS))
     found = {token.label: token for token in next_token.likeliest(shown, 100)}
     assert sum(token.chance for token in found.values()) == pytest.approx(1, abs=1e-5)
     assert [found[label].text for label in ("␣", "↵", "t")] == [" ", "\n", "t"]
-    grown = pictures.picture(Settings("to be or" + found["↵"].text, model="ofcharacters"))
+    grown = pictures.picture(Settings("to be or" + found["↵"].text, model=OF_CHARACTERS))
     assert grown.run.tokens[-1] == "\n"
     assert torch.allclose(grown.run.weights[:, :, :8, :8], shown.run.weights, atol=1e-6), "the map grows by a row"
 

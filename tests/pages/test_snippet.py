@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import nbformat
 import pytest
@@ -19,8 +21,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.snippet import OWN_RUN, snippet
-
-from .conftest import OpenApp, app_at
+from pages.kit.wire import routes
 
 HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 é #'
 SHORT = "can you can that"  # six tokens
@@ -138,17 +139,12 @@ def test_trained_models_are_found_where_the_reader_has_them(
         assert name not in code or name == "who-rotary-1"
 
 
-def test_share_has_the_code_when_it_is_unfolded(open_app: OpenApp) -> None:
-    closed = app_at("explore", s=SHORT, mask="causal", at="2.3.1")
-    closed.run()
-    assert not [code for code in closed.code if "load_model" in code.value]
-    for page, sides in (("explore", ["run"]), ("masks", ["run"]), ("compare", ["left", "right"])):
-        app = app_at(page, s=SHORT, mask="causal", mask2="window", w2="2", pos2="none", at="2.3.1")
-        app.session_state["folded_code"] = True
-        app.run()
-        assert not app.exception
-        (code,) = (code.value for code in app.code if "load_model" in code.value)
-        assert "layer, head, query = 2, 3, 1" in code
-        asked = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
-        for name in sides:
-            check_equal(ran(code, name), asked.get(name, asked["left"]))
+@pytest.mark.parametrize(("page", "sides"), [("explore", ["run"]), ("masks", ["run"]), ("compare", ["left", "right"])])
+def test_share_has_the_code(page: str, sides: list[str]) -> None:
+    link = {"s": SHORT, "mask": "causal", "mask2": "window", "w2": "2", "pos2": "none", "at": "2.3.1"}
+    told = json.loads(routes.answer(f"{page}.about", urlencode(link).encode()))
+    assert len(told["facts"]) == len(sides)
+    assert "layer, head, query = 2, 3, 1" in told["code"]
+    asked = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
+    for name in sides:
+        check_equal(ran(told["code"], name), asked.get(name, asked["left"]))

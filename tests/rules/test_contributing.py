@@ -89,6 +89,8 @@ def project(tmp_path: Path) -> Path:
     """A copy of the project with every change in it."""
     for part in ("mha_core", "pages", "assets", ".streamlit"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "tutorial.ipynb", tmp_path / "docs")
     for _, change in CHANGES:
         applied(change, tmp_path)
     return tmp_path

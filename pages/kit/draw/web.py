@@ -7,7 +7,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
-FILES = {file.name: file.read_bytes() for file in [*sorted(FOLDER.iterdir()), TUTORIAL]}  # name -> content
+_SERVED = sorted(file for file in FOLDER.iterdir() if file.suffix != ".json")
+FILES = {file.name: file.read_bytes() for file in [*_SERVED, TUTORIAL]}  # name -> content
 
 
 def _version() -> str:
