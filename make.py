@@ -154,7 +154,8 @@ def with_node(tool: str, *args: str) -> int:
 
 
 def test_web(*args: str) -> int:
-    return with_node("node", "--test", "--test-reporter=dot", *args, *map(str, sorted((WEB / "unit").glob("*.test.js"))))
+    files = map(str, sorted((WEB / "unit").glob("*.test.js")))
+    return with_node("node", "--test", "--test-reporter=dot", *args, *files)
 
 
 def lint_web() -> int:

@@ -46,8 +46,7 @@ const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (lette
 function makeEarly(now) {
   const place = h("div", { class: "stage" });
   const page = pageNow();
-  const kind = page.has_rail ? `${now} with-rail` : now;
-  const element = h("div", { id: "headlight-early", class: kind }, makeTitle(page), place);
+  const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
   for (const [key, colour] of Object.entries(COLOURS[now])) element.style.setProperty(`--st-${key}`, colour);
   return { element, place };
 }

@@ -34,6 +34,7 @@ export class WireView extends View {
     this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.isNewest = true; // the answer that has come is to the newest question
+    this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
@@ -117,6 +118,7 @@ export class WireView extends View {
     this.refusals = {};
     this.opened = true;
     this.shortened = {};
+    this.told = [];
     this.adopt(link);
   }
 
@@ -143,6 +145,7 @@ export class WireView extends View {
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
+    const told = Object.keys(unusable).length ? this.picture.notices : this.told;
     const isUnusable = Object.keys(unusable).length > 0;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
@@ -150,7 +153,7 @@ export class WireView extends View {
     // what the link said and could not be used must not stay in it; the picture is that of the rest
     write(unusable);
     this.read();
-    Object.assign(this, { refused, refusals, shortened });
+    Object.assign(this, { refused, refusals, shortened, told });
     this.same(this.query());
   }
 
@@ -208,7 +211,7 @@ export class WireView extends View {
     const omits = left.length
       ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
       : "";
-    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...(picture?.notices ?? [])];
+    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...(picture?.notices ?? [])];
     return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
@@ -293,6 +296,7 @@ export class WireView extends View {
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
   chose(typing = false) {
     this.opened = false;
+    this.told = [];
     this.refused = new Set();
     this.ask();
     clearTimeout(this.pause);

@@ -80,7 +80,6 @@ def _message(query: Asked, most: int | None = None) -> bytes:
     header = {
         **answered(query, KEYS, s=settings.text, **_rule(query)),
         **_choices(query, names),
-        **({} if most is None else {"unusable": {}}),  # the whole, which is asked for next, says it of the same link
         "digest": settings.digest,
         "layers": model.sizes.n_layers,
         "layer": at.layer,

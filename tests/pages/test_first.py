@@ -157,7 +157,7 @@ def test_the_bar_reads_every_page_out_of_the_page() -> None:
     told = json.loads(listed[1])
     assert [page["path"] for page in told] == [pages.path(name) for name in pages.PAGES]
     assert {frozenset(page) for page in told} == {
-        frozenset(("path", "group", "title", "question", "line", "has_rail")),
+        frozenset(("path", "group", "title", "question", "line")),
     }
 
 

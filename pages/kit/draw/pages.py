@@ -16,14 +16,12 @@ class Named:
         title: its name.
         question: what it answers.
         line: how to read it.
-        has_rail: its controls stand beside the picture; otherwise the view holds them.
     """
 
     group: str
     title: str
     question: str
     line: str
-    has_rail: bool = True
 
 
 DEFAULT = "explore"  # the page at the server's own address
@@ -34,98 +32,84 @@ PAGES = {
         "Lessons",
         "What would you like to find out?",
         "Each lesson asks first and shows then: predict, open the curtain, and read the numbers of the live picture.",
-        has_rail=False,
     ),
     "texts": Named(
         "Texts",
         "Texts",
         "You come from a text: where is it here?",
         "What each of five texts has, in its order; every link opens that very thing.",
-        has_rail=False,
     ),
     "explore": Named(
         "Look",
         "Explore",
         "Which words does each word look at?",
         "A row is the word that looks, a column what it looks at. The stronger the colour, the more.",
-        has_rail=False,
     ),
     "glossary": Named(
         "Look",
         "Glossary",
         "What does this word mean?",
         "Every word that the pages use, in one sentence, and where one meets it.",
-        has_rail=False,
     ),
     "claims": Named(
         "Look",
         "Claims",
         "Is it true?",
         "What five texts say of attention, and questions of ours: answer first, then the tensors do.",
-        has_rail=False,
     ),
     "compare": Named(
         "Change",
         "Compare",
         "What does one change do?",
         "The same model twice. Only what is lit on the cards, and the sentences, can differ.",
-        has_rail=False,
     ),
     "side_by_side": Named(
         "Change",
         "Side by side",
         "Does the same word look the same way twice?",
         "One map for each positional encoding, with its numbers. Look at the rows of a word that stands there twice.",
-        has_rail=False,
     ),
     "masks": Named(
         "Change",
         "Masks",
         "Who may look at whom?",
         "Choose a mask or paint one. A hatched cell may not be looked at.",
-        has_rail=False,
     ),
     "positions": Named(
         "Change",
         "Positions",
         "How does it know the order of the words?",
         "Attention alone sees a bag of words. A positional encoding tells it who stands where.",
-        has_rail=False,
     ),
     "by_hand": Named(
         "Build",
         "By hand",
         "Where does one weight come from?",
         "Choose an example and follow its numbers, step by step, to the result.",
-        has_rail=False,
     ),
     "scaled_dot": Named(
         "Build",
         "Scaled dot product",
         "What does attention compute, as one function?",
         "Choose shapes for queries, keys and values; the numbers are random, and torch's own function is asked too.",
-        has_rail=False,
     ),
     "shapes": Named(
         "Build",
         "Shapes",
         "Which axis is which?",
         "Every step of one layer: its line of code, the shape before and after, and where each number lies.",
-        has_rail=False,
     ),
     "implementations": Named(
         "Build",
         "Implementations",
         "How can it be written?",
         "Seven ways to write the same layer, with the same weights, and how far their numbers lie apart.",
-        has_rail=False,
     ),
     "train": Named(
         "Train",
         "Train",
         "Can it learn this?",
         "Small models learn a task from nothing, here and now, while you watch.",
-        has_rail=False,
     ),
 }
 
