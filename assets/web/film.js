@@ -29,7 +29,7 @@ class FilmView extends WireView {
     super(root, STYLES, "film");
     /** @type {import("./film_maps.js").Films} */
     this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
-    this.told = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
+    this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
     this.choice = parseChoice("");
     this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
     this.sought = 0; // how often a step was asked for in the curves
@@ -71,13 +71,13 @@ class FilmView extends WireView {
 
   // ---- what comes in
 
-  /** @param {State} told */
-  take(told) {
-    this.told = told;
-    if (told.sought > this.sought) this.goal = told.step;
-    this.sought = told.sought;
+  /** @param {State} script */
+  take(script) {
+    this.script = script;
+    if (script.sought > this.sought) this.goal = script.step;
+    this.sought = script.sought;
     this.reach();
-    return super.take(told);
+    return super.take(script);
   }
 
   /** @param {URLSearchParams} link */
@@ -99,11 +99,11 @@ class FilmView extends WireView {
 
   /** The films alone: nothing in the link changes them. */
   query() {
-    return new URLSearchParams(this.told.query);
+    return new URLSearchParams(this.script.query);
   }
 
   route() {
-    return this.picture?.digest === this.told.wanted ? "" : "film";
+    return this.picture?.digest === this.script.wanted ? "" : "film";
   }
 
   receive([packed], query) {

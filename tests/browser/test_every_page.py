@@ -148,8 +148,3 @@ def test_on_a_phone(name: str, new_phone: NewTab) -> None:
         assert scrolls_sideways(tab.page) == 0, values
         assert small_targets(tab.page) == [], values
         assert unreadable(tab.page) == [], values
-    rail = tab.page.locator(".st-key-rail")
-    expect(rail).to_be_hidden()
-    if PAGES[name].has_rail:
-        tab.page.get_by_role("button", name="controls", exact=True).tap()
-        expect(rail).to_be_in_viewport()

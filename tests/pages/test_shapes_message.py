@@ -67,13 +67,6 @@ def test_a_page_begins_with_the_numbers_in_sight(link: str) -> None:
             assert value is None or (own is not None and np.array_equal(value, own))
 
 
-def test_what_a_page_begins_with_leaves_the_link_to_the_whole_answer() -> None:
-    parts = unpacked(message.first(b"s=it&step=Q"))
-    told, _ = unpacked(parts[1])
-    assert (told["unusable"], len(told["notices"])) == ({}, 1)
-    assert list(unpacked(answers("steps", "s=it&step=Q")[0])[0]["unusable"]) == ["step"]
-
-
 def test_what_is_too_much_for_a_page_comes_later() -> None:
     with pytest.raises(HeadlightError, match="at most 262,144 bytes"):
         message.first(b"step=weights&s=" + b"it+" * 80)
