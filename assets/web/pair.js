@@ -38,7 +38,7 @@ const BOXES = [
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = await styles("./view.css", "./pair.css", "./next.css");
+const STYLES = await styles("./view.css", "./choices.css", "./pair.css", "./next.css");
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
