@@ -18,15 +18,20 @@ HEALTH = "/_stcore/health"
 
 
 class Server:
-    """Headlight on a free port, as `streamlit run app.py` starts it; its output goes to a file."""
+    """Headlight on a free port, as `streamlit run app.py` starts it; its output goes to a file.
 
-    def __init__(self, log: Path, **environment: str) -> None:
+    Args:
+        base: the path below which it serves its pages, as "/app".
+    """
+
+    def __init__(self, log: Path, base: str = "", **environment: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://127.0.0.1:{self.port}{base}"
         self.log = log
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
+        options |= {"baseUrlPath": base} if base else {}
         self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
         self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
         self.environment = {**os.environ, **environment}

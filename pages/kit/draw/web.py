@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from pages.kit.server.base_path import BASE
+
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
 _SERVED = sorted(file for file in FOLDER.iterdir() if file.suffix != ".json")
@@ -18,7 +20,7 @@ def _version() -> str:
     return digest.hexdigest()
 
 
-PREFIX = f"/headlight/{_version()}"
+PREFIX = f"{BASE}/headlight/{_version()}"
 WIRE = f"{PREFIX}/wire"  # of the data routes: an older page's files would not read what a newer server answers
 
 

@@ -23,6 +23,7 @@ from pages.kit.draw import pages
 from pages.kit.draw.web import FILES, PREFIX
 from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST, Query
+from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.sockets import household
 
@@ -64,15 +65,16 @@ class FirstPicture:
         self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
+        whole_path = scope.get("path", "")
+        path = whole_path.removeprefix(BASE)
         # a last part with a point is a file's
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
-        if not is_page or len(scope["query_string"]) > LONGEST:
+        if not is_page or not whole_path.startswith(BASE) or len(scope["query_string"]) > LONGEST:
             await self.app(scope, receive, send)
             return
-        if path.rstrip("/") == _OWN_NAME:
+        if path.rstrip("/") == _OWN_NAME or (BASE and not path):
             query = scope["query_string"].decode("latin-1")
-            home = f"{scope.get('root_path', '')}/"
+            home = f"{scope.get('root_path', '')}{BASE}/"
             await RedirectResponse(f"{home}?{query}" if query else home)(scope, receive, send)
             return
         page = PAGES.get(path)
@@ -187,7 +189,7 @@ def _with_first(index: str, module: str | None, message: bytes | None, course: s
 def _unknown(path: str) -> str:
     """The page for an address that is none."""
     links = "".join(
-        f'<li><a href="/{pages.path(name)}">{named.title}</a> {html.escape(named.question)}</li>'
+        f'<li><a href="{BASE}/{pages.path(name)}">{named.title}</a> {html.escape(named.question)}</li>'
         for name, named in pages.PAGES.items()
     )
     return _UNKNOWN.format(prefix=PREFIX, name=html.escape(path.strip("/")[:60]), links=links)

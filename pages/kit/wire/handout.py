@@ -6,8 +6,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from pages.kit.draw.web import PREFIX
+from pages.kit.server.base_path import BASE
 
-ADDRESS = "/handout"
+ADDRESS = f"{BASE}/handout"
 _PAGE = f"""<!doctype html>
 <html lang="en">
 <head>
