@@ -107,7 +107,7 @@ class FilmView extends WireView {
   }
 
   receive([packed], query) {
-    const nothing = { notices: [], used: {}, unusable: {}, model: MODEL };
+    const nothing = { notices: [], told: [], used: {}, unusable: {}, model: MODEL };
     this.picture = { ...nothing, digest: query.get("name"), defaults: { film: writeChoice(parseChoice("")) } };
     this.takeFilms(unpackFilms(packed));
   }

@@ -23,7 +23,7 @@ navigation?.addEventListener("currententrychange", tell); // also of what Stream
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
 export function put(params, key, value) {
   const values = value === null ? [] : [value].flat();
-  if (String(params.getAll(key)) === String(values)) return; // where it stands
+  if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
   params.delete(key);
   for (const one of values) params.append(key, one);
 }

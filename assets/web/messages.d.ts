@@ -12,6 +12,7 @@ export interface Answered {
   model: string; // its name in the link
   used: Record<string, string>; // key of a typed text -> what the picture is of
   unusable: Record<string, string[]>; // keys of the link that cannot be used, with what of them can
+  told: string[]; // what must be said of them, which stands in notices too
   defaults: Record<string, string | string[]>; // key -> what a link means where it says nothing
   notices: string[];
   presets?: string[];

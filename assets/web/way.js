@@ -12,7 +12,7 @@ const MAIN = '[data-testid="stMain"]'; // what scrolls
 
 /** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
 export const arrival = { byBar: false };
-let going = false;
+let telling = false;
 
 /** True when the script of a page has been here: before that, Streamlit knows no pages. */
 const isThere = () => document.querySelector(".st-key-stage") !== null;
@@ -22,11 +22,13 @@ const kept = { state: /** @type {object | null} */ (null) };
 /** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
 export function tellAddress() {
   kept.state = history.state;
+  telling = true;
   location.replace(`${location.href}#`);
+  telling = false;
 }
 // before anybody else: what is heard is the address itself
 addEventListener("popstate", () => {
-  arrival.byBar &&= going; // Back and Forward lead to what was
+  arrival.byBar &&= telling; // Back and Forward lead to what was
   if (location.href.endsWith("#")) say("replaceState", kept.state, location.href.slice(0, -1));
 });
 
@@ -39,10 +41,8 @@ export function go(to, { byBar = false } = {}) {
   if (!isThere()) return location.assign(url);
   const isOther = url.pathname !== location.pathname;
   enter(url);
-  going = true;
   arrival.byBar = byBar;
   tellAddress();
-  going = false;
   if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // another page begins at its top
 }
 

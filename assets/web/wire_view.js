@@ -16,7 +16,7 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 /** @typedef {import("./messages.js").Answered} Answered what every picture says of its query */
 
 const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
-const OF_ONE_MODEL = ["at", "look", "off", "off2", "pin"]; // keys that name its heads
+const OF_ONE_MODEL = ["at", "look"]; // keys that name heads of it
 const LOADS =
   "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
 const SHOWN = 60; // characters of a sentence that is repeated
@@ -35,6 +35,7 @@ export class WireView extends View {
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.isNewest = true; // the answer that has come is to the newest question
     this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
+    this.isFitting = false; // another model was chosen, and its first picture has not come
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
@@ -43,7 +44,7 @@ export class WireView extends View {
       refuse: (sentence, key) => this.refuse(sentence, key),
       wait: (waiting) => this.waits(waiting),
     });
-    this.bare = h("div", { class: "notices", role: "status" }); // what is said while there is no picture
+    this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
     this.here = new AbortController(); // as long as the view is on the page
     const { signal } = this.here;
     addEventListener("popstate", () => this.follow(), { signal });
@@ -145,8 +146,10 @@ export class WireView extends View {
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
     const { refused, refusals, shortened } = this;
-    const told = Object.keys(unusable).length ? this.picture.notices : this.told;
+    // of another model nothing is said: what it cannot take of the one before leaves the link
     const isUnusable = Object.keys(unusable).length > 0;
+    const told = isUnusable && !this.isFitting ? this.picture.told : this.told;
+    if (this.isNewest) this.isFitting = false;
     // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
     if (this.isNewest && !this.pause) this.writeAddress();
     if (!this.isNewest || !isUnusable) return;
@@ -211,15 +214,21 @@ export class WireView extends View {
     const omits = left.length
       ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
       : "";
-    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...(picture?.notices ?? [])];
+    const ofPicture = picture?.notices.filter((one) => !picture.told.includes(one)) ?? [];
+    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...ofPicture];
     return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
   }
 
   paint() {
-    fillNotices(this.bare, this.picture ? [] : this.notices);
-    this.element.classList.toggle("without-picture", !this.picture);
-    if (this.picture) super.paint();
-    else this.element.hidden = false;
+    if (this.picture) {
+      this.bare.remove();
+      super.paint();
+    } else {
+      setAttribute(this.element, "class", `view ${this.kind} without-picture`);
+      this.element.prepend(this.bare);
+      fillNotices(this.bare, this.notices);
+      this.element.hidden = false;
+    }
     setAttribute(this.element, "data-late", this.isLate ? "" : null);
     setAttribute(this.element, "data-typing", this.pause ? "" : null);
   }
@@ -321,6 +330,7 @@ export class WireView extends View {
     const gone = "model" in values ? [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])] : [];
     write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
     this.follow();
+    this.isFitting = "model" in values;
   }
 
   leave() {

@@ -19,7 +19,7 @@ WAIT = 20.0  # seconds; before it was mended, a thousand messages took 52
 
 
 def test_a_thousand_messages_stop_nobody(server: Server) -> None:
-    attacker, other = Visitor(server.url), Visitor(server.url)
+    attacker, other = Visitor(server.url, "positions"), Visitor(server.url, "positions")
     message = attacker.message()
     for _ in range(1_000):
         attacker.socket.send(message)
@@ -72,7 +72,7 @@ def test_a_message_larger_than_any_control_ends_the_connection(server: Server) -
 def test_the_log_is_short_and_says_nothing_that_was_typed(server: Server) -> None:
     secret, before = "kestrel umbrella quotient", server.log.stat().st_size
     for number in range(40):
-        visitor = Visitor(server.url)
+        visitor = Visitor(server.url, "positions")
         message = BackMsg.FromString(visitor.message({"Sentence": secret}))
         state = message.rerun_script.widget_states.widgets[0]
         if number % 2:  # a text for a widget that there is not, and one for a number

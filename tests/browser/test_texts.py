@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
@@ -48,8 +45,8 @@ def test_it_is_one_click_from_the_bar(new_tab: NewTab) -> None:
 
 def test_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
     tab = new_tab(Texts).open()
-    with tab.page.expect_download() as waiting:
-        tab.page.locator(".st-key-tutorial button").click()
-    assert waiting.value.suggested_filename == "tutorial.ipynb"
-    book = json.loads(Path(waiting.value.path()).read_text("utf-8"))
+    link = tab.page.get_by_role("link", name="The tutorial as a notebook").get_attribute("href")
+    assert link
+    assert link.endswith("/tutorial.ipynb")
+    book = tab.page.request.get(f"{tab.url}{link}").json()
     assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])

@@ -76,7 +76,7 @@ def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pictures, "difference_to_transformers", fails)
     with TestClient(Starlette(routes=[Mount("/", Wire())])) as client:
         answer = client.get(f"{WIRE}/compared?s=how+are+you")
-        assert (answer.status_code, answer.text.split(".")[0]) == (503, "The package pandas is missing")
+        assert (answer.status_code, answer.text.split(".")[0]) == (422, "The package pandas is missing")
         assert client.get(f"{WIRE}/maps?s=how+are+you").status_code == 200
 
 

@@ -185,7 +185,7 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
 
     for answer, status, said in (
         (fails, 500, "This picture could not be computed."),
-        (lacks, 503, "The package tokenizers is missing."),
+        (lacks, 422, "The package tokenizers is missing."),
         (lacks_ours, 500, "This picture could not be computed."),
     ):
         caplog.clear()

@@ -189,6 +189,7 @@ def answered(query: Asked, keys: Iterable[str], **used: str) -> dict[str, Any]:
         "model": query.name,
         "used": used,
         "unusable": query.unusable,
+        "told": query.told,
         "defaults": {key: in_link(query.default(key)) for key in keys},
     }
 

@@ -19,7 +19,7 @@ from .turns import Turns
 
 AT_ONCE: Final = PASSES_AT_ONCE  # threads: of more each pass is slower, and all together do less
 MOST_WAITING: Final = 200  # of all visitors
-MOST_OF_ONE: Final = 3  # of one visitor: of more the oldest is sent away
+MOST_OF_ONE: Final = 6  # of one visitor, two pictures and what stands below them: of more the oldest is sent away
 MOST_OF_ADDRESS: Final = 100  # of one address, where nobody says who asks: a class may sit behind a single one
 RATE: Final[Rate] = 30.0, 90  # questions of one visitor, a second and at once; a key held down asks 30
 BUSY_SECONDS: Final = 1.0  # until one who is sent away may come again

@@ -139,8 +139,8 @@ class Wire:
             return
         except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
             if package := missing_package(error):
-                told = f"The package {package} is missing. Set Headlight up again with `make run`."
-                await refused(503, told)(scope, receive, send)
+                told = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
+                await refused(422, told)(scope, receive, send)
                 return
             where = "".join(traceback.format_tb(error.__traceback__))
             log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)

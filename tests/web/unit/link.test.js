@@ -72,4 +72,6 @@ test("queries", () => {
   put(query, "c", ["4", "5"]);
   assert.equal(String(query), "a=1&c=4&c=5");
   assert.equal(without(query, "a"), "c=4&c=5");
+  put(query, "s", "");
+  assert.equal(String(query), "a=1&c=4&c=5&s=", "an empty text is said too");
 });
