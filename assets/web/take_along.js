@@ -85,12 +85,14 @@ export class TakeAlong {
     return found;
   }
 
-  /** The one that is chosen. */
+  /** The one that is chosen, also where others have come in front of it since. */
   get chosen() {
-    const at = this.picture.selectedIndex;
+    const at = Math.max(0, this.picture.selectedIndex);
+    const name = this.picture.options[at]?.textContent;
     const found = this.list();
-    const one = found[Math.max(0, at)] ?? found[0];
+    const one = found[at]?.name === name ? found[at] : (found.find((own) => own.name === name) ?? found[0]);
     if (!one) throw new Told(NO_PICTURE);
+    this.picture.selectedIndex = found.indexOf(one);
     return one;
   }
 

@@ -15,12 +15,11 @@ Values = dict[str, Any]  # key of a control of a side, as of the left one -> wha
 def begun(query: Asked) -> dict[str, str | list[str]]:
     """What a link then says of the right side: key -> values, without defaults.
 
-    Nothing where the left side is as the page begins, or the link says anything of the right one.
+    Nothing where the link says anything of the right side.
     """
-    left = {key: query[key] for key in SIDE}
-    is_plain = all(value == query.default(key) for key, value in left.items())
-    if is_plain or {f"{key}2" for key in SIDE} & {key for key, _ in query.pairs}:
+    if {f"{key}2" for key in SIDE} & {key for key, _ in query.pairs}:
         return {}
+    left = {key: query[key] for key in SIDE}
     right = {f"{key}2": value for key, value in one_change(left, query.model).items()}
     return {key: in_link(value) for key, value in right.items() if value != query.default(key)}
 

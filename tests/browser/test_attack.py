@@ -79,7 +79,7 @@ def test_the_log_is_short_and_says_nothing_that_was_typed(server: Server) -> Non
             state.id = f"{state.id}{secret}"
         else:
             state.id, state.json_trigger_value = (
-                f"$$STREAMLIT_INTERNAL_KEY_{visitor.ids['headlight_maps']}__events",
+                f"$$STREAMLIT_INTERNAL_KEY_{visitor.ids['headlight_house']}__events",
                 secret,
             )
         visitor.socket.send(message.SerializeToString())
