@@ -43,7 +43,7 @@ ACT = """([act, number, words, paths]) => {
   }
   if (!view) return;
   if (act === "type") {
-    const box = pick(view.querySelectorAll(".sentence input"));
+    const box = pick(view.querySelectorAll(".top .sentence input"));
     if (!box) return;
     box.focus();
     box.value = words[number % words.length];
@@ -69,7 +69,7 @@ def agree(tab: Tab) -> None:
     digest, texts = asked(place.path, urlsplit(tab.page.url).query.encode())
     if place.path != "/shapes":  # whose traces are of what an implementation can do
         assert here.view.first.get_attribute("data-digest") == digest
-    boxes = here.view.first.locator(".sentence input")
+    boxes = here.view.first.locator(".top .sentence input")
     assert [box.input_value() for box in boxes.all()] == texts
 
 
@@ -83,6 +83,7 @@ def test_sixty_quick_acts(explore: Explore, seed: int) -> None:
         act = drawn.choice(kinds)
         explore.page.evaluate(ACT, [act, drawn.randrange(1000), WORDS, list(PAGES)])
         explore.page.wait_for_timeout(drawn.choice((0, 0, 20, 60, 150)))
+    explore.page.wait_for_timeout(500)  # the last one may be a Back, which the address says later
     agree(explore)
     address = explore.page.url
     explore.page.reload()
