@@ -3,12 +3,9 @@
 
 import { wayKept } from "./lesson_visit.js";
 
-/** @typedef {{letter: string, text: string}} Option */
-/** @typedef {{path: string, query: string, say: string, ask: string, options: Option[], curtain: import("./curtain.js").Hidden[], teacher: string}} Step
- * the page's path and query, what to do, the question, what is hidden until the answer
- */
-/** @typedef {{id: string, title: string, aim: string, minutes: number, now_you: string, teacher: string, papers: string[], steps: Step[]}} Lesson */
-/** @typedef {{lessons: Lesson[]}} Course */
+/** @typedef {import("./messages.js").Course} Course */
+/** @typedef {import("./messages.js").CourseLesson} Lesson */
+/** @typedef {import("./messages.js").CourseStep} Step */
 /** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number}} Place a step, its lesson and where they stand, counted from 1 */
 
 const DONE = "headlight-lessons"; // where the browser keeps it

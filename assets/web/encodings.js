@@ -8,7 +8,7 @@ import { mount } from "./mount.js";
 import { toBytes } from "./packets.js";
 import { contentWidth, panel, View } from "./view_base.js";
 
-/** @typedef {import("./messages.js").EncodingsState} State */
+/** @typedef {import("./messages.js").EncodingsState & import("./view_base.js").Turns} State */
 /** @typedef {import("./messages.js").EncodingTile} Tile */
 
 const STYLES = await styles("./view.css", "./encodings.css");

@@ -5,7 +5,7 @@ import { asBytes } from "./differences.js";
 import { toBytes, unpackFloats } from "./packets.js";
 
 /** @typedef {{weights: Float32Array, change: Float32Array, bytes: Uint8Array}} Difference bytes: of the change */
-/** @typedef {import("./messages.js").Picture} Said */
+/** @typedef {import("./messages.js").ExplorePicture} Said */
 /** @typedef {Omit<Said, "before"> & {before: (NonNullable<Said["before"]> & Difference) | null, weights: Float32Array,
  *   pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture
  */

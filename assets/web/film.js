@@ -21,7 +21,7 @@ const LEGEND = "rows are queries, columns keys; layers and heads are counted fro
 
 const STYLES = await styles("./view.css", "./film.css");
 
-/** @typedef {import("./messages.js").FilmState} State */
+/** @typedef {import("./messages.js").FilmState & import("./view_base.js").Turns} State */
 
 /** @extends {WireView<any>} */
 class FilmView extends WireView {

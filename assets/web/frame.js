@@ -13,9 +13,7 @@ import { drawShare } from "./share.js";
 import { tellAddress } from "./way.js";
 
 /** @typedef {import("./pickers.js").Option} Option */
-/** @typedef {{css: string, path: string, page: string, models: Option[], devices: string[], address: string,
- * kinds: string[]}} House what the script says of its page; models: none where it shows none
- */
+/** @typedef {import("./messages.js").House} House */
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 

@@ -5,7 +5,7 @@
 import { button, fill, h, setAttribute, setText } from "./dom.js";
 
 /** @typedef {import("./course.js").Place} Place */
-/** @typedef {{picked: string | null, meant: string, numbers: [string, number, string][], sentence: string}} Verdict */
+/** @typedef {import("./messages.js").StepVerdict} Verdict */
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "class" | "keys"} Act */
 /**
  * @typedef {object} Shown

@@ -23,7 +23,7 @@ import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } f
 import { arrival } from "./way.js";
 import { WireView } from "./wire_view.js";
 
-/** @typedef {import("./messages.js").Pair} Picture */
+/** @typedef {import("./messages.js").ComparePicture} Picture */
 /** @typedef {import("./grid_keys.js").Place} Place */
 
 const HELP =
@@ -301,7 +301,7 @@ export class PairView extends WireView {
 
   /** @param {string} name of a comparison */
   try(name) {
-    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.try[name]);
+    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
     Object.assign(this.switches.values, sides);
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });
@@ -314,7 +314,7 @@ export class PairView extends WireView {
     const said = this.link();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
       key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
-    return Object.keys(picture.try).find((name) => Object.entries(picture.try[name]).every(isSaid));
+    return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
   }
 
   // ---- drawing
@@ -362,8 +362,8 @@ export class PairView extends WireView {
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
-    const names = Object.keys(picture.try);
-    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.try)[n]));
+    const names = Object.keys(picture.tries);
+    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
   }

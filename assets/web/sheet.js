@@ -9,7 +9,7 @@ import { View } from "./view_base.js";
 // the colours, buttons and notices are those of the map view
 const STYLES = await styles("./view.css", "./sheet.css");
 
-/** @extends {View<import("./messages.js").SheetState>} */
+/** @extends {View<import("./messages.js").SheetState & import("./view_base.js").Turns>} */
 export class Sheet extends View {
   constructor(root) {
     super(root, STYLES, "sheet");

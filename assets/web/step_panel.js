@@ -97,7 +97,7 @@ export class Side {
     this.drawFacts(step);
     setText(p.said, madeFrom(step, trace));
     const width = this.element.clientWidth - PADDING;
-    const paired = width > ROOMY && step.from.length > 0;
+    const paired = width > ROOMY && step.parents.length > 0;
     setAttribute(this.element, "data-paired", paired ? "" : null);
     const { head, row, key, feature } = place;
     const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
@@ -109,7 +109,7 @@ export class Side {
     const from = sourcesOf(step, trace, place.head);
     const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
     this.drawPictures(p.before, from, "from ", { ...each, width: share });
-    this.drawPictures(p.after, [step], step.from.length ? "to " : "", each);
+    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", each);
     this.painted = [step, each];
     if (this.strides.jump) this.lightMemory();
     this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, ...ink, width });

@@ -165,8 +165,8 @@ export class StepView extends WireView {
     const { picture, at, step } = this;
     if (picture.head === at.head && picture.step === step) return false;
     return picture.traces.some(({ steps }) => {
-      const { from } = steps[this.placeIn(steps)];
-      return [this.placeIn(steps), ...from].some((n) => !steps[n].here);
+      const { parents } = steps[this.placeIn(steps)];
+      return [this.placeIn(steps), ...parents].some((n) => !steps[n].here);
     });
   }
 

@@ -160,7 +160,7 @@ const ENDINGS = { project, view, transpose: split };
 export function whyOf(step, trace) {
   const name = step.name.replace(/\.head\d+$/, "");
   const [base, ending] = name.split(".");
-  const one = trace.steps[step.from[0]];
+  const one = trace.steps[step.parents[0]];
   const at = (/** @type {string} */ letter) => step.sizes[step.axis(letter)] ?? 0;
   const rows = at("i") || at("j");
   const columns = step.hasKeys ? at("j") : at("d") || at("c");

@@ -87,13 +87,13 @@ export function titleOf(step, trace) {
 
 /** The steps that this one was made from; of the heads' own steps the one of the head in focus. */
 export function sourcesOf(step, trace, head) {
-  const from = step.from.map((n) => trace.steps[n]);
+  const from = step.parents.map((n) => trace.steps[n]);
   return from.filter(({ onlyHead }) => onlyHead === null || step.onlyHead !== null || onlyHead === head);
 }
 
 /** One sentence: a view moves nothing, a copy writes the same numbers anew, everything else computes. */
 export function madeFrom(step, trace) {
-  const from = step.from.map((n) => trace.steps[n]);
+  const from = step.parents.map((n) => trace.steps[n]);
   const names = from.map(({ name }) => name).join(" and ");
   if (!from.length) return `${step.count.toLocaleString("en")} numbers come in.`;
   const [one] = from;

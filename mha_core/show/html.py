@@ -8,17 +8,17 @@ import math
 import zlib
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import SizeError
 from .cells import write_cells
 from .modules import read, script
-from .packing import as_bytes, pack, pack_focus, pack_parts
+from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["MOST_WEIGHTS", "STYLES", "check_size", "described", "message", "standalone", "style_sheet"]
+__all__ = ["MOST_WEIGHTS", "STYLES", "StandaloneRun", "check_size", "described", "message", "standalone", "style_sheet"]
 
 MOST_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
@@ -59,6 +59,21 @@ open(document.getElementById("headlight"), run);
 """
 
 
+class StandaloneRun(TypedDict):
+    """What is said of a run beside its numbers, and what stands large at first."""
+
+    title: str
+    link: str  # of the same picture, live; "" without one
+    origin: str  # what was computed, and where
+    changed: str  # what is changed in the model
+    off: list[str]  # heads that are off in it, as "3.1"
+    forbidden: list[str]  # cells as text, one for all heads or one a head; empty: everything may be looked at
+    layer: int
+    head: int
+    row: int
+    exact: list[tuple[int, int]]  # layer and head of the float32 maps that follow
+
+
 def standalone(
     run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
 ) -> str:
@@ -96,8 +111,8 @@ def check_size(heads: int, tokens: int) -> None:
 
 def described(
     run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", changed: str = ""
-) -> dict[str, Any]:
-    """What is said of a run beside its numbers, and what stands large at first; arguments and errors as above."""
+) -> StandaloneRun:
+    """What is said of a run; arguments and errors as above."""
     layers, heads, rows, _ = run.weights.shape
     for name, got, count in (("layer", layer, layers), ("head", head, heads), ("row", row, rows)):
         if not 0 <= got < count:
@@ -113,10 +128,11 @@ def described(
         "layer": layer,
         "head": head,
         "row": row,
+        "exact": [],
     }
 
 
-def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> bytes:
+def message(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> bytes:
     """What the view reads: `described`, the float32 maps of the heads in `exact`, and all maps as one byte a weight."""
     focus, maps = _headers(run, said, exact)
     weights = run.weights.detach()
@@ -127,13 +143,12 @@ def message(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> byt
     )
 
 
-def _headers(run: Run, said: dict[str, Any], exact: list[tuple[int, int]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    layers, heads = run.weights.shape[:2]
-    whole = {"digest": "", "tokens": run.tokens, "ends": run.ends, "layers": layers, "heads": heads}
-    return said | {"exact": exact}, whole | {"whole": list(range(layers)), "thumbnail": 0}
+def _headers(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> tuple[StandaloneRun, Maps]:
+    whole = range(len(run.weights))
+    return {**said, "exact": exact}, headed(run.weights, run.tokens, "", run.ends, whole)
 
 
-def _exact(run: Run, said: dict[str, Any], room: float) -> list[tuple[int, int]]:
+def _exact(run: Run, said: StandaloneRun, room: float) -> list[tuple[int, int]]:
     """The heads whose float32 fit, with all that is packed beside them, into so many bytes of a page."""
     layers, heads, rows, keys = run.weights.shape
     focus = said["layer"], said["head"]
@@ -148,7 +163,7 @@ def style_sheet(names: tuple[str, ...]) -> str:
     return f"const sheet = new CSSStyleSheet();\nsheet.replaceSync(`{css}`);\n"
 
 
-def _page(said: dict[str, Any], run: str) -> str:
+def _page(said: StandaloneRun, run: str) -> str:
     return _PAGE.format(title=html.escape(f"{said['title']} · {said['changed']}"), code=_code(), run=run)
 
 

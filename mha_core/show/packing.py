@@ -8,15 +8,44 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
 
 import torch
 from torch import Tensor
 
-__all__ = ["as_bytes", "pack", "pack_focus", "pack_parts"]
+__all__ = ["Maps", "as_bytes", "headed", "pack", "pack_focus", "pack_parts"]
 
 
-def pack(header: dict[str, Any], *bodies: bytes) -> bytes:
+class Maps(TypedDict):
+    """The header of all maps of a picture, which follow as bytes."""
+
+    digest: str
+    tokens: list[str]
+    ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
+    layers: int
+    heads: int
+    whole: list[int]  # the layers whose maps follow whole
+    thumbnail: int  # side of the small maps of all heads; 0 = all layers are whole
+
+
+def headed(
+    weights: Tensor, tokens: Sequence[str], digest: str, ends: tuple[int, int], whole: Iterable[int], thumbnail: int = 0
+) -> Maps:
+    """The header of maps (layers, h, i, j)."""
+    layers, heads = weights.shape[:2]
+    return Maps(
+        digest=digest,
+        tokens=list(tokens),
+        ends=ends,
+        layers=layers,
+        heads=heads,
+        whole=list(whole),
+        thumbnail=thumbnail,
+    )
+
+
+def pack(header: Mapping[str, object], *bodies: bytes) -> bytes:
     """A message: the header's length, the header, and the values one after another."""
     # escaped to ASCII: one character is one byte, and half a surrogate pair does not fail
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
@@ -24,7 +53,7 @@ def pack(header: dict[str, Any], *bodies: bytes) -> bytes:
     return b"".join((struct.pack("<I", len(text)), text, *bodies))
 
 
-def pack_focus(header: dict[str, Any], *maps: Tensor) -> bytes:
+def pack_focus(header: Mapping[str, object], *maps: Tensor) -> bytes:
     """The header and float32 maps (i, j) one after another; their sizes belong in the header."""
     return pack(header, *(part.float().cpu().contiguous().numpy().tobytes() for part in maps))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from pages.kit.draw import numbers
 from pages.kit.picture import without_heads
@@ -13,6 +13,13 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import check_wanted
 
 
+class HeadCosines(TypedDict):
+    cosines: list[list[float]]  # of each head, layer by layer
+    shown: list[list[str]]
+    title: str
+    said: str
+
+
 def is_quick(picture: Picture) -> bool:
     """True where nobody has to ask for it: it takes a moment, or is known already."""
     sizes = picture.model.sizes
@@ -20,7 +27,7 @@ def is_quick(picture: Picture) -> bool:
     return is_small or without_heads.kept(picture.settings) is not None
 
 
-def told(settings: Settings) -> dict[str, Any]:
+def told(settings: Settings) -> HeadCosines:
     """The cosines of all heads, layer by layer, and which of them is missed most; ends when nobody waits for it."""
     # the line of heavy questions is bounded already
     cosines = without_heads.cosines(settings, check_wanted, patient=True).tolist()

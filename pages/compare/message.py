@@ -3,29 +3,71 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from typing import TypedDict
 from urllib.parse import urlencode
 
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import fitting, models, next_token, pictures, words
-from pages.kit.picture.asked import Asked, answered, in_link
+from pages.kit.picture.asked import Answered, Asked, answered, in_link
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.mask_codec import forbidden
+from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
+from pages.kit.picture.words import Figure
 
 from . import contrasts, each_head, orders, pairs, right_side, shuffle, tries, vectors
 from .pairs import Pair
 from .tries import FIRST_AT
+from .vectors import TokenVectors
+
+Said = dict[str, str | list[str]]  # key of a link -> what it says
 
 SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev")
+
+
+class Side(TypedDict):
+    tokens: list[str]
+    ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
+    title: str  # what it has of the differences
+    story: str  # why the rows of equal words are equal, or not; empty without any
+    repeated: list[int]  # the places of these words
+    label: str
+    fitness: str
+    forbidden: list[str]
+
+
+class _OfBoth(TypedDict):
+    """What is said of both pictures, whatever the link says beside them."""
+
+    marked: tuple[int, int]  # the cell that is read without a pointer
+    sides: tuple[Side, Side]
+    tokens: list[str]  # of the difference
+    fits: bool  # both maps have one size
+    said: str
+    distances: list[float]
+    differs: list[str]  # keys of the left side's controls
+    contrast: str  # the same as a sentence
+    answers: list[Figure]  # that stand first
+    next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
+    figures: list[Figure]
+    asides: list[str]
+    vectors: TokenVectors  # of the row in focus
+
+
+class ComparePicture(Answered, _OfBoth):
+    word: str  # that is asked about
+    wordSaid: str
+    begins: Said  # of the right side: what it begins with, where the left was changed before
+    tries: dict[str, Said]  # name -> what the link says then; first the defaults
+    eachIsQuick: bool  # every head alone is switched off without being asked
 
 
 def pair(raw: bytes) -> bytes:
@@ -68,26 +110,25 @@ def each(raw: bytes) -> bytes:
     return json.dumps(each_head.told(left)).encode()
 
 
-def _message(query: Asked, begins: dict[str, Any] | None = None) -> bytes:
+def _message(query: Asked, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     right, of_the_right = query.within("2", left.text)
     shown = Pair(pictures.picture(left), pictures.picture(right), query.at.layer, query.at.head)
     offered = tries.tries(query.name, shown.left.model)
     _ = query.look, query["shuffle"]  # which change nothing here; what cannot be used of them is said
     sides = {"on the left": shown.left, "on the right": shown.right}
-    header = {
-        **_header(shown, query.place(shown.left.run.tokens)),
+    at, digest = query.place(shown.left.run.tokens), f"{left.digest}-{right.digest}"
+    notices = [*of_the_left, *of_the_right, *_notices(shown)]
+    header: ComparePicture = {
+        **_header(shown, at),
         "begins": begins or {},
-        "presets": models.presets(query.name),
-        "positions": words.encodings(shown.left.model),
-        "try": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
+        "tries": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
         "word": query["word"],
         "wordSaid": next_token.word_in_words(query["word"], sides),
         "eachIsQuick": each_head.is_quick(shown.left),
-        **answered(query, KEYS, s=left.text, s2=right.text, **_rules(query)),
+        **answered(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
-    notices = [*query.told, *of_the_left, *of_the_right, *_notices(shown)]
-    return pack_parts(pack_focus(header | {"notices": list(dict.fromkeys(notices))}, *shown.maps))
+    return pack_parts(pack_focus(header, *shown.maps))
 
 
 def _rules(query: Asked) -> dict[str, str]:
@@ -96,21 +137,14 @@ def _rules(query: Asked) -> dict[str, str]:
     return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
 
 
-def _header(shown: Pair, at: At) -> dict[str, Any]:
+def _header(shown: Pair, at: At) -> _OfBoth:
     """Everything that is said of both pictures; `at`: layer, head, query and key in focus."""
     left, right = shown.left, shown.right
     found = contrasts.contrasts(left.settings, right.settings, left.model)
-    titles, model = contrasts.titles(found), left.model
+    titles = contrasts.titles(found)
     return {
-        "digest": f"{left.settings.digest}-{right.settings.digest}",
-        "layers": model.sizes.n_layers,
-        "heads": model.sizes.n_heads,
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row,
-        "key": at.key,
         "marked": pairs.marked(shown, at),
-        "sides": [_side(picture, title, at) for picture, title in zip((left, right), titles, strict=True)],
+        "sides": (_side(left, titles[0], at), _side(right, titles[1], at)),
         "differs": [one.key for one in found],
         "contrast": contrasts.line(found),
         "tokens": shown.tokens,
@@ -118,14 +152,14 @@ def _header(shown: Pair, at: At) -> dict[str, Any]:
         "said": pairs.difference(shown),
         "distances": compare.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
-        "next": [asdict(token) for token in next_token.compared(left, right)],
+        "next": next_token.compared(left, right),
         "figures": pairs.figures(shown, at),
         "asides": pairs.asides(shown, titles),
         "vectors": vectors.of_row(shown, at.row or 0),
     }
 
 
-def _side(picture: Picture, title: str, at: At) -> dict[str, Any]:
+def _side(picture: Picture, title: str, at: At) -> Side:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     rows = pairs.in_head(picture, at.layer, at.head)
     return {

@@ -19,6 +19,7 @@ from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
+from pages.kit.picture.words import Figure
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5
@@ -91,7 +92,7 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
     return row, int(pair.maps[0][row].argmax()) if at.key is None else at.key
 
 
-def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
+def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
     if max(compare.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
@@ -108,7 +109,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[dict[str, str]]:
     return [found, _figure(numbers.precise(cosine), alike)]
 
 
-def figures(pair: Pair, at: At) -> list[dict[str, str]]:
+def figures(pair: Pair, at: At) -> list[Figure]:
     """More numbers: value and what it is."""
     strip = [_figure(_on_previous(pair), "weight on the previous token, mean over queries")]
     if pair.fits:
@@ -180,7 +181,7 @@ def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return compare.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _figure(value: str, label: str) -> dict[str, str]:
+def _figure(value: str, label: str) -> Figure:
     return {"value": value, "label": label}
 
 
@@ -202,7 +203,7 @@ def _largest(pair: Pair) -> tuple[str, str, float]:
     return f"{pair.tokens[change.row]} → {pair.tokens[change.key]}", ends, change.value
 
 
-def _cell(pair: Pair, cell: tuple[int, int], what: str) -> dict[str, str]:
+def _cell(pair: Pair, cell: tuple[int, int], what: str) -> Figure:
     row, key = cell
     values = _arrow([float(each[row, key]) for each in pair.maps])
     return _figure(values, f"{pair.tokens[row]} → {pair.tokens[key]}, {what}")

@@ -6,7 +6,7 @@ Where the sides have the same settings, the second ones are with positions where
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 from mha_core import Model
 from pages.kit.draw.numbers import small
@@ -16,7 +16,18 @@ from pages.kit.picture.settings import Settings
 from . import contrasts, orders
 
 
-def tried(left: Settings, right: Settings, order: str) -> dict[str, Any]:
+class ShuffledSide(TypedDict):
+    title: str
+    label: str
+    why: str
+
+
+class Shuffled(TypedDict):
+    order: str
+    sides: list[ShuffledSide]
+
+
+def tried(left: Settings, right: Settings, order: str) -> Shuffled:
     """How much the output vectors of both sides change with the order.
 
     Args:
@@ -30,17 +41,12 @@ def tried(left: Settings, right: Settings, order: str) -> dict[str, Any]:
         right = other_positions(left, model)
     sides = [orders.reordered(side, order) for side in (left, right)]
     titles = contrasts.titles(contrasts.contrasts(left, right, model))
-    return {
-        "order": order,
-        "sides": [
-            {
-                "title": f"{title}: {small(side.difference)}",
-                "label": words.label(side.settings, side.model),
-                "why": orders.why(side),
-            }
-            for title, side in zip(titles, sides, strict=True)
-        ],
-    }
+    return {"order": order, "sides": [_side(title, side) for title, side in zip(titles, sides, strict=True)]}
+
+
+def _side(title: str, side: orders.Reordered) -> ShuffledSide:
+    label = words.label(side.settings, side.model)
+    return {"title": f"{title}: {small(side.difference)}", "label": label, "why": orders.why(side)}
 
 
 def other_positions(settings: Settings, model: Model) -> Settings:

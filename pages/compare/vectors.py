@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from mha_core.measure import compare
 from pages.kit.draw import numbers
@@ -10,13 +10,17 @@ from pages.kit.draw import numbers
 from .pairs import Pair
 
 
-def of_row(pair: Pair, row: int) -> dict[str, Any]:
-    """The vectors of the token in focus, of the embeddings and after each layer.
+class TokenVectors(TypedDict):
+    """A token's vectors on both sides, of the embeddings and after each layer; (layers + 1,) each."""
 
-    Returns:
-        cosines, changes: cosine and largest change of an entry, (layers + 1,); empty where the sentences have no
-            common places. shown: the cosines as text. said: where they part, in words.
-    """
+    cosines: list[float]  # empty where the sentences have no common places
+    changes: list[float]  # the largest of an entry
+    shown: list[str]  # the cosines
+    said: str  # where they part
+
+
+def of_row(pair: Pair, row: int) -> TokenVectors:
+    """The vectors of the token in focus."""
     if not pair.fits:
         left, right = (len(side.run.tokens) for side in (pair.left, pair.right))
         said = (
@@ -27,12 +31,8 @@ def of_row(pair: Pair, row: int) -> dict[str, Any]:
     hidden = (side.run.hidden[:, row] for side in (pair.left, pair.right))
     cosines, changes = (found.tolist() for found in compare.vector_changes(*hidden))
     shown = [numbers.cosine(cosine) for cosine in cosines]
-    return {
-        "cosines": cosines,
-        "changes": changes,
-        "shown": shown,
-        "said": in_words(pair.tokens[row], cosines, changes),
-    }
+    said = in_words(pair.tokens[row], cosines, changes)
+    return {"cosines": cosines, "changes": changes, "shown": shown, "said": said}
 
 
 def in_words(token: str, cosines: list[float], changes: list[float]) -> str:

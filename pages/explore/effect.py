@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import torch
 from cachetools import LRUCache
@@ -16,9 +16,17 @@ from pages.kit.picture.sharing import shared
 from .kinds import words_of
 
 
+class Effect(TypedDict):
+    """The largest change of a weight between two words in each layer, where it is largest, and one sentence."""
+
+    layers: list[float]
+    at: tuple[int, int, int, int] | None
+    said: str
+
+
 @shared(LRUCache(64), lambda picture: picture.settings)
-def effect(picture: Picture) -> dict[str, Any] | None:
-    """The largest change of a weight between two words in each layer, and one sentence; None while nothing is changed.
+def effect(picture: Picture) -> Effect | None:
+    """What a picture's changes did; None while nothing is changed.
 
     The model's own tokens do not count where there are two words: most heads put what they have no use for there.
 
@@ -42,7 +50,7 @@ def effect(picture: Picture) -> dict[str, Any] | None:
     was, now = (numbers.weight(float(maps[layer, head, row, key])) for maps in (before, after))
     cell = f"“{tokens[row]}” → “{tokens[key]}” {was} → {now}"
     said = f"Layer {layer} changed most, in head {head}: {cell}."
-    return {"layers": largest, "at": [layer, head, row, key], "said": said}
+    return {"layers": largest, "at": (layer, head, row, key), "said": said}
 
 
 def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from typing import TypedDict
 
 from pages.kit.picture import next_token
+from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query
 
 from . import found_heads, losses, repeated
+from .found_heads import Found
+from .losses import Loss
 
 
-def told(picture: Picture, query: Query, wanted: frozenset[str]) -> dict[str, Any]:
+class GoesOn(TypedDict):
+    """Of a model that does not say what comes next all of it is empty but for `found`."""
+
+    next: list[NextToken]  # the likeliest
+    drawn: NextToken | None  # where the sampling temperature is above 0
+    sampling: tuple[float, int, str]  # temperature, seed, and the word that is asked about
+    wordSaid: str
+    surprise: list[Loss] | None  # of each token, now and before; None where it was not asked for
+    found: dict[str, list[Found]]  # kind -> layer, head and score of those that do it most
+    randomSaid: str | None  # of random tokens, said twice; `found` is then of these
+
+
+def told(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
     """Its part of the message.
 
     Args:
@@ -22,11 +36,10 @@ def told(picture: Picture, query: Query, wanted: frozenset[str]) -> dict[str, An
     """
     says = picture.run.logits is not None
     random = says and "random" in wanted
-    drawn = next_token.drawn(picture, query["temp"], query["dice"])
     return {
-        "next": [asdict(token) for token in next_token.likeliest(picture)],
-        "drawn": None if drawn is None else asdict(drawn),
-        "sampling": [query["temp"], query["dice"], query["word"]],
+        "next": next_token.likeliest(picture),
+        "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
+        "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSaid": _of_word(picture, query["word"]) if says else "",
         "surprise": losses.of(picture) if "surprise" in wanted else None,
         "found": repeated.found(picture) if random else found_heads.of(picture),

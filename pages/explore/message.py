@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
 
 from torch import Tensor
 
@@ -11,17 +12,58 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import compare
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
-from pages.kit.picture.asked import Asked, answered
+from pages.kit.picture.asked import Answered, Asked, answered
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
+from pages.kit.picture.words import Figure
 
 from . import columns, goes_on, kinds, mean_map, pins
-from .effect import effect
+from .effect import Effect, effect
+from .goes_on import GoesOn
+from .kinds import Kind
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
+
+
+class EffectHere(Effect):
+    here: float  # the largest change in the map in focus
+
+
+class MapBefore(TypedDict):
+    forbidden: list[str]
+    distances: list[float]
+
+
+class PinnedMap(TypedDict):
+    tokens: list[str]
+    ends: tuple[int, int]
+    at: str
+    label: str
+    forbidden: list[str]
+
+
+class ExplorePicture(Answered, GoesOn):
+    compared: str  # what is known of the comparison with transformers
+    forbidden: list[str]  # cells as text, one for all heads or one a head
+    mean: str | None  # what is said of the mean over the heads, where the map is that
+    values: list[float] | None  # how long each value of the head is; None where it was not asked for
+    columns: str  # what is said of the columns that are taken out
+    label: str
+    origin: str
+    places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
+    typed: str  # the sentence of the picture
+    figures: list[Figure]
+    status: str
+    kinds: list[list[Kind]]  # of each head, layer by layer: its name, and the number that made it so
+    effect: EffectHere | None  # of the changes
+    before: MapBefore | None  # the map before them, where it was asked for
+    pieces: list[str]  # what must be explained of the tokens
+    kv: int  # key and value heads of a layer; query heads that follow each other share one
+    pinTail: str  # what the link says of this picture behind the head
+    pin: PinnedMap | None
 
 
 @dataclass(frozen=True)
@@ -43,12 +85,12 @@ class Shown:
     query: Asked
     picture: Picture
     at: At
-    pinned: tuple[Pinned, At] | None = None
-    notices: list[str] = field(default_factory=list)
-    effect: dict[str, Any] | None = None
-    before: Picture | None = None
-    goes_on: dict[str, Any] = field(default_factory=dict)
-    wanted: frozenset[str] = frozenset()
+    pinned: tuple[Pinned, At] | None
+    notices: list[str]
+    effect: Effect | None
+    before: Picture | None
+    goes_on: GoesOn
+    wanted: frozenset[str]
 
     def maps(self) -> bytes:
         """All maps."""
@@ -59,28 +101,20 @@ class Shown:
         maps = [self._map(picture) for picture in self._pictures()]
         return pack_focus(self.header(), *maps, *self._pinned_map())
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> ExplorePicture:
         """Everything that is said of the picture."""
         picture, settings, at = self.picture, self.picture.settings, self.at
         return {
-            **answered(self.query, KEYS, s=settings.text),
-            "digest": settings.digest,
-            "positions": words.encodings(picture.model),
+            **answered(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
             "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
-            "layer": at.layer,
-            "head": at.head,
-            "row": at.row,
-            "key": at.key,
             "forbidden": self._forbidden(picture),
             "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
             "values": self._value_lengths() if "values" in self.wanted else None,
             "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
             "origin": picture.model.origin,
-            "presets": models.presets(settings.model),
             "places": models.places(settings.model),
             "typed": settings.text,
-            "notices": [*self.query.told, *self.notices],
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": kinds.of_heads(picture),
@@ -117,13 +151,13 @@ class Shown:
             return mean_map.forbidden(picture)
         return forbidden(picture.settings, len(picture.run.tokens))
 
-    def _effect(self) -> dict[str, Any] | None:
+    def _effect(self) -> EffectHere | None:
         if self.effect is None or self.before is None:
             return None
         change = self._map(self.picture) - self._map(self.before)
         return {**self.effect, "here": float(change.abs().max())}
 
-    def _before(self) -> dict[str, Any] | None:
+    def _before(self) -> MapBefore | None:
         if self.before is None or "difference" not in self.wanted:
             return None
         now, before = self._map(self.picture), self._map(self.before)
@@ -132,7 +166,7 @@ class Shown:
             "distances": compare.row_distances(before, now).tolist(),
         }
 
-    def _pin(self) -> dict[str, Any] | None:
+    def _pin(self) -> PinnedMap | None:
         if self.pinned is None:
             return None
         other, where = self.pinned

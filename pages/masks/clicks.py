@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.kit.picture import rules
 from pages.kit.picture.fields import MASKS
-from pages.kit.picture.rules import Card
+from pages.kit.picture.rules import DrawnRule
 
 # The keys of a link that say a rule; what is painted has `on` and `p`, and stays in the link while it is not in use.
 RULE = tuple(dict.fromkeys(["mask", *(key for numbers in MASKS.values() for key in numbers), "rule"]))
@@ -12,7 +12,7 @@ RULE = tuple(dict.fromkeys(["mask", *(key for numbers in MASKS.values() for key 
 Link = dict[str, str]  # the keys of a mask and their values; those of `RULE` that are not in it leave the link
 
 
-def clicks(card: Card, now: str) -> dict[str, Link | None]:
+def clicks(card: DrawnRule, now: str) -> dict[str, Link | None]:
     """What a click can do, "use" or one of `rules.JOINS` -> what the link then says.
 
     Args:
@@ -21,12 +21,12 @@ def clicks(card: Card, now: str) -> dict[str, Link | None]:
     Returns:
         nothing for a card that cannot be used; None where the joined rule would be longer than a rule may be.
     """
-    if card.why_not:
+    if card["why_not"]:
         return {}
-    found: dict[str, Link | None] = {"use": _link(card.rule, card.painted)}
-    if not card.painted:
+    found: dict[str, Link | None] = {"use": _link(card["rule"], card["painted"])}
+    if not card["painted"]:
         for join in rules.JOINS:
-            rule = rules.joined(now, join, card.rule)
+            rule = rules.joined(now, join, card["rule"])
             found[join] = None if rule is None else _link(rule)
     return found
 

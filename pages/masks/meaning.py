@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 
-from pages.kit.picture.rules import Card, plain
+from pages.kit.picture.rules import DrawnRule, plain
 
 _PER_HEAD = (
     "Every head has a window of its own: head 0 sees itself alone, head 1 one word more to each side, and so on."
 )
 
 
-def of_card(card: Card, built_in: str = "none") -> str:
+def of_card(card: DrawnRule, built_in: str = "none") -> str:
     """A card of the gallery in words; `built_in`: the rule that belongs to the model itself."""
-    if card.name == "per head":
-        return f"{_PER_HEAD} Not here: {card.why_not}." if card.why_not else _PER_HEAD
-    if card.name == "painted":
+    if card["name"] == "per head":
+        return f"{_PER_HEAD} Not here: {card['why_not']}." if card["why_not"] else _PER_HEAD
+    if card["name"] == "painted":
         return (
-            painted_on(card.rule, built_in)
-            if card.painted
+            painted_on(card["rule"], built_in)
+            if card["painted"]
             else "Nothing is painted yet: press a cell of the mask below."
         )
-    return of_rule(card.rule, built_in)
+    return of_rule(card["rule"], built_in)
 
 
 def of_rule(rule: str, built_in: str = "none") -> str:

@@ -3,26 +3,72 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypedDict
 from urllib.parse import urlencode
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
-from pages.kit.picture import fitting, mask_codec, models, pictures, rules, words
-from pages.kit.picture.asked import Asked, Refused, answered
+from pages.kit.draw.sheet import Block
+from pages.kit.picture import fitting, mask_codec, pictures, rules, words
+from pages.kit.picture.asked import Answered, Asked, Refused, answered
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
+from pages.kit.picture.rules import DrawnRule
 from pages.kit.picture.settings import Settings
 
 from . import beginning, effects, meaning, padding
-from .clicks import RULE, clicks
+from .clicks import RULE, Link, clicks
 
 # of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
 KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "pad", "model", "dev")
+
+
+class MaskNumber(TypedDict):
+    key: str  # in the link
+    name: str
+    label: str  # what it does
+    value: int
+    ends: tuple[float, float]
+
+
+class Card(DrawnRule):
+    clicks: dict[str, Link | None]  # what a click does -> what the link then says of the mask
+    meaning: str  # in a sentence
+    numbers: list[MaskNumber]
+
+
+class _OfMask(TypedDict):
+    tokens: list[str]
+    rule: str
+    painted: str
+    meaning: str  # of the mask in use, in a sentence
+    base: str  # cells that the rule forbids, as text
+    own: str  # cells that the model itself forbids
+    forbidden: list[str]
+    forbiddenBefore: list[str]
+    ruleKeys: Sequence[str]  # the keys of a link that say a rule
+    most: int  # tokens that can be painted
+    longest: int  # characters of a painting
+    without: str
+    typed: str  # the sentence of the picture
+    label: str
+
+
+class Masks(Answered, _OfMask):
+    cards: list[Card]
+    sums: str
+    begins: dict[str, str]  # what is shown beside what the link says, by key
+
+
+class MaskOutcomes(TypedDict):
+    mask: list[Block]
+    padding: list[Block]  # of the second sentence in the batch
+    pad: str  # that sentence
 
 
 def masked(raw: bytes) -> bytes:
@@ -59,7 +105,7 @@ def outcomes(raw: bytes) -> bytes:
     except HeadlightError as error:
         raise Refused("pad", words.sentence(error)) from error
     said = [sheet.text(effects.renormalised(settings, at)), *effects.empty_rows(settings, at)]
-    return json.dumps({"mask": said, "padding": padded, "pad": second}).encode()
+    return json.dumps(MaskOutcomes(mask=said, padding=padded, pad=second)).encode()
 
 
 def _message(raw: bytes, begins: dict[str, str]) -> bytes:
@@ -72,13 +118,13 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
         query[key]  # what cannot be used is said, in use or not
     runs = [pictures.picture(own).run for own in (before(settings), settings)]
     weights = [run.weights[at.layer, at.head] for run in runs]
-    header = {
+    notices = [*left_out, *(said for run in runs for said in run.notices)]
+    header: Masks = {
+        **answered(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at),
         "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
         "sums": effects.sums_in_words(weights[1]),
         "begins": begins,
-        "notices": [*query.told, *left_out, *dict.fromkeys(said for run in runs for said in run.notices)],
-        **answered(query, KEYS, s=settings.text, rule=settings.mask, on=settings.mask),
     }
     return pack_parts(pack_focus(header, *weights))
 
@@ -88,19 +134,12 @@ def before(settings: Settings) -> Settings:
     return settings.unpainted if settings.painted else replace(settings, mask="none")
 
 
-def _header(picture: Picture, at: At) -> dict[str, Any]:
+def _header(picture: Picture, at: At) -> _OfMask:
     """What is said of the mask; `at`: layer, head, query and key in focus."""
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     other, own, (n, heads) = before(settings), model.own_mask, (len(tokens), model.sizes.n_heads)
     return {
-        "digest": settings.digest,
         "tokens": tokens,
-        "layers": model.sizes.n_layers,
-        "heads": heads,
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row,
-        "key": at.key,
         "rule": settings.mask,
         "painted": settings.painted,
         "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
@@ -113,22 +152,20 @@ def _header(picture: Picture, at: At) -> dict[str, Any]:
         "longest": LONGEST_PAINTED,
         "without": _without(other.mask, own),
         "typed": settings.text,
-        "positions": words.encodings(model),
-        "presets": models.presets(settings.model),
         "label": f"Layer {at.layer}, head {at.head}, {words.label(settings, model)}, {model.origin} weights",
     }
 
 
-def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[dict[str, Any]]:
+def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[Card]:
     """The gallery, each card with what a click on it makes of the link."""
     rule, heads, own = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
     cards = rules.gallery(picture.run.tokens, heads, at.head, rule, beneath, painted, own)
     return [
         {
-            **asdict(card),
+            **card,
             "clicks": clicks(card, rule),
             "meaning": meaning.of_card(card, own),
-            "numbers": [] if card.painted else _numbers(card.rule),
+            "numbers": [] if card["painted"] else _numbers(card["rule"]),
         }
         for card in cards
     ]
@@ -141,7 +178,7 @@ def _without(rule: str, built_in: str) -> str:
     return "no mask" if built_in == "none" else "its own mask alone"
 
 
-def _numbers(rule: str) -> list[dict[str, Any]]:
+def _numbers(rule: str) -> list[MaskNumber]:
     """The numbers that a rule takes, each with its key in the link, its name and what it does, and its ends."""
     kind, *values = rule.split(":")
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TypedDict
 
 import streamlit as st
 
@@ -18,6 +18,25 @@ from pages.kit.picture.limits import POSITIONS
 
 from .in_model import TITLES, OnModel
 
+
+class EncodingTile(TypedDict):
+    name: str  # in the control of Explore
+    title: str
+    figure: str  # the mean weight on the word before
+    told: str  # the same as a sentence
+    note: str
+    learnt: bool  # the model learnt with it
+
+
+class EncodingsState(TypedDict):
+    place: str  # the layer and head
+    tokens: list[str]
+    tiles: list[EncodingTile]
+    maps: str  # base64 of float32 (i, j), one of each tile
+    chosen: str
+    asks: bool  # what stands below waits until the maps are drawn
+
+
 VIEW = View("encodings_view", "encodings", "encodings.js")
 AS_TRAINED = "as trained"
 # in Explore's control -> the encoding that has a portrait here
@@ -29,23 +48,15 @@ def show(tokens: list[str], found: OnModel) -> None:
     chosen, before = _chosen(), {name: figure for name, _, _, figure in found.rows}
     place = f"Layer {found.layer} head {found.head}"
     model = pictures.model_on("auto")
-    tiles: list[dict[str, Any]] = []
+    tiles: list[EncodingTile] = []
     for name, note, _, _ in found.rows:
         title, figure = TITLES.get(name, name), number(before[name])
         told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
         learnt = changes.as_trained(POSITIONS[name], model)
-        tiles.append(
-            {"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt},
-        )
+        tiles.append({"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt})
     values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)
-    state = {
-        "place": place,
-        "tokens": tokens,
-        "tiles": tiles,
-        "maps": base64.b64encode(values).decode("ascii"),
-        "chosen": chosen,
-        "asks": not drawn(),
-    }
+    maps = base64.b64encode(values).decode("ascii")
+    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=chosen, asks=not drawn())
     VIEW.show(state, _take)
 
 

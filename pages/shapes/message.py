@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from mha_core.measure.agreement import BIASES
 from pages.kit.draw import sheet
-from pages.kit.draw.packing import pack, pack_memory, pack_parts
+from pages.kit.draw.packing import Memory, in_memory, pack, pack_focus, pack_parts
+from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, models, pictures, traces, words
-from pages.kit.picture.asked import Asked, answered
+from pages.kit.picture.asked import Answered, Asked, answered
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
@@ -28,6 +30,67 @@ _RANDOM = ("lw", "biases", "drop", "dice")
 # keys of the link, that the view owns
 KEYS = ("s", *SIDE, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
 MOST_AT_FIRST = 2**18  # bytes of a message that comes with the page
+
+
+class Axis(TypedDict):
+    text: str  # as it is written: "h", "3 c"
+    letter: str  # which gives it its colour
+    size: int
+
+
+class TraceStep(TypedDict):
+    name: str
+    expression: str
+    axes: list[Axis]
+    strides: Sequence[int]
+    contiguous: bool
+    view: bool
+    bytes: int
+    parents: list[int]  # the steps that it was made from
+    source: int  # which of the sources made it
+    marked: Sequence[int]  # the lines of it
+    recorded: int  # the line that recorded it, among them or not
+    texts: list[tuple[str, str]]  # a text that writes it this way, and its words for this step
+
+
+class TraceSource(TypedDict):
+    where: str
+    first: int
+    lines: Sequence[str]
+    records: Sequence[int]  # lines that only record
+
+
+class TraceHeader(Memory):
+    digest: str
+    implementation: str
+    label: str
+    layer: int
+    tokens: list[str]
+    heads: int
+    dHead: int
+    steps: list[TraceStep]
+    sources: list[TraceSource]
+
+
+class _Choices(TypedDict):
+    implementations: list[str]
+    biases: list[str]  # of random weights
+    weights: str  # what is to be known of the layer's
+    cannot: dict[str, str]  # key of a control -> why it has no effect, or nothing
+
+
+class StepsPicture(Answered, _Choices):
+    step: str  # this head and this step were in sight: where not all numbers can be sent, theirs are here
+    cut: bool  # of no step but this one: it came with the page
+    typed: str  # the sentence
+    lessons: dict[str, str]  # the question that each answers
+    label: str
+
+
+class ReshapeLesson(TypedDict):
+    blocks: list[Block]
+    source: str  # of what it ran
+    wrote: str  # the chosen lines of the exercise
 
 
 def steps(raw: bytes) -> bytes:
@@ -59,7 +122,7 @@ def reshape(raw: bytes) -> bytes:
     choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
     lines = ".".join(map(str, exercise.chosen(written)))
-    return json.dumps({"blocks": [panel], "source": lesson.source, "wrote": lines}).encode()
+    return json.dumps(ReshapeLesson(blocks=[panel], source=lesson.source, wrote=lines)).encode()
 
 
 def classes(raw: bytes) -> bytes:
@@ -77,21 +140,15 @@ def _message(query: Asked, most: int | None = None) -> bytes:
     traced, unable = compute(settings, at.layer, names, instead)
     place, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]
-    header = {
-        **answered(query, KEYS, s=settings.text, **_rule(query)),
+    notices = [*left_out, *unable, *run, *models.unknown(model, settings.text)]
+    header: StepsPicture = {
+        **answered(query, KEYS, place, settings.digest, notices, s=settings.text, **_rule(query)),
         **_choices(query, names),
-        "digest": settings.digest,
-        "layers": model.sizes.n_layers,
-        "layer": at.layer,
-        "head": at.head,
         "step": step,
         "cut": most == 0,
         "typed": settings.text,
         "lessons": QUESTIONS,
-        "row": place.row,
-        "key": place.key,
         "label": f"layer {at.layer}, {instead.label if instead else f'{model.origin} weights'}",
-        "notices": list(dict.fromkeys([*query.told, *left_out, *unable, *run, *models.unknown(model, settings.text)])),
     }
     packed = [pack_trace(layer, step, at.head, most) for layer in traced]
     return pack_parts(pack(header), *packed)
@@ -103,14 +160,11 @@ def _rule(query: Asked) -> dict[str, str]:
     return {key: query.rule(key)} if key else {}
 
 
-def _choices(query: Asked, names: list[str]) -> dict[str, Any]:
+def _choices(query: Asked, names: list[str]) -> _Choices:
     """What can be chosen for this layer, and what cannot."""
     like = query.model.encoder.block(query.at.layer).attention
     random = query["lw"] == "random"
     return {
-        "presets": models.presets(query.name),
-        "positions": words.encodings(query.model),
-        "heads": query.model.sizes.n_heads,
         "implementations": list(IMPLEMENTATIONS),
         "biases": list(BIASES),
         "weights": random_layer.parameters(like, query["biases"])
@@ -173,7 +227,9 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
     sources = {source.where: source for source in map(layer.source, steps)}
     d_head = next(step.shape[-1] for step in steps if step.name == "q")
     here = find(steps, step, head)
-    header = {
+    memory, pieces = in_memory([one.value for one in steps], [here, *parents(layer, here)], most=most)
+    header: TraceHeader = {
+        **memory,
         "digest": layer.settings.digest,
         "implementation": layer.implementation,
         "label": layer.instead.label
@@ -186,15 +242,15 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
         "steps": [_packed(layer, number, list(sources)) for number in range(len(steps))],
         "sources": [_source(one) for one in sources.values()],
     }
-    return pack_memory(header, [one.value for one in steps], [here, *parents(layer, here)], most=most)
+    return pack_focus(header, *pieces)
 
 
-def _source(of: Excerpt) -> dict[str, Any]:
+def _source(of: Excerpt) -> TraceSource:
     """A function's lines, and which of them only record."""
     return {"where": of.where, "first": of.first, "lines": of.lines, "records": of.records}
 
 
-def _packed(layer: Traced, number: int, sources: list[str]) -> dict[str, Any]:
+def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
     """A step as the browser gets it, but for its numbers."""
     step = layer.steps[number]
     source = layer.source(step)
@@ -209,7 +265,7 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> dict[str, Any]:
         "contiguous": step.contiguous,
         "view": step.is_view,
         "bytes": step.value.numel() * step.value.element_size(),
-        "from": parents(layer, number),
+        "parents": parents(layer, number),
         "source": sources.index(source.where),
         "marked": source.marked,
         "recorded": step.line - source.first,

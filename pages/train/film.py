@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import streamlit as st
 import torch
@@ -21,6 +21,38 @@ MOST_BYTES = 1_500_000  # of maps in a message
 MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
 MOST_LETTERS = 60  # of a probe's text where it can be chosen
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
+
+
+class FilmProbe(TypedDict):
+    tokens: list[str]
+    steps: list[int]
+    at: int  # where its maps begin
+
+
+class FilmHeader(TypedDict):
+    name: str
+    colours: dict[str, str]  # by theme
+    layers: int
+    heads: int
+    causal: bool
+    step: int
+    over: bool
+    probes: list[FilmProbe | None]
+
+
+class FilmsHeader(TypedDict):
+    steps: int
+    probes: list[str]
+    films: list[FilmHeader]
+    notes: list[str]
+
+
+class FilmState(TypedDict):
+    wanted: str  # name of the films that are to be shown
+    query: str  # that asks for them
+    sought: int  # how often a step was asked for in the curves
+    step: int  # the last one
+
 
 VIEW = View("film_view", "film", "film.js")
 
@@ -42,7 +74,7 @@ def show(packed: bytes) -> None:
     if kept is None or kept.packed != packed:
         kept = st.session_state["films"] = Kept(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
-    VIEW.show({"wanted": kept.name, "query": f"name={kept.name}", "sought": number, "step": step})
+    VIEW.show(FilmState(wanted=kept.name, query=f"name={kept.name}", sought=number, step=step))
 
 
 def pack(
@@ -73,7 +105,7 @@ def pack(
     maps: list[bytes] = []
     listed = [film.packed(every, maps) for film in films]
     texts = next((film.probes for film in films if film.probes), [])
-    header = {
+    header: FilmsHeader = {
         "steps": max((film.history.recipe.steps for film in films), default=0),
         "probes": [_text(tokens) for tokens in texts],
         "films": listed,
@@ -95,7 +127,7 @@ class _Film:
             if snapshot.probe in self.sent:
                 self.snapshots[snapshot.probe].append(snapshot)
 
-    def packed(self, every: int, maps: list[bytes]) -> dict[str, Any]:
+    def packed(self, every: int, maps: list[bytes]) -> FilmHeader:
         """The header of this film; its maps are added to those of the message."""
         recipe = self.history.recipe
         probes = [self._probe(number, every, maps) for number in range(len(self.probes))]
@@ -110,7 +142,7 @@ class _Film:
             "probes": probes,
         }
 
-    def _probe(self, number: int, every: int, maps: list[bytes]) -> dict[str, Any] | None:
+    def _probe(self, number: int, every: int, maps: list[bytes]) -> FilmProbe | None:
         if number not in self.sent:
             return None
         snapshots = self.snapshots.get(number, [])

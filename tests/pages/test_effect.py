@@ -35,6 +35,7 @@ def test_it_is_the_largest_one(settings: Settings) -> None:
         for own, other in zip(after.weights, before.weights, strict=True)
     ]
     assert told["layers"] == pytest.approx(largest, abs=1e-7)
+    assert told["at"] is not None
     layer, head, row, key = told["at"]
     assert abs(float(after.weights[layer, head, row, key] - before.weights[layer, head, row, key])) == max(
         told["layers"]

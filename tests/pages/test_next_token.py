@@ -28,8 +28,8 @@ def picture(text: str = PRIVET, **changes: object) -> pictures.Picture:
     return pictures.picture(Settings(text, model=SMOLLM2, **changes))  # type: ignore[arg-type]
 
 
-def chance(found: list[next_token.Next], label: str) -> float:
-    return next(token.chance for token in found if token.label == label)
+def chance(found: list[next_token.NextToken], label: str) -> float:
+    return next(token["chance"] for token in found if token["label"] == label)
 
 
 def test_the_likeliest_tokens_are_those_of_the_run() -> None:
@@ -39,17 +39,17 @@ def test_the_likeliest_tokens_are_those_of_the_run() -> None:
     chances = shown.run.logits[-1].double().softmax(-1)
     best = chances.sort(descending=True)
     tokenizer = shown.model.tokenizer
-    assert [token.label for token in found] == [tokenizer.id_to_token(int(at)) for at in best.indices[: len(found)]]
-    assert [token.chance for token in found] == pytest.approx(best.values[: len(found)].tolist(), abs=2e-5)
-    assert all(token.before is None for token in found)
-    assert found[0].text == " Drive"
-    assert found[0].chance == pytest.approx(0.844, abs=0.01)
+    assert [token["label"] for token in found] == [tokenizer.id_to_token(int(at)) for at in best.indices[: len(found)]]
+    assert [token["chance"] for token in found] == pytest.approx(best.values[: len(found)].tolist(), abs=2e-5)
+    assert all(token["before"] is None for token in found)
+    assert found[0]["text"] == " Drive"
+    assert found[0]["chance"] == pytest.approx(0.844, abs=0.01)
 
 
 def test_seven_heads_carry_copying_and_nothing_else() -> None:
     off = next_token.likeliest(picture(heads_off=tuple(sorted(COPYING))))
     assert chance(off, "␣Drive") == pytest.approx(0.018, abs=0.01)
-    assert next(token.before for token in off if token.label == "␣Drive") == pytest.approx(0.844, abs=0.01)
+    assert next(token["before"] for token in off if token["label"] == "␣Drive") == pytest.approx(0.844, abs=0.01)
     still = next_token.likeliest(picture(PARIS, heads_off=tuple(sorted(COPYING))))
     assert chance(still, "␣Paris") == pytest.approx(0.759, abs=0.01)
 
@@ -61,7 +61,7 @@ def test_without_positions_the_capital_is_less_certain() -> None:
 
 def test_what_was_the_likeliest_stays_in_sight() -> None:
     shuffled = next_token.likeliest(picture(mask="window:1"))
-    assert "␣Drive" in {token.label for token in shuffled}
+    assert "␣Drive" in {token["label"] for token in shuffled}
 
 
 def test_other_models_say_nothing_next() -> None:
@@ -71,8 +71,8 @@ def test_other_models_say_nothing_next() -> None:
 def test_our_own_language_models_say_whole_words() -> None:
     name = next(name for name in models.shipped() if name.startswith("words"))
     found = next_token.likeliest(pictures.picture(Settings(models.presets(name)[0], model=name)))
-    assert sum(token.chance for token in found) <= 1 + 1e-6
-    assert all(token.text == f" {token.label}" for token in found)
+    assert sum(token["chance"] for token in found) <= 1 + 1e-6
+    assert all(token["text"] == f" {token['label']}" for token in found)
 
 
 OF_CHARACTERS = "of_characters".ljust(22, "-")  # like the name of a run
@@ -85,10 +85,10 @@ def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) 
     training.save(tmp_path / "run")
     models.keep({OF_CHARACTERS: models.Own.of("mine", tmp_path / "run", training.history)})
     shown = pictures.picture(Settings("to be or", model=OF_CHARACTERS))
-    found = {token.label: token for token in next_token.likeliest(shown, 100)}
-    assert sum(token.chance for token in found.values()) == pytest.approx(1, abs=1e-5)
-    assert [found[label].text for label in ("␣", "↵", "t")] == [" ", "\n", "t"]
-    grown = pictures.picture(Settings("to be or" + found["↵"].text, model=OF_CHARACTERS))
+    found = {token["label"]: token for token in next_token.likeliest(shown, 100)}
+    assert sum(token["chance"] for token in found.values()) == pytest.approx(1, abs=1e-5)
+    assert [found[label]["text"] for label in ("␣", "↵", "t")] == [" ", "\n", "t"]
+    grown = pictures.picture(Settings("to be or" + found["↵"]["text"], model=OF_CHARACTERS))
     assert grown.run.tokens[-1] == "\n"
     assert torch.allclose(grown.run.weights[:, :, :8, :8], shown.run.weights, atol=1e-6), "the map grows by a row"
 
@@ -187,20 +187,20 @@ def test_a_draw_is_that_of_the_generation() -> None:
         drawn = next_token.drawn(shown, 1.5, seed)
         step = Generation(shown.model, "Once upon a time").step(1.5, seed)
         assert drawn is not None
-        assert drawn.label == step.token
+        assert drawn["label"] == step.token
         assert shown.run.logits is not None
         chances = (shown.run.logits[-1].double() / 1.5).softmax(-1)
-        assert drawn.chance == pytest.approx(float(chances[step.id]), abs=1e-5)
-        labels.add(drawn.label)
+        assert drawn["chance"] == pytest.approx(float(chances[step.id]), abs=1e-5)
+        labels.add(drawn["label"])
     assert len(labels) > 1, "other seeds draw others"
 
 
 def test_two_sides_are_compared_token_by_token() -> None:
     left, right = picture(PARIS), picture(PARIS, position="none")
     found = next_token.compared(left, right)
-    of_left = {token.label: token.chance for token in next_token.compared(None, left, most=1000)}
-    assert "␣Paris" in {token.label for token in found}, "the left side's first choice stays in sight"
-    assert all(token.before == pytest.approx(of_left.get(token.label, 0), abs=1e-3) for token in found)
+    of_left = {token["label"]: token["chance"] for token in next_token.compared(None, left, most=1000)}
+    assert "␣Paris" in {token["label"] for token in found}, "the left side's first choice stays in sight"
+    assert all(token["before"] == pytest.approx(of_left.get(token["label"], 0), abs=1e-3) for token in found)
 
 
 def test_random_tokens_said_twice_are_copied_by_the_heads_that_are_found() -> None:

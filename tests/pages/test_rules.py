@@ -85,25 +85,25 @@ def test_what_is_no_rule() -> None:
 def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None:
     tokens = ["[CLS]", *["it"] * (n - 2), "[SEP]"]
     cards = rules.gallery(tokens, HEADS, 4, rule, "causal", "")
-    assert [card.name for card in cards][:2] == ["full", "causal"]
+    assert [card["name"] for card in cards][:2] == ["full", "causal"]
     for card in cards:
-        allow = mask_codec.of_head(mask_codec.allowed(card.rule, card.painted, n, HEADS), 4)
-        cells = mask_codec.read_cells(card.cells, n * n)
+        allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
+        cells = mask_codec.read_cells(card["cells"], n * n)
         assert cells is not None
         assert torch.equal(~cells.view(n, n), allow)
-        assert card.counted == rules.counted(allow)
-        assert card.counted.startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
-        assert len(card.painted) <= LONGEST_PAINTED
-        assert rules.usable(card.rule)
+        assert card["counted"] == rules.counted(allow)
+        assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
+        assert len(card["painted"]) <= LONGEST_PAINTED
+        assert rules.usable(card["rule"])
     if rule in ("window:1", "dilated:2:3"):
-        assert rule in [card.rule for card in cards], "a card takes the numbers in use over"
+        assert rule in [card["rule"] for card in cards], "a card takes the numbers in use over"
     too_long = n > 64 or len(mask_codec.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
-    assert [bool(card.why_not) for card in cards[-2:]] == [too_long, True]
+    assert [bool(card["why_not"]) for card in cards[-2:]] == [too_long, True]
 
 
 def test_the_painted_card_is_what_was_painted() -> None:
     *_, card = rules.gallery(["[CLS]", "it", "is", "[SEP]"], HEADS, 0, "none", "causal", "4.rBB")
-    assert (card.rule, card.painted, card.why_not) == ("causal", "4.rBB", "")
+    assert (card["rule"], card["painted"], card["why_not"]) == ("causal", "4.rBB", "")
 
 
 def test_documents_are_cut_behind_stops() -> None:

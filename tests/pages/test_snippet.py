@@ -86,7 +86,7 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
     assert seen is not None
     row = zip(page.run.weights[3, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
-    printed += "".join(f"{one.chance:.4f}  {one.text!r}\n" for one in next_token.compared(None, page))
+    printed += "".join(f"{one['chance']:.4f}  {one['text']!r}\n" for one in next_token.compared(None, page))
     assert capsys.readouterr().out == printed
     check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict
 
 import streamlit as st
 
 from . import events, view
 from .figures import CONFIG, Figure
 from .sheet import Block
-from .web import PREFIX, one_line
+from .web import one_line
 
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
@@ -24,10 +24,27 @@ _visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
 
 
-def house(**said: Any) -> None:
+class House(TypedDict):
+    """What the script says of its page."""
+
+    css: str
+    path: str
+    page: str
+    models: list[tuple[str, str]]  # name and title; none where the page shows none
+    devices: list[str]
+    address: str
+    kinds: list[str]
+    visit: str
+
+
+class SheetState(TypedDict):
+    blocks: list[Block]
+
+
+def house(said: House) -> None:
     """The bar with what it offers, the question of the page, and the style sheet of every page."""
     # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
-    _house(key="house", data=[{"css": f"{PREFIX}/house.css", **said}])
+    _house(key="house", data=[said])
 
 
 def manners(unusable: Sequence[str]) -> None:
@@ -130,4 +147,4 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
                     on_act(event)
                 heard[key] = turn  # not before: what a newer message ends is sent again with it
 
-    _sheet(key=key, data=[{**view.turns(key), "blocks": list(blocks)}], on_act_change=hear)
+    _sheet(key=key, data=[{**view.turns(key), **SheetState(blocks=list(blocks))}], on_act_change=hear)

@@ -6,21 +6,22 @@ not sent again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 import torch
 from torch import Tensor
 
-from mha_core.show.packing import as_bytes, pack, pack_focus, pack_parts
+from mha_core.show.packing import as_bytes, headed, pack, pack_focus, pack_parts
 
 __all__ = [
+    "Memory",
     "goes_whole",
+    "in_memory",
     "pack",
     "pack_focus",
     "pack_layer",
     "pack_maps",
-    "pack_memory",
     "pack_parts",
     "thumbnails",
 ]
@@ -31,26 +32,25 @@ THUMBNAIL = 128  # cells that one has at most
 MEMORY_BYTES = 6 * 2**20
 
 
+class Memory(TypedDict):
+    """Where the tensors of a trace lie in what follows."""
+
+    pieces: list[int]  # their lengths
+    places: list[tuple[int, int]]  # of each tensor: its piece, and its offset in it
+
+
 def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
     Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block. `ends`
     are the model's own tokens at both ends, as in `Run`.
     """
-    layers, heads = weights.shape[:2]
     whole = goes_whole(weights)
     parts = [weights if whole else weights[layer : layer + 1]]
     if not whole:
         parts.append(thumbnails(weights))
-    header = {
-        "digest": digest,
-        "tokens": list(tokens),
-        "ends": ends,
-        "layers": layers,
-        "heads": heads,
-        "whole": list(range(layers)) if whole else [layer],
-        "thumbnail": 0 if whole else parts[-1].shape[-1],
-    }
+    layers = range(len(weights)) if whole else [layer]
+    header = headed(weights, tokens, digest, ends, layers, 0 if whole else parts[-1].shape[-1])
     return pack(header, *(as_bytes(part) for part in parts))
 
 
@@ -84,30 +84,26 @@ def pack_layer(
     weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)
 ) -> bytes:
     """The same with the maps of one layer alone."""
-    layers, heads = weights.shape[:2]
-    header = {"digest": digest, "tokens": list(tokens), "ends": ends, "layers": layers, "heads": heads}
-    return pack(header | {"whole": [layer], "thumbnail": 0}, as_bytes(weights[layer : layer + 1]))
+    return pack(headed(weights, tokens, digest, ends, [layer]), as_bytes(weights[layer : layer + 1]))
 
 
-def pack_memory(
-    header: dict[str, Any], values: Sequence[Tensor], wanted: Sequence[int], *, most: int | None = None
-) -> bytes:
-    """A trace as its memory: each piece that tensors share goes over once, as float32, and says where each lies in it.
+def in_memory(
+    values: Sequence[Tensor], wanted: Sequence[int], *, most: int | None = None
+) -> tuple[Memory, Iterable[Tensor]]:
+    """A trace as its memory: the pieces that tensors share, each once, and where each tensor lies in them.
 
-    Adds to the header "pieces", their lengths, and "places", a tensor's piece and its offset in it. When all of it is
-    more than `most` bytes, by default `MEMORY_BYTES`, only the pieces of the `wanted` tensors go, and of those none
-    above `MEMORY_BYTES`; the others have length 0.
+    When all of it is more than `most` bytes of float32, by default `MEMORY_BYTES`, only the pieces of the `wanted`
+    tensors go, and of those none above `MEMORY_BYTES`; the others have length 0.
     """
     pieces: dict[int, Tensor] = {}
     for value in values:
         storage = value.untyped_storage()
         pieces.setdefault(storage.data_ptr(), torch.empty(0, dtype=value.dtype, device=value.device).set_(storage))
     order = list(pieces)
-    header["places"] = [[order.index(v.untyped_storage().data_ptr()), v.storage_offset()] for v in values]
+    places = [(order.index(v.untyped_storage().data_ptr()), int(v.storage_offset())) for v in values]
     if sum(4 * piece.numel() for piece in pieces.values()) > (MEMORY_BYTES if most is None else most):
         keep = {values[n].untyped_storage().data_ptr() for n in wanted}
         for place, piece in pieces.items():
             if place not in keep or 4 * piece.numel() > MEMORY_BYTES:
                 pieces[place] = piece[:0]
-    header["pieces"] = [piece.numel() for piece in pieces.values()]
-    return pack_focus(header, *pieces.values())
+    return {"pieces": [piece.numel() for piece in pieces.values()], "places": places}, pieces.values()

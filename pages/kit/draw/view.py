@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
 
 import streamlit as st
 
@@ -13,6 +13,13 @@ from . import events
 from .web import one_line
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
+
+
+class Turns(TypedDict):
+    """The session that counts the turns, and the last turn of a view that its server has heard."""
+
+    visit: str
+    heard: int
 
 
 class View:
@@ -32,7 +39,7 @@ class View:
         """Draws a view that owns what is shown."""
         self._view(key=self.key, data=[{"visit": visits.name()}])
 
-    def show(self, state: dict[str, Any], takes: Callable[[Event], None] | None = None) -> None:
+    def show(self, state: Mapping[str, object], takes: Callable[[Event], None] | None = None) -> None:
         """Draws a view that the script tells what is shown.
 
         Args:
@@ -50,8 +57,8 @@ class View:
         self._view(key=self.key, data=[{**turns(self.key), **state}], on_act_change=hear)
 
 
-def turns(key: str) -> dict[str, Any]:
-    """The session, which counts its turns anew, and the last turn of that view which the server has heard."""
+def turns(key: str) -> Turns:
+    """Those of the view of this name."""
     return {"visit": visits.name(), "heard": heard().get(key, 0)}
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.kit.draw import canvas, pages
+from pages.kit.draw.web import PREFIX
 from pages.kit.picture import link_version
 from pages.kit.server import visits
 from pages.kit.server.addresses import for_class
@@ -79,15 +80,17 @@ def framed(
 
 def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:
     """The bar, the question of the page, and all that they need."""
-    canvas.house(
-        path=pages.path(package),
-        page=package,
-        models=[list(pair) for pair in (models or {}).items()],
-        devices=list(devices),
-        address=for_class(st.context.url or ""),
-        kinds=list(files.kinds(package)),
-        visit=visits.name(),
-    )
+    said: canvas.House = {
+        "css": f"{PREFIX}/house.css",
+        "path": pages.path(package),
+        "page": package,
+        "models": list((models or {}).items()),
+        "devices": list(devices),
+        "address": for_class(st.context.url or ""),
+        "kinds": list(files.kinds(package)),
+        "visit": visits.name(),
+    }
+    canvas.house(said)
 
 
 def say_next(sentence: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from torch import Tensor
@@ -17,12 +18,50 @@ from pages.kit.picture.query import Query
 from pages.kit.server.addresses import LONGEST_QR, for_class, qr_code
 
 from .course import course
+from .message import Hidden
 from .quantities.scene import TWO_SIDES, shown
 from .schema import Lesson, Step
 from .verdict import verdict
 
 OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages whose picture is the map of a head
 MOST_TOKENS = 40  # of a map on paper; of more no word can be read
+
+
+class HandoutMap(TypedDict):
+    tokens: list[str]
+    layer: int
+    head: int
+    row: int
+    label: str
+    forbidden: list[str]
+
+
+class HandoutAnswer(TypedDict):
+    letter: str | None
+    sentence: str
+    numbers: list[tuple[str, str]]
+
+
+class HandoutStep(TypedDict):
+    page: str  # its title
+    say: str
+    ask: str
+    options: list[tuple[str, str]]  # letter and text
+    curtain: list[Hidden]
+    link: str  # on this server
+    address: str  # the same for a class, "" where the server answers its own machine alone
+    code: str  # that address as a picture, "" without one, and of one too long
+    answer: HandoutAnswer
+    maps: list[HandoutMap]  # of the float32 that follow, in order
+
+
+class Handout(TypedDict):
+    title: str
+    aim: str
+    minutes: int
+    now_you: str
+    papers: Sequence[str]
+    steps: list[HandoutStep]
 
 
 def handout(raw: bytes) -> bytes:
@@ -42,16 +81,22 @@ def handout(raw: bytes) -> bytes:
     if lesson is None:
         raise HeadlightError(f"there is no lesson “{asked.get('lesson', ''):.40}” in this course")
     told = [_step(lesson, number, step, asked.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
-    header = {key: getattr(lesson, key) for key in ("title", "aim", "minutes", "now_you", "papers")}
-    steps = [step for step, _ in told]
-    return pack_focus(header | {"steps": steps}, *(part for _, maps in told for part in maps))
+    header = Handout(
+        title=lesson.title,
+        aim=lesson.aim,
+        minutes=lesson.minutes,
+        now_you=lesson.now_you,
+        papers=lesson.papers,
+        steps=[step for step, _ in told],
+    )
+    return pack_focus(header, *(part for _, maps in told for part in maps))
 
 
-def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[str, Any], list[Tensor]]:
+def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
     maps, address = _maps(step), _address(origin, link)
-    answer: dict[str, Any] = {"letter": step.right, "sentence": "", "numbers": []}
+    answer: HandoutAnswer = {"letter": step.right, "sentence": "", "numbers": []}
     try:
         found = verdict(step, Query(step.query.encode("ascii")))
         answer = {
@@ -61,11 +106,11 @@ def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[st
         }
     except HeadlightError as error:
         answer["sentence"] = words.sentence(error)
-    told = {
+    told: HandoutStep = {
         "page": pages.PAGES[step.page].title,
         "say": step.say,
         "ask": step.ask,
-        "options": [[option.letter, option.text] for option in step.options],
+        "options": [(option.letter, option.text) for option in step.options],
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
         "link": link,
         "address": address,
@@ -76,7 +121,7 @@ def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[dict[st
     return told, [weights for _, weights in maps]
 
 
-def _maps(step: Step) -> list[tuple[dict[str, Any], Tensor]]:
+def _maps(step: Step) -> list[tuple[HandoutMap, Tensor]]:
     """The maps that the step's page shows; none of another kind of picture, or of one too large for paper."""
     if step.page not in OF_MAPS:
         return []
@@ -88,18 +133,12 @@ def _maps(step: Step) -> list[tuple[dict[str, Any], Tensor]]:
         return []
 
 
-def _map(query: Query, picture: Picture) -> tuple[dict[str, Any], Tensor]:
+def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     at = query.at.on(tokens)
     forbidden = mask_codec.forbidden(settings.mask, settings.painted, len(tokens), model.sizes.n_heads, model.own_mask)
-    told = {
-        "tokens": tokens,
-        "layer": at.layer,
-        "head": at.head,
-        "row": at.row,
-        "label": words.label(settings, model),
-        "forbidden": forbidden,
-    }
+    label, row = words.label(settings, model), at.row or 0
+    told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
     return told, picture.run.weights[at.layer, at.head]
 
 

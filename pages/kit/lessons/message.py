@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
@@ -12,6 +13,48 @@ from pages.kit.picture.query import Query
 from .course import course as read_course
 from .schema import Lesson, Step
 from .verdict import verdict
+
+
+class Choice(TypedDict):
+    letter: str
+    text: str
+
+
+class Hidden(TypedDict):
+    part: str  # as of `schema.Curtain`
+    words: list[str]
+
+
+class CourseStep(TypedDict):
+    path: str  # of its page
+    query: str
+    say: str
+    ask: str
+    options: list[Choice]
+    curtain: list[Hidden]  # until the answer
+    teacher: str
+
+
+class CourseLesson(TypedDict):
+    id: str
+    title: str
+    aim: str
+    minutes: int
+    now_you: str
+    teacher: str
+    papers: list[str]
+    steps: list[CourseStep]
+
+
+class Course(TypedDict):
+    lessons: list[CourseLesson]
+
+
+class StepVerdict(TypedDict):
+    picked: str | None
+    meant: str
+    numbers: Sequence[tuple[str, float, str]]
+    sentence: str
 
 
 def course(raw: bytes) -> bytes:
@@ -32,22 +75,30 @@ def lesson(raw: bytes) -> bytes:
     if found is None:
         raise HeadlightError(f"there is no step “{query['learn']:.40}” in this course")
     told = verdict(found[1], query)
-    answer = {"picked": told.picked, "meant": told.meant, "numbers": told.numbers, "sentence": told.sentence}
+    answer = StepVerdict(picked=told.picked, meant=told.meant, numbers=told.numbers, sentence=told.sentence)
     return json.dumps(answer, ensure_ascii=False).encode("utf-8")
 
 
 def as_json() -> str:
     """The texts of all lessons; it may stand in a page."""
-    told = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
+    told: Course = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
     return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _lesson(lesson: Lesson) -> dict[str, Any]:
-    texts = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes", "now_you", "teacher")}
-    return texts | {"papers": list(lesson.papers), "steps": [_step(step) for step in lesson.steps]}
+def _lesson(lesson: Lesson) -> CourseLesson:
+    return {
+        "id": lesson.id,
+        "title": lesson.title,
+        "aim": lesson.aim,
+        "minutes": lesson.minutes,
+        "now_you": lesson.now_you,
+        "teacher": lesson.teacher,
+        "papers": list(lesson.papers),
+        "steps": [_step(step) for step in lesson.steps],
+    }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step) -> CourseStep:
     return {
         "path": pages.path(step.page),
         "query": step.query,

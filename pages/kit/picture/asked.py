@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
@@ -30,6 +30,26 @@ NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers belo
 # of a model named like those that visitors train (jobs.visit)
 _LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
 FOREIGN = " If it was trained in another visit, it belongs to that one; its owner can send the zip."
+
+
+class Answered(TypedDict):
+    """What every picture says, to the query that it answers."""
+
+    digest: str
+    model: str  # its name in the link
+    used: dict[str, str]  # key of a typed text -> what the picture is of
+    unusable: dict[str, list[str]]  # keys of the link that cannot be used, with what of them can
+    told: list[str]  # what must be said of them, which stands in notices too
+    defaults: dict[str, str | list[str]]  # key -> what a link means where it says nothing
+    notices: list[str]
+    presets: Sequence[str]
+    positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
+    layers: int
+    heads: int
+    layer: int
+    head: int
+    row: int
+    key: int | None
 
 
 class Refused(HeadlightError):
@@ -177,20 +197,33 @@ class Asked(Query):
             return self.leave_out(key, instead)
 
 
-def answered(query: Asked, keys: Iterable[str], **used: str) -> dict[str, Any]:
-    """What every picture says of its query: its part of the header, once all of the query was asked for.
+def answered(query: Asked, keys: Iterable[str], at: At, digest: str, notices: Iterable[str], **used: str) -> Answered:
+    """What every picture says of its query, once all of that was asked for.
 
     Args:
         keys: of the link, that the view owns.
+        at: the place looked at, in the sentence.
+        notices: what must be said beside what cannot be used.
         used: the typed texts that the picture is of, by their keys.
     """
     query["big"]  # the frame's, whom nobody else tells
+    layers, heads = query.sizes
     return {
+        "digest": digest,
         "model": query.name,
         "used": used,
         "unusable": query.unusable,
         "told": query.told,
         "defaults": {key: in_link(query.default(key)) for key in keys},
+        "notices": list(dict.fromkeys([*query.told, *notices])),
+        "presets": models.presets(query.name),
+        "positions": words.encodings(query.model),
+        "layers": layers,
+        "heads": heads,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row or 0,
+        "key": at.key,
     }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypedDict
 
 import torch
 from torch import Tensor
@@ -22,22 +23,16 @@ LIKELIEST = 6  # that are told
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
 
 
-@dataclass(frozen=True)
-class Next:
-    """A token that may come next.
+class NextToken(TypedDict):
+    """A token that may come next."""
 
-    Attributes:
-        label: as a person reads it; text: what it adds to the sentence, "" where it is no whole character.
-        chance: its probability; before: in the picture that it is compared with, None without one.
-    """
-
-    label: str
-    text: str
+    label: str  # as a person reads it
+    text: str  # what it adds to the sentence, "" where it is no whole character
     chance: float
-    before: float | None
+    before: float | None  # in the picture that it is compared with, None without one
 
 
-def likeliest(picture: Picture, most: int = LIKELIEST) -> list[Next]:
+def likeliest(picture: Picture, most: int = LIKELIEST) -> list[NextToken]:
     """As `compared`, with the same sentence in the untouched model. Raises what `pictures.picture` raises."""
     return compared(untouched(picture), picture, most)
 
@@ -48,7 +43,7 @@ def untouched(picture: Picture) -> Picture | None:
     return None if settings == settings.untouched else pictures.picture(settings.untouched)
 
 
-def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> list[Next]:
+def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> list[NextToken]:
     """The tokens most likely to come next, the likeliest first; none from a model that does not say one.
 
     The first choice of `before`, a picture of the same model, is among them, so that what a change drove out stays in
@@ -63,7 +58,7 @@ def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> lis
     return [_next(now.model, number, chances, earlier) for number in found]
 
 
-def drawn(picture: Picture, temperature: float, seed: int) -> Next | None:
+def drawn(picture: Picture, temperature: float, seed: int) -> NextToken | None:
     """The token that this seed draws at this sampling temperature, with its probability at that; None at 0."""
     logits = picture.run.logits
     if logits is None or not temperature:
@@ -125,10 +120,10 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
-def _next(model: Model, number: int, now: Tensor, before: Tensor | None) -> Next:
+def _next(model: Model, number: int, now: Tensor, before: Tensor | None) -> NextToken:
     label = model.tokenizer.id_to_token(number) or str(number)
     adds, was = _adds(model, number, label), None if before is None else float(before[number])
-    return Next(_VISIBLE.get(label, label), adds, float(now[number]), was)
+    return {"label": _VISIBLE.get(label, label), "text": adds, "chance": float(now[number]), "before": was}
 
 
 def _adds(model: Model, number: int, label: str) -> str:

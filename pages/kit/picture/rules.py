@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypedDict
 
 import torch
 from torch import Tensor
@@ -108,30 +108,21 @@ def _written(terms: list[list[str]]) -> str:
     return " | ".join(dict.fromkeys(" & ".join(term) for term in possible)) or "!none"
 
 
-@dataclass(frozen=True)
-class Card:
-    """One rule of the gallery, drawn for a sentence.
-
-    Attributes:
-        name, line: what it is called, and what it means, in a few words.
-        rule: its written form. painted: cells painted on it.
-        cells: what it forbids, as `mask_codec.write_cells`.
-        counted: how much of the map that is.
-        why_not: why it cannot be used here, or nothing.
-    """
+class DrawnRule(TypedDict):
+    """One rule of the gallery, drawn for a sentence."""
 
     name: str
-    line: str
-    rule: str
-    painted: str
-    cells: str
-    counted: str
-    why_not: str
+    line: str  # what it means, in a few words
+    rule: str  # its written form
+    painted: str  # cells painted on it
+    cells: str  # what it forbids, as `mask_codec.write_cells`
+    counted: str  # how much of the map that is
+    why_not: str  # why it cannot be used here, or nothing
 
 
 def gallery(
     tokens: Sequence[str], heads: int, head: int, rule: str, beneath: str, painted: str, built_in: str = "none"
-) -> list[Card]:
+) -> list[DrawnRule]:
     """Every kind of mask for one sentence.
 
     Args:
@@ -142,8 +133,11 @@ def gallery(
     """
     n = len(tokens)
 
-    def card(name: str, line: str, rule: str, cells: str = "", why_not: str = "") -> Card:
-        return Card(name, line, rule, cells, *_drawn(rule, cells, n, heads, head, built_in), why_not)
+    def card(name: str, line: str, rule: str, cells: str = "", why_not: str = "") -> DrawnRule:
+        forbids, how_much = _drawn(rule, cells, n, heads, head, built_in)
+        return DrawnRule(
+            name=name, line=line, rule=rule, painted=cells, cells=forbids, counted=how_much, why_not=why_not
+        )
 
     cards = [
         card(name or written.replace(":", " "), line, written)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NotRequired, TypedDict
 
 from mha_core import Model, positions
 from mha_core.models import changes
@@ -30,17 +31,25 @@ _WITH_TABLES = {"learned", "t5", "shaw"}
 _PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys", "bias": "Added to the scores"}
 
 
+class Figure(TypedDict):
+    """A number and what it is."""
+
+    value: str
+    label: str
+    ask: NotRequired[str]  # what a button says that has the value computed
+
+
 def sentence(error: Exception) -> str:
     """An error's message as a sentence."""
     message = str(error)
     return f"{message[:1].upper()}{message[1:]}."
 
 
-def figures(picture: Picture) -> list[dict[str, str]]:
-    """The strip under the maps: value, what it is, and what a button says that has it computed."""
+def figures(picture: Picture) -> list[Figure]:
+    """The strip under the maps."""
     model, off = picture.model, len(picture.settings.heads_off)
     n_heads = model.sizes.n_layers * model.sizes.n_heads
-    strip = [
+    strip: list[Figure] = [
         {"value": numbers.precise(picture.cosine), "label": "cosine to the unmodified model's sentence vector"},
         {"value": f"{off} of {n_heads}", "label": "heads switched off in the model"},
         {"value": f"{picture.worst_row_sum:.6f}", "label": "the row sum farthest from 1, over all rows of all maps"},
@@ -48,7 +57,7 @@ def figures(picture: Picture) -> list[dict[str, str]]:
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        answer = {"value": first, "label": f"what the model says of this sentence, under these settings{then}"}
+        answer: Figure = {"value": first, "label": f"what the model says of this sentence, under these settings{then}"}
         return [answer, *strip] if first else strip
     label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
