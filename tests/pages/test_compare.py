@@ -253,7 +253,7 @@ def test_a_page_begins_with_the_same_unless_a_side_is_long() -> None:
 
 def test_each_comparison_to_try_is_what_its_link_says() -> None:
     header, _ = asked()
-    assert list(header["try"]) == list(tries.TRY)
-    for name, values in header["try"].items():
+    assert list(header["tries"]) == list(tries.TRY)
+    for name, values in header["tries"].items():
         there, _ = asked(**values)
-        assert (there["try"], there["unusable"]) == (header["try"], {}), name
+        assert (there["tries"], there["unusable"]) == (header["tries"], {}), name

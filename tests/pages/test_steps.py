@@ -73,7 +73,7 @@ def test_the_header_says_what_torch_says(name: str) -> None:
         assert told["contiguous"] == own.value.is_contiguous()
         assert told["view"] == own.is_view
         assert told["bytes"] == 4 * own.value.numel()
-        assert told["from"] == traces.parents(trace, at)
+        assert told["parents"] == traces.parents(trace, at)
         text, source = trace.source(own), header["sources"][told["source"]]
         assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
         assert tuple(told["marked"]) == text.marked
