@@ -22,7 +22,7 @@ MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read sid
 MOST_LETTERS = 60  # of a probe's text where it can be chosen
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
 
-VIEW = View("film_view", "film", "film.js")
+VIEW = View("film_view", "film", "train/film.js")
 
 
 def seek(step: float) -> None:

@@ -1,4 +1,4 @@
-"""Someone who types into Explore, as the wire hears him: what assets/web/wire.js does, without a browser."""
+"""Someone who types into Explore, as the wire hears him: what assets/web/wire/wire.js does, without a browser."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_rules_are_read_and_turned_alike(browser: Browser, server: Server) -> No
     page.goto(server.url + HEALTH)
     modules = Modules(page)
     found = modules.each(
-        "rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
     for rule, (places, rest, turned) in zip(RULES, found, strict=True):
         assert tuple(places) == rules.unseen(rule)

@@ -27,7 +27,7 @@ def headers_of(url: str) -> dict[str, str]:
         return {name.lower(): value for name, value in answer.headers.items()}
 
 
-@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/explore.js", HEALTH, "/explore"])
+@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/explore/explore.js", HEALTH, "/explore"])
 def test_security_headers(server: Server, path: str) -> None:
     headers = headers_of(server.url + path)
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))

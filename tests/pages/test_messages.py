@@ -1,4 +1,4 @@
-"""The fields of every message to the browser are those that assets/web/messages.d.ts names, no more and no fewer."""
+"""The fields of every message to the browser are those of assets/web/base/messages.d.ts, no more and no fewer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED = re.compile(
 def interfaces() -> dict[str, dict[str, tuple[bool, str]]]:
     """Interface -> field -> whether it may be left out, and its type."""
     found: dict[str, dict[str, tuple[bool, str]]] = {}
-    for name, parent, body in INTERFACE.findall((FOLDER / "messages.d.ts").read_text("utf-8")):
+    for name, parent, body in INTERFACE.findall((FOLDER / "base" / "messages.d.ts").read_text("utf-8")):
         own = {field: (bool(optional), kind) for field, optional, kind in FIELD.findall(body)}
         found[name] = {**found.get(parent, {}), **own}
     return found

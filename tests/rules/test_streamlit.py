@@ -25,7 +25,7 @@ from pages.kit.server.gates import UPLOADS
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(streamlit.__file__).parent / "static"
-OURS = [*(ROOT / "assets" / "web").glob("*.css"), *(ROOT / "assets" / "web").glob("*.js")]
+OURS = [file for file in (ROOT / "assets" / "web").glob("*/*") if file.suffix in (".css", ".js")]
 TEST_ID = re.compile(r"""data-testid=\\?["']?([A-Za-z-]+)""")
 
 

@@ -16,18 +16,18 @@ from .web import PREFIX, one_line
 
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
-_house = st.components.v2.component("headlight_house", js=one_line("frame.js"), isolate_styles=False)
-_manners = st.components.v2.component("headlight_manners", js=one_line("frame.js", "manners"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("projected.js"))
-_news = st.components.v2.component("headlight_news", js=one_line("news.js"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("visit.js"))
-_sheet = st.components.v2.component("headlight_sheet", js=one_line("sheet.js"))
+_house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js"), isolate_styles=False)
+_manners = st.components.v2.component("headlight_manners", js=one_line("frame/frame.js", "manners"))
+_projected = st.components.v2.component("headlight_projected", js=one_line("frame/projected.js"))
+_news = st.components.v2.component("headlight_news", js=one_line("frame/news.js"))
+_visit = st.components.v2.component("headlight_visit", js=one_line("frame/visit.js"))
+_sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
 
 
 def house(**said: Any) -> None:
     """The bar with what it offers, the question of the page, and the style sheet of every page."""
     # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
-    _house(key="house", data=[{"css": f"{PREFIX}/house.css", **said}])
+    _house(key="house", data=[{"css": f"{PREFIX}/frame/house.css", **said}])
 
 
 def manners(unusable: Sequence[str]) -> None:
