@@ -83,7 +83,7 @@ class Site:
             asked = parse_qs(urlsplit(self.page.url).query)
             bare = {key: values for key, values in asked.items() if key not in OF_MASK}
             queries = [urlencode(query, doseq=True) for query in (asked, *([bare] if unmasked else []))]
-            said = [self.page.evaluate(ASK, f"{PREFIX}/wire/maps?{query}") for query in queries]
+            said = [self.page.evaluate(ASK, f"{PREFIX}/api/maps?{query}") for query in queries]
         else:
             return None
         found = [PASS.search(text) for text in said]

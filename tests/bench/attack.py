@@ -25,7 +25,7 @@ from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from tests.bench.serving import ROOT, Server, quantiles, serve
 from tests.bench.typist import Typist
 from tests.bench.visitors import Visitor, open_socket, sentence
@@ -180,7 +180,7 @@ def _loop(url: str, seconds: float, begun: Callable[[], object], question: Calla
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
-        with suppress(OSError, HTTPException), urlopen(f"{url}{WIRE}/{question(turn)}", timeout=LONGEST) as answer:
+        with suppress(OSError, HTTPException), urlopen(f"{url}{API}/{question(turn)}", timeout=LONGEST) as answer:
             answer.read()
 
 
@@ -190,7 +190,7 @@ def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> 
     place, end, turn = urlsplit(url), time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
-        question = f"{WIRE}/maps?s={_words(509, number, turn)}"
+        question = f"{API}/maps?s={_words(509, number, turn)}"
         with suppress(OSError), socket.create_connection((str(place.hostname), place.port or 80), 10) as line:
             line.sendall(f"GET {question} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
             line.settimeout(max(0.1, end - time.monotonic()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from pages.kit.wire.routes import VISIT
 
 from .visitors import Visitor
@@ -54,7 +54,7 @@ class Typist:
         query = urlencode({**self.query, "s": [text]}, doseq=True, quote_via=quote)
         begun = time.perf_counter()
         try:
-            self._wire.request("GET", f"{WIRE}/maps?{query}", headers={**self.headers, **headers})
+            self._wire.request("GET", f"{API}/maps?{query}", headers={**self.headers, **headers})
             response = self._wire.getresponse()
             status, body = response.status, response.read()
         except (http.client.HTTPException, OSError):

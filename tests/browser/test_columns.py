@@ -27,7 +27,7 @@ def cosine(**settings: object) -> str:
 
 def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:
     asked: list[str] = []
-    explore.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
     explore.open(at="3.1.10.0", mask="causal")
     explore.shows(mask="causal")
     column = explore.group("the column of “[CLS]”")

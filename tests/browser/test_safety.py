@@ -53,7 +53,7 @@ def asked(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def test_a_picture_over_a_network_is_packed_and_one_that_is_here_is_not_sent_again(server: Server) -> None:
-    url = f"{server.url}{web.WIRE}/maps?s=how+are+you"
+    url = f"{server.url}{web.API}/maps?s=how+are+you"
     _, headers, plain = asked(url, Accept_Encoding="gzip")
     assert headers["content-encoding"] == "identity", "on this machine bytes cost nothing"
     assert asked(url, If_None_Match=headers["etag"])[0] == 304

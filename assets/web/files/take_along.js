@@ -147,7 +147,7 @@ export class TakeAlong {
   /** What the server makes of the link, whole or not at all. @param {string} kind @param {string} none what is said where it makes none */
   async fetched(kind, none) {
     if (!this.place.routes.includes(kind)) throw new Told(none);
-    const address = urlOf(`wire/${this.place.page}.${kind}?${read()}`);
+    const address = urlOf(`api/${this.place.page}.${kind}?${read()}`);
     const answer = await fetch(address).catch(() => null);
     if (!answer) throw new Told("The server cannot be reached; try again.");
     if (!answer.ok) throw new Told(await answer.text());

@@ -22,7 +22,7 @@ function linkAt(address) {
 
 /** What a route says of a query. @param {string} route @param {URLSearchParams} query */
 async function fetched(route, query) {
-  const answer = await fetch(urlOf(`wire/${route}?${query}`)).catch(() => null);
+  const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
   const text = answer ? await answer.text() : LOST;
   return { text, isThere: answer?.ok ?? false };
 }
@@ -94,7 +94,7 @@ class SharePanel {
     );
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
-    this.notebook.href = urlOf(`wire/${page}.ipynb?${read()}`).href;
+    this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
     this.show();
     this.tell();
   }

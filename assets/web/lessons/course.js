@@ -30,7 +30,7 @@ export function load() {
 before.lesson = load;
 
 async function fetchCourse() {
-  const answer = await fetch(urlOf("wire/course"));
+  const answer = await fetch(urlOf("api/course"));
   if (!answer.ok) {
     asked = null;
     throw new Error(await answer.text());

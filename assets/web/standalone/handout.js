@@ -173,7 +173,7 @@ async function begin() {
     from: location.origin,
   });
   try {
-    const answer = await fetch(urlOf(`wire/lesson.handout?${asked}`));
+    const answer = await fetch(urlOf(`api/lesson.handout?${asked}`));
     if (!answer.ok) throw new Error(await answer.text());
     const { header, floats } = unpackFloats(new Uint8Array(await answer.arrayBuffer()));
     draw(header, floats, place);

@@ -73,7 +73,7 @@ export class Wire {
   async fetch(number, question, visit, { signal }) {
     const isNewest = () => number === this.count;
     try {
-      const answer = await fetch(urlOf(`wire/${question}`), {
+      const answer = await fetch(urlOf(`api/${question}`), {
         signal,
         headers: visit ? { "Headlight-Visit": visit } : {},
       });

@@ -21,7 +21,7 @@ def _version() -> str:
 
 
 PREFIX = f"{BASE}/headlight/{_version()}"
-WIRE = f"{PREFIX}/wire"  # of the data routes: an older page's files would not read what a newer server answers
+API = f"{PREFIX}/api"  # of the data routes: an older page's files would not read what a newer server answers
 
 
 def one_line(file: str, name: str = "default") -> str:
