@@ -241,7 +241,7 @@ def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
     script = """async ([prefix, names, themes]) => {
       const { inks } = await import(`${prefix}/base/colour.js`);
       const { h, styles } = await import(`${prefix}/base/dom.js`);
-      document.adoptedStyleSheets = await styles("./view.css");
+      document.adoptedStyleSheets = await styles("base/view.css");
       return themes.map((theme) => {
         const view = h("div", { class: "view", "data-theme": theme });
         document.body.append(view);
@@ -254,7 +254,7 @@ def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
 
 
 def test_the_frame_has_the_colours_of_the_views() -> None:
-    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("view.css", "house.css"))
+    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("base/view.css", "frame/house.css"))
     starts = (r"\.view", r'\.view\[data-theme="light"\]')
     themes = [re.search(rf"^{start} {{(.*?)^}}", style, re.M | re.S) for start in starts]
     dark, light = (dict(re.findall(r"--([\w-]+): (#\w{6})", theme[1])) for theme in themes if theme)

@@ -49,7 +49,7 @@ _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 _FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
 _SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
 _IMPORT = re.compile(r'from "(\.{1,2}/[\w./]+)"')
-_STYLE = re.compile(r'"(\w+/\w+\.css)"')
+_STYLE = re.compile(r'(?<!urlOf\()"(\w+/\w+\.css)"')  # of a view's shadow root, which `styles` fetches
 
 
 def first(page: str, raw: bytes) -> bytes:
