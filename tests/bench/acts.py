@@ -28,7 +28,7 @@ PASS = re.compile(r"computed in ([\d.]+) ms")
 ASK = "async (question) => (await fetch(question)).text()"
 OF_MASK = ("mask", "w", "first", "gap", "rule", "on", "p")  # keys of the link
 
-# names on the left card of Compare, and on Shapes
+# names on the left card of Compare, on Shapes, and in the fold of Masks
 ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}
 
 _numbers = itertools.count()  # no sentence comes twice
@@ -54,9 +54,6 @@ class Site:
     @property
     def box(self) -> Locator:
         return self.page.get_by_role("textbox", name="Sentence", exact=True)
-
-    def control(self, key: str) -> Locator:
-        return self.page.locator(f".st-key-{key}")
 
     def retype(self, tokens: int) -> None:
         """Another sentence, and everything at rest."""
@@ -148,7 +145,7 @@ def lamp(site: Site, tokens: int) -> Callable[[], object]:
 
 
 def chosen(site: Site, key: str, name: str) -> Locator:
-    """The control of a key: the views of Explore and Compare hold their own, in a panel."""
+    """The control of a key: a view holds its own, in a panel or a fold."""
     if site.name == "Explore":
         panel = Explore(site.page, "").change(name)
         panel.wait_for()  # closed, it says what held when it was open
@@ -157,12 +154,12 @@ def chosen(site: Site, key: str, name: str) -> Locator:
         return Compare(site.page, "").controls(ON_CARD[key])
     if site.name == "Shapes":
         return Shapes(site.page, "").controls(ON_CARD[key])
-    fold = site.page.locator(".st-key-folded_also summary")
-    if fold.count() and not site.control(key).is_visible():
-        fold.click()
-        site.control(key).wait_for()
-        rest(site.view)
-    return site.control(key)
+    if site.name == "Masks":
+        fold = site.view.locator("details.also")
+        if fold.get_attribute("open") is None:
+            fold.locator("summary").click()
+        return fold.get_by_role("region", name=ON_CARD[key], exact=True)
+    return site.page.locator(f".st-key-{key}")
 
 
 def other_of(control: Locator, name: str, first: str, second: str) -> Callable[[], object]:
@@ -179,7 +176,7 @@ def mask(site: Site, tokens: int) -> Callable[[], object]:
         cards = site.view.locator('.gallery button[aria-pressed="false"]')
         return cards.nth(1 + next(_numbers) % 4).click
     control = chosen(site, "mask", "Hide words")
-    if site.name in ("Explore", "Compare", "Shapes"):
+    if site.name != "bare":
         return other_of(control, "Mask", "none", "causal")
     now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
     return control.get_by_text("none" if "causal" in now else "causal", exact=True).click
@@ -189,7 +186,7 @@ def position(site: Site, tokens: int) -> Callable[[], object]:
     """The positions that are not in use."""
     site.retype(tokens)
     control = chosen(site, "pos", "Take the order away")
-    if site.name in ("Explore", "Compare", "Shapes"):
+    if site.name != "bare":
         return other_of(control, "Position encoding", "none", "as trained")
     box = control.get_by_role("combobox")
     other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"
