@@ -106,7 +106,7 @@ app = st.App(
     routes=[Route(ADDRESS, handout)],
     middleware=[
         *(Middleware(gate) for gate in GATES),
-        Middleware(OwnRoutes, {web.WIRE: Late(wire), web.PREFIX: OwnFiles(web.FILES)}),
+        Middleware(OwnRoutes, {web.API: Late(wire), web.PREFIX: OwnFiles(web.FILES)}),
         Middleware(first_picture),
     ],
 )

@@ -1,4 +1,4 @@
-"""Cells of a map as compact text. The browser reads and writes the same (assets/web/painted.js)."""
+"""Cells of a map as compact text. The browser reads and writes the same (assets/web/link/painted.js)."""
 
 from __future__ import annotations
 

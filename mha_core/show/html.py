@@ -26,7 +26,7 @@ BYTES_A_WEIGHT = 1.5
 MOST_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
 LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
-STYLES = ("view.css", "explore.css", "standalone.css")
+STYLES = ("base/view.css", "explore/explore.css", "standalone/standalone.css")
 
 # `default-src 'none'`: the file can ask nobody for anything
 _PAGE = """<!doctype html>
@@ -44,7 +44,7 @@ _PAGE = """<!doctype html>
 <script type="text/plain" id="headlight-code">{code}</script>
 <script type="text/plain" id="headlight-run">{run}</script>
 <script type="module">
-// The view and its numbers, packed with zlib: assets/web/standalone.js and mha_core/show of Headlight.
+// The view and its numbers, packed with zlib: assets/web/standalone/standalone.js and mha_core/show of Headlight.
 const unpacked = async (id) => {{
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (one) => one.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -171,7 +171,7 @@ def _page(said: StandaloneRun, run: str) -> str:
 def _code() -> str:
     """The view with its style sheets, which it puts into the page itself."""
     own = style_sheet(STYLES) + "document.adoptedStyleSheets = [sheet];\n"
-    return _packed((own + script("standalone.js")).encode())
+    return _packed((own + script("standalone/standalone.js")).encode())
 
 
 def _packed(content: bytes) -> str:

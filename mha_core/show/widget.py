@@ -79,5 +79,5 @@ def widget_class() -> Any:
 @cache
 def _code() -> str:
     """The module that anywidget loads: the view, its styles, and what keeps both sides the same."""
-    sheet = style_sheet((*STYLES, "widget.css"))
-    return f"{sheet}{script('widget.js')}export default {{ render: (given) => render(given, sheet) }};\n"
+    sheet = style_sheet((*STYLES, "standalone/widget.css"))
+    return f"{sheet}{script('standalone/widget.js')}export default {{ render: (given) => render(given, sheet) }};\n"

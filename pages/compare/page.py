@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 
-VIEW = View("pair_view", "pair", "pair.js")
+VIEW = View("pair_view", "pair", "compare/pair.js")
 
 
 def show() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 
-VIEW = View("maps", "maps", "explore.js")
+VIEW = View("maps", "maps", "explore/explore.js")
 
 
 def show() -> None:

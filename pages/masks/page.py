@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 
-VIEW = View("painter", "masks", "painter.js")
+VIEW = View("painter", "masks", "masks/painter.js")
 
 
 def show() -> None:

@@ -1,4 +1,4 @@
-"""One head of the model under each encoding: small maps, and the chosen one enlarged (assets/web/encodings.js)."""
+"""One head of the model under each encoding: small maps, one enlarged (assets/web/positions/encodings.js)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class EncodingsState(TypedDict):
     asks: bool  # what stands below waits until the maps are drawn
 
 
-VIEW = View("encodings_view", "encodings", "encodings.js")
+VIEW = View("encodings_view", "encodings", "positions/encodings.js")
 AS_TRAINED = "as trained"
 # in Explore's control -> the encoding that has a portrait here
 ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSITIONS.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 
-VIEW = View("step_view", "steps", "steps.js")
+VIEW = View("step_view", "steps", "shapes/steps.js")
 
 
 def show() -> None:

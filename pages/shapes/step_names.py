@@ -19,7 +19,7 @@ def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
     """The step of that name; where an implementation has none, the one it leads to, or the first.
 
     "q.transpose" leads to "q", "qkv.view" to "q", and a step of a single head to that of `head`, the one in focus.
-    The browser finds it the same way (findStep in assets/web/tensor.js).
+    The browser finds it the same way (findStep in assets/web/shapes/tensor.js).
     """
     names = [step.name for step in steps]
     of_head, base = re.sub(r"\.head\d+$", f".head{head}", name), name.split(".")[0]

@@ -54,7 +54,7 @@ class FilmState(TypedDict):
     step: int  # the last one
 
 
-VIEW = View("film_view", "film", "film.js")
+VIEW = View("film_view", "film", "train/film.js")
 
 
 def seek(step: float) -> None:

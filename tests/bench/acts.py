@@ -28,7 +28,7 @@ PASS = re.compile(r"computed in ([\d.]+) ms")
 ASK = "async (question) => (await fetch(question)).text()"
 OF_MASK = ("mask", "w", "first", "gap", "rule", "on", "p")  # keys of the link
 
-# names on the left card of Compare, and on Shapes
+# names on the left card of Compare, on Shapes, and in the fold of Masks
 ON_CARD = {"mask": "Mask", "pos": "Position encoding", "t": "Softmax temperature"}
 
 _numbers = itertools.count()  # no sentence comes twice
@@ -55,9 +55,6 @@ class Site:
     def box(self) -> Locator:
         return self.page.get_by_role("textbox", name="Sentence", exact=True)
 
-    def control(self, key: str) -> Locator:
-        return self.page.locator(f".st-key-{key}")
-
     def retype(self, tokens: int) -> None:
         """Another sentence, and everything at rest."""
         self.box.fill(sentence(tokens, next(_numbers)))
@@ -83,7 +80,7 @@ class Site:
             asked = parse_qs(urlsplit(self.page.url).query)
             bare = {key: values for key, values in asked.items() if key not in OF_MASK}
             queries = [urlencode(query, doseq=True) for query in (asked, *([bare] if unmasked else []))]
-            said = [self.page.evaluate(ASK, f"{PREFIX}/wire/maps?{query}") for query in queries]
+            said = [self.page.evaluate(ASK, f"{PREFIX}/api/maps?{query}") for query in queries]
         else:
             return None
         found = [PASS.search(text) for text in said]
@@ -148,7 +145,7 @@ def lamp(site: Site, tokens: int) -> Callable[[], object]:
 
 
 def chosen(site: Site, key: str, name: str) -> Locator:
-    """The control of a key: the views of Explore and Compare hold their own, in a panel."""
+    """The control of a key: a view holds its own, in a panel or a fold."""
     if site.name == "Explore":
         panel = Explore(site.page, "").change(name)
         panel.wait_for()  # closed, it says what held when it was open
@@ -157,12 +154,12 @@ def chosen(site: Site, key: str, name: str) -> Locator:
         return Compare(site.page, "").controls(ON_CARD[key])
     if site.name == "Shapes":
         return Shapes(site.page, "").controls(ON_CARD[key])
-    fold = site.page.locator(".st-key-folded_also summary")
-    if fold.count() and not site.control(key).is_visible():
-        fold.click()
-        site.control(key).wait_for()
-        rest(site.view)
-    return site.control(key)
+    if site.name == "Masks":
+        fold = site.view.locator("details.also")
+        if fold.get_attribute("open") is None:
+            fold.locator("summary").click()
+        return fold.get_by_role("region", name=ON_CARD[key], exact=True)
+    return site.page.locator(f".st-key-{key}")
 
 
 def other_of(control: Locator, name: str, first: str, second: str) -> Callable[[], object]:
@@ -179,7 +176,7 @@ def mask(site: Site, tokens: int) -> Callable[[], object]:
         cards = site.view.locator('.gallery button[aria-pressed="false"]')
         return cards.nth(1 + next(_numbers) % 4).click
     control = chosen(site, "mask", "Hide words")
-    if site.name in ("Explore", "Compare", "Shapes"):
+    if site.name != "bare":
         return other_of(control, "Mask", "none", "causal")
     now = control.locator('[aria-checked="true"], [aria-pressed="true"]').first.inner_text()
     return control.get_by_text("none" if "causal" in now else "causal", exact=True).click
@@ -189,7 +186,7 @@ def position(site: Site, tokens: int) -> Callable[[], object]:
     """The positions that are not in use."""
     site.retype(tokens)
     control = chosen(site, "pos", "Take the order away")
-    if site.name in ("Explore", "Compare", "Shapes"):
+    if site.name != "bare":
         return other_of(control, "Position encoding", "none", "as trained")
     box = control.get_by_role("combobox")
     other = "as trained" if "none" in control.inner_text() + box.input_value() else "none"

@@ -25,7 +25,7 @@ from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from tests.bench.serving import ROOT, Server, quantiles, serve
 from tests.bench.typist import Typist
 from tests.bench.visitors import Visitor, open_socket, sentence
@@ -61,7 +61,7 @@ def burst(messages: int) -> Run:
         begun()
         end, left = time.monotonic() + seconds, messages
         while left and time.monotonic() < end:
-            visitor = Visitor(url)
+            visitor = Visitor(url, "positions")
             message = visitor.message()
             with suppress(ConnectionClosed, TimeoutError):
                 while left and time.monotonic() < end:
@@ -96,8 +96,8 @@ def long_text(url: str, seconds: float, number: int, begun: Callable[[], object]
 
 
 def unread(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Asks for 15 of the largest pictures and reads none of them."""
-    reader = Visitor(url)
+    """Has Positions drawn for 15 long sentences and reads none of it."""
+    reader = Visitor(url, "positions")
     begun()
     for turn in range(15):
         reader.send({"Sentence": sentence(511, f"{number} {turn}")})
@@ -116,18 +116,17 @@ def random_input(url: str, seconds: float, number: int, begun: Callable[[], obje
 
 def each_head(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Has each of 72 heads switched off alone, on a long sentence that is new each time."""
-    visitor = Visitor(url, "compare")
+    typist = Typist(url, "compare")
     begun()
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
-        visitor.type(sentence(511, f"{number} {turn}"))
-        visitor.act({"Switch off each head alone": None})
+        typist.ask(sentence(511, f"{number} {turn}"), "each")
 
 
 def long_sentences(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Types sentences of 511 tokens without a pause."""
-    visitor = Visitor(url)
+    """Types sentences of 511 tokens into Positions without a pause."""
+    visitor = Visitor(url, "positions")
     begun()
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
@@ -180,7 +179,7 @@ def _loop(url: str, seconds: float, begun: Callable[[], object], question: Calla
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
-        with suppress(OSError, HTTPException), urlopen(f"{url}{WIRE}/{question(turn)}", timeout=LONGEST) as answer:
+        with suppress(OSError, HTTPException), urlopen(f"{url}{API}/{question(turn)}", timeout=LONGEST) as answer:
             answer.read()
 
 
@@ -190,7 +189,7 @@ def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> 
     place, end, turn = urlsplit(url), time.monotonic() + seconds, 0
     while time.monotonic() < end:
         turn += 1
-        question = f"{WIRE}/maps?s={_words(509, number, turn)}"
+        question = f"{API}/maps?s={_words(509, number, turn)}"
         with suppress(OSError), socket.create_connection((str(place.hostname), place.port or 80), 10) as line:
             line.sendall(f"GET {question} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
             line.settimeout(max(0.1, end - time.monotonic()))
@@ -208,10 +207,10 @@ ATTACKS = {
     "ten train": Attack("ten press Train at the defaults and watch: two train, eight wait", train("who did what"), 10),
     "ten tell names": Attack("the same with full names and 200 more tokens", train("full names", more=200), 10),
     "long text": Attack("a megabyte in one bound text, in a loop", long_text),
-    "slow readers": Attack("five ask for 15 pictures of 511 tokens each and read none", unread, 5),
+    "slow readers": Attack("five have Positions drawn for 15 texts of 511 tokens each and read none", unread, 5),
     "random input": Attack("four change the size of the random input near its bound", random_input, 4),
     "each head": Attack("two switch off each head alone, 511 tokens", each_head, 2),
-    "long sentences": Attack("four type 511 tokens without a pause", long_sentences, 4),
+    "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
     "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
     "40 deaf": Attack("forty ask the wire for 511 new tokens and read nothing", deaf, 40),
     "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
@@ -243,22 +242,22 @@ class Watched:
 
     Attributes:
         keys: from each key to its picture, over the wire.
-        runs: from each pause to the end of the script's run.
+        runs: of another one's sentence on Positions, to the end of the script's run.
     """
 
     keys: list[float]
     runs: list[float]
 
 
-def watch(typist: Typist, seconds: float, seed: str) -> Watched:
-    """Types for so long, with a pause after every key."""
+def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> Watched:
+    """Two type for so long, the one on Explore, the other on Positions, with a pause after every key."""
     end, seen = time.monotonic() + seconds, Watched([], [])
     while time.monotonic() < end:
         begun = time.monotonic()
         text = sentence(TOKENS, f"{seed} {len(seen.keys)}")
         seen.keys.append(key(typist, text))
         try:
-            seen.runs.append(typist.tell(text))
+            seen.runs.append(other.type(text))
         except TimeoutError:
             seen.runs.append(1000 * LONGEST)
             return seen
@@ -278,22 +277,23 @@ def key(typist: Typist, text: str) -> float:
 
 def measure(name: str, server: Server, seconds: float) -> str:
     """One row: the visitor's times before and during the attack, and the server's memory at its highest."""
-    typist = Typist(server.url)
-    watch(typist, 2, f"{name} warm")
-    before = watch(typist, seconds, f"{name} before")
+    typist, other = Typist(server.url), Visitor(server.url, "positions")
+    watch(typist, other, 2, f"{name} warm")
+    before = watch(typist, other, seconds, f"{name} before")
     options = ["--client", name, "--url", server.url, f"--seconds={seconds}"]
     command = [sys.executable, "-m", "tests.bench.attack", *options]
     client = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
     try:
         assert client.stdout is not None
         client.stdout.readline()
-        during = watch(typist, seconds, f"{name} during")
+        during = watch(typist, other, seconds, f"{name} during")
     finally:
         client.kill()
         client.wait()
         assert client.stdout is not None
         client.stdout.close()
-    typist.close()
+    for one in (typist, other):
+        one.close()
     times = "  ".join(map(quantiles, (before.keys, during.keys, before.runs, during.runs)))
     return f"{name:<18} {times} {server.peak():8.0f}  {ATTACKS[name].told}"
 
@@ -332,9 +332,9 @@ def main() -> None:
         return
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(
-        f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key to its picture, and of the run that a pause"
+        f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key on Explore to its picture, and of a run of"
     )
-    print("begins: median (95th percentile) undisturbed and under attack")
+    print("Positions: median, 95th percentile, undisturbed and under attack")
     heads = ("key", "key, attacked", "run", "run, attacked")
     print(f"{'attack':<18} {'  '.join(f'{head:>15}' for head in heads)} {'peak MiB':>8}")
     for name in options.only or ATTACKS:

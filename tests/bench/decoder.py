@@ -130,7 +130,6 @@ def measure_page(model: Model, rounds: int) -> None:
         before = server.memory()
         typist = Typist(server.url)
         typist.query["model"] = ["smollm2"]
-        typist.query.pop("at", None)
         text = text_of(34)
         typist.ask(text)
         loaded = server.memory()

@@ -9,17 +9,21 @@ import argparse
 import os
 import platform
 import statistics
+import subprocess
+import sys
+import time
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
 from tests.bench.acts import KINDS
 from tests.bench.chrome import chrome, new_page
-from tests.bench.serving import Server, quantiles, serve
+from tests.bench.serving import ROOT, Server, quantiles, serve
 from tests.bench.visitors import sentence
 from tests.browser.explore_page import Explore
 
 TIMEOUT = 60_000
+BARE = "from mha_core import load_model; load_model().run('it is so')"
 # Looks at the page at the end of every frame: `first`, the view is painted; `own`, it is so in its own place.
 FRAMES = """
 (selector) => {
@@ -87,6 +91,13 @@ def measure_start(browser: Browser) -> tuple[float, float]:
         return origin + first / 1000 - server.started, server.memory()
 
 
+def measure_bare() -> float:
+    """Seconds of a bare process that imports torch, loads MiniLM and runs it once."""
+    begun = time.time()
+    subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, check=True)
+    return time.time() - begun
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
@@ -94,9 +105,10 @@ def main() -> None:
     options = parser.parse_args()
     with chrome() as browser:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
-        starts = [measure_start(browser) for _ in range(max(2, options.rounds // 2))]
-        seconds, memory = (statistics.median(values) for values in zip(*starts, strict=True))
-        print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB")
+        starts = [(*measure_start(browser), measure_bare()) for _ in range(max(2, options.rounds // 2))]
+        seconds, memory, bare = (statistics.median(values) for values in zip(*starts, strict=True))
+        print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB", end="; ")
+        print(f"a bare process that loads and runs the model once {bare:.2f} s: ratio {seconds / bare:.2f}", flush=True)
         with serve() as server:
             for tokens in options.tokens:
                 measure_links(browser, server, tokens, options.rounds)

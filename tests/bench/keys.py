@@ -1,13 +1,11 @@
-"""Someone who types into Explore, as the wire hears him: what assets/web/wire.js does, without a browser."""
+"""Someone who types into Explore, as the wire hears him: what wire/wire.js does, without a browser."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from contextlib import suppress
-from urllib.parse import urlencode, urlsplit
-
-from pages.kit.draw.web import WIRE
+from urllib.parse import urlsplit
 
 from .typist import Typist, unpacked
 
@@ -81,7 +79,7 @@ class Keys:
         place = urlsplit(self._typist.url)
         reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(place.hostname, place.port)
         try:
-            asked = f"GET {WIRE}/maps?{urlencode({**self._typist.query, 's': [text]}, doseq=True)} HTTP/1.1"
+            asked = f"GET {self._typist.question(text)} HTTP/1.1"
             lines = [asked, f"Host: {place.netloc}", *(f"{key}: {said}" for key, said in self._typist.headers.items())]
             writer.write("\r\n".join([*lines, "", ""]).encode())
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")

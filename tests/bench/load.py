@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from websockets.exceptions import ConnectionClosed
 
 from tests.bench.serving import Server, quantiles, serve
+from tests.bench.typist import PICTURES, Typist
 from tests.bench.visitors import SENTENCE, Visitor, sentence
 
 EXPLORE = ("",)
@@ -31,7 +32,7 @@ class Class:
 
     Attributes:
         times: milliseconds of every act but the first, by page.
-        errors: exceptions on the screen and lost connections.
+        errors: exceptions on the screen, questions without a picture and lost connections.
     """
 
     pages: Sequence[str]
@@ -55,20 +56,27 @@ class Class:
         page, draw = self.pages[number % len(self.pages)], random.Random(number)
         end = time.monotonic() + seconds
         time.sleep(self.pause * number / self.visitors)
-        visitor = Visitor(server.url, page)
+        visitor: Typist | Visitor = Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
         try:
             for act in range(10_000):
                 begun = time.monotonic()
                 if begun > end:
                     break
-                took = visitor.type(self._text(page, draw, f"{number} {act}"), BOXES.get(page, SENTENCE))
+                took = self._act(visitor, page, self._text(page, draw, f"{number} {act}"))
                 if act:  # the first one meets the others still coming
                     self.times.setdefault(page or "explore", []).append(took)
                 time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
-            self.errors += visitor.errors
+            self.errors += visitor.errors if isinstance(visitor, Visitor) else 0
             visitor.close()
         except (ConnectionClosed, TimeoutError):
             self.errors += 1
+
+    def _act(self, visitor: Typist | Visitor, page: str, text: str) -> float:
+        if isinstance(visitor, Visitor):
+            return visitor.type(text, BOXES.get(page, SENTENCE))
+        answer = visitor.ask(text)
+        self.errors += answer.status != 200
+        return answer.took
 
     def _text(self, page: str, draw: random.Random, seed: str) -> str:
         return sentence(5 if page == "by-hand" else draw.randint(*self.tokens), seed)
@@ -77,7 +85,7 @@ class Class:
         """All times together, and each page's where there are several."""
         every = [took for own in self.times.values() for took in own]
         pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
-        said = f"{quantiles(every)} ms, longest {max(every):.0f}, {len(every)} acts, {self.errors} errors"
+        said = f"{quantiles(every)} ms, longest {max(every, default=0.0):.0f}, {len(every)} acts, {self.errors} errors"
         return said + (f" (medians: {pages})" if len(self.times) > 1 else "")
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser
 
 from tests.bench import frames, tour
-from tests.bench.acts import ACTS, Site, open_bare, open_page
+from tests.bench.acts import ACTS, KINDS, Site, open_bare, open_page
 from tests.bench.chrome import chrome
 from tests.bench.serving import BARE, Server, quantiles, serve
 from tests.bench.timer import NoPictureError
@@ -29,14 +29,15 @@ MOST_WALKED = 128  # tokens whose steps are walked through
 Sample = tuple[float, float | None]  # ms until painted, and of the pass alone where the page says so
 
 
-def plan(lengths: list[int]) -> Iterator[tuple[str, int, list[str]]]:
+def plan(lengths: list[int], pages: list[str]) -> Iterator[tuple[str, int, list[str]]]:
     """Page, tokens, acts: Explore and painting at every length, everything else at the shortest."""
     shortest = min(lengths)
     for tokens in lengths:
-        yield "Explore", tokens, [*TYPED, "lamp", *(CHOSEN if tokens == shortest else ())]
-        if tokens <= MOST_PAINTED:
+        if "Explore" in pages:
+            yield "Explore", tokens, [*TYPED, "lamp", *(CHOSEN if tokens == shortest else ())]
+        if tokens <= MOST_PAINTED and "Masks" in pages:
             yield "Masks", tokens, ["painted cell", *((*TYPED, *CHOSEN) if tokens == shortest else ())]
-    for page in ("Compare", "Shapes"):
+    for page in (page for page in pages if page in ("Compare", "Shapes")):
         yield page, shortest, [*TYPED, *CHOSEN]
 
 
@@ -68,7 +69,7 @@ def beyond(taken: list[Sample]) -> str:
     return quantiles([took - own for took, own in taken if own is not None])
 
 
-def measure_acts(browser: Browser, server: Server, lengths: list[int], rounds: int) -> None:
+def measure_acts(browser: Browser, server: Server, lengths: list[int], pages: list[str], rounds: int) -> None:
     """Everything that brings a new picture."""
     columns = ("app", "bare page", "ratio", "app − its pass", "bare − its pass")
     first, second, ratio, *over = columns
@@ -77,7 +78,7 @@ def measure_acts(browser: Browser, server: Server, lengths: list[int], rounds: i
     with serve(BARE, OMP_WAIT_POLICY="passive") as plain:
         bare = {control: open_bare(browser, plain.url, control) for control in {act.control for act in ACTS.values()}}
         sites: dict[str, Site] = {}
-        for name, tokens, acts in plan(lengths):
+        for name, tokens, acts in plan(lengths, pages):
             site = sites[name] = sites.get(name) or open_page(browser, server.url, name)
             in_turn(site, bare, tokens, acts, rounds)
         for site in (*bare.values(), *sites.values()):
@@ -88,11 +89,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--tokens", type=int, nargs="+", default=[16, 64, 128, 256, 511])
+    parser.add_argument("--pages", nargs="+", choices=KINDS, help="the acts on these pages alone")
     options = parser.parse_args()
     with chrome() as browser:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
         with serve() as server:
-            measure_acts(browser, server, options.tokens, options.rounds)
+            measure_acts(browser, server, options.tokens, options.pages or list(KINDS), options.rounds)
+            if options.pages:
+                return
             frames.measure_typing(browser, server.url, options.rounds)
             for tokens in options.tokens:
                 frames.measure_maps(browser, server.url, tokens)

@@ -23,7 +23,7 @@ OVER_A_NETWORK = {"X-Forwarded-For": "192.0.2.1", "Accept-Encoding": "gzip"}
 def measure_freeze(rounds: int) -> None:
     """Both servers alive, one rerun each in turn."""
     with serve() as frozen, serve(freeze=False) as plain:
-        visitors = [Visitor(frozen.url), Visitor(plain.url)]
+        visitors = [Visitor(server.url, "positions") for server in (frozen, plain)]
         times: list[list[float]] = [[], []]
         for seed in range(rounds + 3):
             for visitor, own in zip(visitors, times, strict=True):
@@ -31,25 +31,25 @@ def measure_freeze(rounds: int) -> None:
         for visitor in visitors:
             visitor.close()
     with_freeze, without = (statistics.median(own[3:]) for own in times)
-    print(f"rerun at 16 tokens, server side: {with_freeze:.0f} ms with the start-up freeze, {without:.0f} ms without")
+    told = f"{with_freeze:.0f} ms with the start-up freeze, {without:.0f} ms without"
+    print(f"rerun of Positions at 16 tokens, server side: {told}")
 
 
 def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -> None:
-    """Visitors that type a new sentence every `pause` seconds, each at its own moment: the picture, then the script."""
-    pictures, runs, lost = list[float](), list[float](), list[int]()
+    """Visitors that type a new sentence every `pause` seconds, each at its own moment."""
+    pictures, lost = list[float](), list[int]()
     with serve() as server:
 
         def visit(number: int) -> None:
             typist = Typist(server.url)
             time.sleep(pause * number / visitors)
             for act in range(int(seconds / pause)):
-                begun, text = time.perf_counter(), sentence(tokens, 100 * number + act)
-                answer = typist.ask(text)
+                begun = time.perf_counter()
+                answer = typist.ask(sentence(tokens, 100 * number + act))
                 if answer.status != 200:
                     lost.append(answer.status)
                 elif act:  # the first one meets the others still connecting
                     pictures.append(answer.took)
-                runs.append(typist.tell(text))
                 time.sleep(max(0.0, pause - (time.perf_counter() - begun)))
             typist.close()
 
@@ -57,7 +57,7 @@ def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -
         memory = server.memory()
     print(
         f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: picture {quantiles(pictures)}"
-        f" ms, {len(lost)} lost; the script then {quantiles(runs)} ms; server memory then {memory:.0f} MiB"
+        f" ms, {len(lost)} lost; server memory then {memory:.0f} MiB"
     )
 
 

@@ -58,7 +58,7 @@ AT_REST = """(view) => {
   const { turn, heard, digest } = view.dataset;
   const app = document.querySelector('[data-testid="stApp"]');
   return view.isConnected && Boolean(digest) && !(Number(heard) < Number(turn))
-    && !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
+    && ["waiting", "pending", "typing"].every((name) => !view.hasAttribute(`data-${name}`))
     && !document.getElementById("headlight-early") && app?.dataset.testScriptState === "notRunning";
 }"""
 

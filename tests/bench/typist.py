@@ -1,4 +1,4 @@
-"""Visitors without a browser who type: a connection for the script, and one on which they ask the wire for pictures."""
+"""Visitors without a browser who type: a connection that keeps the visit, and one on which they ask for pictures."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import json
 import time
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from pages.kit.wire.routes import VISIT
 
 from .visitors import Visitor
 
-__all__ = ["Answer", "Typist", "unpacked"]
+__all__ = ["PICTURES", "Answer", "Typist", "unpacked"]
 
 LONGEST_WAIT = 60.0  # seconds for an answer
+# Page that a view owns -> the route of its picture.
+PICTURES = {"": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}
 
 
 @dataclass(frozen=True)
@@ -34,37 +36,41 @@ class Answer:
 
 
 class Typist:
-    """A visitor of Explore; every key is a question to the wire, on a connection that stays open.
+    """A visitor of a page that a view owns; every key is a question to the wire, on a connection that stays open.
+
+    Args:
+        page: the path of one of `PICTURES`.
 
     Attributes:
         url: of the server.
-        query, headers: of every question, the sentence aside.
+        query: what is chosen beside the sentence, as in a link: a view leaves defaults out.
+        headers: of every question.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, page: str = "") -> None:
         self.url = url
-        self.visitor = Visitor(url)
-        control = self.visitor.controls["headlight_maps"]
-        self.query = parse_qs(control["query"], keep_blank_values=True)
-        self.headers = {VISIT: control["visit"]}
+        self.query: dict[str, list[str]] = {}
+        self.visitor = Visitor(url, page)
+        self.headers = {VISIT: self.visitor.controls["headlight_house"]["visit"]}
+        self._route = PICTURES[page]
         self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LONGEST_WAIT)
 
-    def ask(self, text: str, **headers: str) -> Answer:
-        """The picture of a sentence, all else as the visitor's page has it."""
+    def question(self, text: str, route: str = "") -> str:
+        """What is asked for the picture of a sentence, or for another answer to the same query."""
         query = urlencode({**self.query, "s": [text]}, doseq=True, quote_via=quote)
+        return f"{API}/{route or self._route}?{query}"
+
+    def ask(self, text: str, route: str = "", **headers: str) -> Answer:
+        """The answer to that."""
         begun = time.perf_counter()
         try:
-            self._wire.request("GET", f"{WIRE}/maps?{query}", headers={**self.headers, **headers})
+            self._wire.request("GET", self.question(text, route), headers={**self.headers, **headers})
             response = self._wire.getresponse()
             status, body = response.status, response.read()
         except (http.client.HTTPException, OSError):
             self._wire.close()  # the next question opens another one
             status, body = 0, b""
         return Answer(status, body, 1000 * (time.perf_counter() - begun))
-
-    def tell(self, text: str) -> float:
-        """What a pause in typing tells the script; milliseconds until its run has ended."""
-        return self.visitor.type(text)
 
     def close(self) -> None:
         self._wire.close()

@@ -27,7 +27,7 @@ def cosine(**settings: object) -> str:
 
 def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:
     asked: list[str] = []
-    explore.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
     explore.open(at="3.1.10.0", mask="causal")
     explore.shows(mask="causal")
     column = explore.group("the column of “[CLS]”")
@@ -81,7 +81,7 @@ def test_rules_are_read_and_turned_alike(browser: Browser, server: Server) -> No
     page.goto(server.url + HEALTH)
     modules = Modules(page)
     found = modules.each(
-        "rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
     for rule, (places, rest, turned) in zip(RULES, found, strict=True):
         assert tuple(places) == rules.unseen(rule)

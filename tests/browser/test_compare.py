@@ -172,7 +172,7 @@ def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewP
 def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
     runs = compare.open(at="3.1").shows_default()
     held: list[Route] = []
-    compare.page.route("**/wire/pair?*", lambda route: held.append(route))
+    compare.page.route("**/api/pair?*", lambda route: held.append(route))
     compare.page.mouse.click(*compare.cell(1, 5, 2))
     compare.page.mouse.move(5, 5)
     assert compare.readouts() == read(runs, 3, 1, 5, 2), "a click is drawn at once"
@@ -185,7 +185,7 @@ def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(com
     assert compare.readouts() == read(runs, 3, 1, 5, 2)
     for route in held:
         route.continue_()
-    compare.page.unroute("**/wire/pair?*")  # the next test has the same tab
+    compare.page.unroute("**/api/pair?*")  # the next test has the same tab
     compare.settled()
     expect(compare.view).to_have_attribute("data-numbers", "3.8")
     expect(compare.map(0)).to_contain_text("layer 3 · head 8")
@@ -276,7 +276,7 @@ def test_a_long_sentence_and_its_heads(compare: Compare) -> None:
     expect(compare.bars.get_by_role("grid")).to_be_hidden()
     compare.button("Switch off each head alone").click()
     expect(compare.bars.get_by_role("status")).to_contain_text("One head at a time: 1 s")
-    with compare.page.expect_event("requestfailed", lambda request: "/wire/each?" in request.url):
+    with compare.page.expect_event("requestfailed", lambda request: "/api/each?" in request.url):
         compare.button("Stop").click()
     expect(compare.button("Switch off each head alone")).to_be_visible()
     expect(compare.button("Stop")).to_be_hidden()

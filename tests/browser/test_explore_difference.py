@@ -28,7 +28,7 @@ def change(explore: Explore, row: int, key: int, at: tuple[int, int], **settings
 
 def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Explore) -> None:
     asked: list[str] = []
-    explore.page.on("request", lambda request: asked.append(request.url) if "/wire/" in request.url else None)
+    explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
     explore.open(pos="none", at="3.1")
     explore.shows(position="none")
     press, title = explore.button(NAME), explore.view.locator(".large h2")

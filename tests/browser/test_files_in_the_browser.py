@@ -32,7 +32,7 @@ def modules(browser: Browser, server: Server) -> Iterator[Modules]:
 def made(modules: Modules, function: str) -> bytes:
     spelled = [str(value).replace("inf", "Infinity").replace("nan", "NaN") for value in VALUES.astype(float)]
     table = {"name": "=a map", "rows": LABELS, "cols": ["=1+1"], "values": spelled}
-    return base64.b64decode(modules.one("numbers_file.js", table, AS_TEXT.format(function)))
+    return base64.b64decode(modules.one("files/numbers_file.js", table, AS_TEXT.format(function)))
 
 
 def test_csv_survives_any_label(modules: Modules) -> None:
@@ -52,15 +52,15 @@ def test_npz_is_numpys(modules: Modules) -> None:
 
 def test_what_xml_cannot_hold_is_marked(modules: Modules) -> None:
     texts = ["a\tb\nc", "😀", "\x01", "\ud800x", "<b>&"]
-    assert modules.each("recording.js", texts, "m.asXml(row)") == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]
+    assert modules.each("files/recording.js", texts, "m.asXml(row)") == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]
 
 
 def test_a_picture_too_large_is_a_sentence(modules: Modules) -> None:
     with pytest.raises(Error, match="This picture is too large to draw as a file"):
-        modules.one("recording.js", 2**20 + 1, "new m.Recorder().count(row)")
+        modules.one("files/recording.js", 2**20 + 1, "new m.Recorder().count(row)")
     told = modules.page.evaluate(
         f"""async () => {{
-          const m = await import('{PREFIX}/picture_file.js');
+          const m = await import('{PREFIX}/files/picture_file.js');
           const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
           svg.setAttribute('width', '9000');
           return m.pngOf(svg, 1).then(() => "made", (error) => error.message);

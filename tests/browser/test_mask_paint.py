@@ -1,4 +1,4 @@
-"""The model of the painter (assets/web/mask_paint.js) without a page: strokes, whole rows, single heads, undo."""
+"""The model of the painter (assets/web/masks/mask_paint.js) without a page: strokes, whole rows, single heads, undo."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str =
     base = mask_codec.forbidden(rule, "", N, HEADS)[0]
     own = mask_codec.forbidden(built_in, "", N, HEADS)[0]
     row = {"n": N, "heads": HEADS, "base": base, "own": own, "rule": rule, "steps": list(steps)}
-    after: dict[str, Any] = modules.one("mask_paint.js", row, RUN)
+    after: dict[str, Any] = modules.one("masks/mask_paint.js", row, RUN)
     allow = mask_codec.allowed(rule, after["text"], N, HEADS, built_in)
     assert torch.equal(heads(after), allow.expand(HEADS, N, N))
     return after

@@ -12,13 +12,13 @@ from .tab import TWO_FRAMES
 from .test_masks import check_weights, painting
 
 # How many pictures were asked for.
-ASKED = 'performance.getEntriesByType("resource").filter(({ name }) => name.includes("/wire/masked")).length'
+ASKED = 'performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/masked")).length'
 # Every answer of the wire comes late.
 SLOW = """(late) => {
   const real = window.fetch;
   window.fetch = async (input, options) => {
     const answer = await real(input, options);
-    if (String(input).includes("/wire/")) await new Promise((done) => setTimeout(done, late));
+    if (String(input).includes("/api/")) await new Promise((done) => setTimeout(done, late));
     return answer;
   };
 }"""

@@ -27,7 +27,7 @@ def headers_of(url: str) -> dict[str, str]:
         return {name.lower(): value for name, value in answer.headers.items()}
 
 
-@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/explore.js", HEALTH, "/explore"])
+@pytest.mark.parametrize("path", ["/", f"{web.PREFIX}/explore/explore.js", HEALTH, "/explore"])
 def test_security_headers(server: Server, path: str) -> None:
     headers = headers_of(server.url + path)
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
@@ -53,7 +53,7 @@ def asked(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def test_a_picture_over_a_network_is_packed_and_one_that_is_here_is_not_sent_again(server: Server) -> None:
-    url = f"{server.url}{web.WIRE}/maps?s=how+are+you"
+    url = f"{server.url}{web.API}/maps?s=how+are+you"
     _, headers, plain = asked(url, Accept_Encoding="gzip")
     assert headers["content-encoding"] == "identity", "on this machine bytes cost nothing"
     assert asked(url, If_None_Match=headers["etag"])[0] == 304

@@ -14,7 +14,7 @@ from .shapes_page import Shapes, check_readout, check_side, listed, read, step_o
 def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
     shapes.open(step="x")
     asked: list[str] = []
-    shapes.page.on("request", lambda request: asked.append(request.url) if "/wire/steps" in request.url else None)
+    shapes.page.on("request", lambda request: asked.append(request.url) if "/api/steps" in request.url else None)
     for name in listed(steps_of("efficient"))[1:4]:
         shapes.button("next ▶").click()
         shapes.drawn(name)
@@ -32,7 +32,7 @@ def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
 def test_the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: Shapes) -> None:
     shapes.open(step="weights")
     held: list[Route] = []
-    shapes.page.route("**/wire/steps?*", lambda route: held.append(route))
+    shapes.page.route("**/api/steps?*", lambda route: held.append(route))
     before = shapes.says()
     shapes.layer(5).click()
     expect(shapes.layer(5)).to_have_attribute("aria-pressed", "true")
@@ -84,7 +84,7 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Sh
     text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
     shapes.open(s=text, step="x", at="3.4.200")
     asked: list[str] = []
-    shapes.page.on("request", lambda request: asked.append(request.url) if "/wire/steps" in request.url else None)
+    shapes.page.on("request", lambda request: asked.append(request.url) if "/api/steps" in request.url else None)
     shapes.lines.focus()
     for _ in range(11):
         shapes.page.keyboard.press("ArrowDown")

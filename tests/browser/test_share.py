@@ -17,7 +17,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width=
 CLASS = "http://10.0.0.9:8501/positions"
 # What the script says of the page, as a server that a class can reach would say it.
 TOLD = """async ([prefix, told]) => {
-  const { drawShare } = await import(`${prefix}/share.js`);
+  const { drawShare } = await import(`${prefix}/frame/share.js`);
   drawShare(told);
 }"""
 
@@ -84,7 +84,7 @@ def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> 
         else:
             route.fulfill(status=200, content_type="image/svg+xml", body=SVG)
 
-    tab.page.route("**/wire/qr?*", answer)
+    tab.page.route("**/api/qr?*", answer)
     tab.open(s="how are you")
     tell(tab, address=CLASS)
     assert asked == [], "nothing is asked before it is opened"
@@ -97,7 +97,7 @@ def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> 
     tab.page.evaluate("history.replaceState(null, '', '?s=it')")
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
     assert asked == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
-    tab.page.unroute("**/wire/qr?*")
+    tab.page.unroute("**/api/qr?*")
 
 
 def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> None:
@@ -109,12 +109,12 @@ def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> No
         asked.append(query)
         route.fulfill(json={"facts": [f"model: minilm\nlink: {query}"], "code": "import mha_core"})
 
-    tab.page.route("**/wire/positions.about?*", answer)
+    tab.page.route("**/api/positions.about?*", answer)
     tab.open(s="it")
     tell(tab, "about", "ipynb")
     panel = tab.share()
     notebook = panel.get_by_role("link", name="The same as a notebook, .ipynb")
-    assert str(notebook.get_attribute("href")).endswith("/wire/positions.ipynb?s=it")
+    assert str(notebook.get_attribute("href")).endswith("/api/positions.ipynb?s=it")
     expect(panel.get_by_role("link", name="The tutorial as a notebook, .ipynb")).to_be_visible()
     assert asked == []
     panel.get_by_text("How was this computed?").click()
@@ -128,4 +128,4 @@ def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> No
     tell(tab)
     expect(panel.get_by_text("How was this computed?")).to_be_hidden()
     expect(notebook).to_be_hidden()
-    tab.page.unroute("**/wire/positions.about?*")
+    tab.page.unroute("**/api/positions.about?*")

@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 GROUNDS = {"dark": (0x0E, 0x13, 0x20), "light": (0xFB, 0xFA, 0xF6)}
 # Of each cell of the map of a drawing, its colour: 256 of them, one a byte.
 PALETTE = """async () => {
-  const { palette } = await import(new URL("colour.js", document.querySelector("link.house").href));
+  const { palette } = await import(new URL("../base/colour.js", document.querySelector("link.house").href));
   return [...palette("light", "root", 255)];
 }"""
 

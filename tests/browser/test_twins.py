@@ -53,8 +53,8 @@ def modules(browser: Browser, server: Server) -> Iterator[Modules]:
 def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], first: bool) -> None:
     cells = torch.cat([torch.full((length,), (at % 2 == 0) == first) for at, length in enumerate(runs)])
     text = mask_codec.write_cells(cells)
-    written = modules.one("painted.js", cells.int().tolist(), "m.writeCells(row)")
-    read = modules.one("painted.js", [text, len(cells)], "[...m.readCells(...row)]")
+    written = modules.one("link/painted.js", cells.int().tolist(), "m.writeCells(row)")
+    read = modules.one("link/painted.js", [text, len(cells)], "[...m.readCells(...row)]")
     assert (written, read) == (text, cells.int().tolist())
 
 
@@ -67,8 +67,10 @@ def test_painted_masks_are_written_and_read_alike(
     flips[:, 0, : n // 2] = True  # what all heads share goes over once
     text = mask_codec.write_flips(flips)
     cells = flips.flatten(1).int().tolist()
-    written = modules.one("painted.js", [cells, n], "m.writeFlips(row[0].map((own) => Uint8Array.from(own)), row[1])")
-    read = modules.one("painted.js", [text, n, heads], "m.readFlips(...row).map((own) => [...own])")
+    written = modules.one(
+        "link/painted.js", [cells, n], "m.writeFlips(row[0].map((own) => Uint8Array.from(own)), row[1])"
+    )
+    read = modules.one("link/painted.js", [text, n, heads], "m.readFlips(...row).map((own) => [...own])")
     assert (written, read) == (text, cells)
 
 
@@ -82,7 +84,9 @@ def test_the_same_cells_are_forbidden(modules: Modules, rule: str) -> None:
         allowed = mask_codec.allowed(rule, painted, n, heads).expand(heads, n, n)
         places = "[...Array(row.n ** 2).keys()].map((at) => [Math.floor(at / row.n), at % row.n])"
         asked = [{"texts": texts, "head": head, "n": n} for head in range(heads)]
-        told = modules.each("painted.js", asked, f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))")
+        told = modules.each(
+            "link/painted.js", asked, f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))"
+        )
         assert told == (~allowed).flatten(1).tolist()
 
 
@@ -96,8 +100,8 @@ def test_a_place_is_written_and_read_alike(
 ) -> None:
     at = At(*head, row, None if row is None else key)
     assert parse_at(str(at), 31, 31) == at
-    assert modules.one("look.js", str(at), "m.parseAt(row)") == asdict(at)
-    assert modules.one("look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
+    assert modules.one("link/look.js", str(at), "m.parseAt(row)") == asdict(at)
+    assert modules.one("link/look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
 
 
 SWITCHES = ["nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values"]
@@ -116,7 +120,7 @@ LOOKS = st.builds(
 def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
     assert parse_look(str(look), 31, 31) == look
     as_list = "({ ...m.parseLook(row), hidden: [...m.parseLook(row).hidden] })"
-    read = modules.one("look.js", str(look), as_list)
+    read = modules.one("link/look.js", str(look), as_list)
     assert read == {
         "scale": look.scale,
         **{switch: switch in look.switches for switch in SWITCHES},
@@ -124,7 +128,7 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
         "solo": look.solo and f"{look.solo[0]}.{look.solo[1]}",
     }
     shuffled = "({ ...m.parseLook(row), hidden: new Set([...m.parseLook(row).hidden].reverse()) })"
-    assert modules.one("look.js", str(look), f"m.writeLook({shuffled})") == str(look)
+    assert modules.one("link/look.js", str(look), f"m.writeLook({shuffled})") == str(look)
 
 
 # ---- messages: draw/packing.py and packets.js, shapes/message.py and tensor.js, train/film.py and film_maps.js
@@ -138,12 +142,12 @@ def test_maps_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch, whole
     weights = torch.rand(layers, heads, n, n, generator=torch.Generator().manual_seed(0)).softmax(-1)
     packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
     every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
-    told = modules.one("packets.js", packed, every)
+    told = modules.one("wire/packets.js", packed, every)
     small = torch.nn.functional.adaptive_max_pool2d(weights, 3)
     for layer, head in product(range(layers), range(heads)):
         shown = weights if whole or layer == 1 else small
         assert told[layer][head] == (255 * shown[layer, head]).round().int().flatten().tolist()
-    pooled = modules.one("packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
+    pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
     assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
 
 
@@ -153,7 +157,7 @@ def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> Non
     weights = torch.rand(1, 1, 6, 6, generator=torch.Generator().manual_seed(0))
     packed = as_text(packing.pack_maps(weights, tokens, "digest", 0, ends))
     told = "((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), m.specials(maps, true), m.hasSpecials(maps)])"
-    found = modules.one("packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
+    found = modules.one("wire/packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
     assert found == [words_of(6, ends).tolist(), list(ends), any(ends)]
 
 
@@ -162,7 +166,7 @@ def test_a_header_and_its_floats_come_back(modules: Modules) -> None:
     for token in ("it", "“é😀”", "</script>"):
         packed = as_text(packing.pack_focus({"token": token}, values[:1], values[1:]))
         unpacked = "(({ header, floats }) => [header.token, [...floats]])(m.unpackFloats(bytes(row)))"
-        assert modules.one("packets.js", packed, unpacked) == [token, values.flatten().tolist()]
+        assert modules.one("wire/packets.js", packed, unpacked) == [token, values.flatten().tolist()]
 
 
 @pytest.mark.parametrize(("size", "room", "first", "last"), [(7, 3, 1, 1), (8, 8, 0, 2), (10, 4, 2, 0), (5, 1, 0, 0)])
@@ -170,13 +174,13 @@ def test_cuts_and_pools_of_maps(modules: Modules, size: int, room: int, first: i
     cells = np.random.default_rng(size).integers(0, 256, (size, size))
     row = {"map": {"size": size, "bytes": cells.flatten().tolist()}, "room": room, "first": first, "last": last}
     as_bytes = "({ size: row.map.size, bytes: Uint8Array.from(row.map.bytes) })"
-    trimmed = modules.one("packets.js", row, f"[...m.trimmed({as_bytes}, row.first, row.last).bytes]")
+    trimmed = modules.one("wire/packets.js", row, f"[...m.trimmed({as_bytes}, row.first, row.last).bytes]")
     assert trimmed == cells[first : size - last, first : size - last].flatten().tolist()
     step = -(-size // room)
     starts = range(0, size, step)
     blocks = [cells[i : i + step, j : j + step].flatten() for i, j in product(starts, starts)]
     for none in (0, 128):
-        pooled = modules.one("packets.js", row, f"[...m.pooled({as_bytes}, row.room, {none}).bytes]")
+        pooled = modules.one("wire/packets.js", row, f"[...m.pooled({as_bytes}, row.room, {none}).bytes]")
         # of two that lie as far apart the first: where the pool begins with `none`
         assert pooled == [int(block[np.argmax(np.abs(block - none))]) for block in blocks]
 
@@ -192,7 +196,7 @@ def test_a_trace_comes_back(modules: Modules, layers: dict[str, Traced], name: s
     layer = layers[name]
     packed = as_text(pack_trace(layer, "q"))
     in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
-    told = modules.one("tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
+    told = modules.one("shapes/tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
     for step, numbers_read in zip(layer.steps, told, strict=True):
         texts = [text.replace("Infinity", "inf") for text in numbers_read]
         assert [float(text) for text in texts] == step.value.flatten().tolist(), step.name
@@ -204,7 +208,7 @@ def test_a_step_is_found_alike(modules: Modules, layers: dict[str, Traced], name
     steps = layers[name].steps
     asked = [(text, head) for text in wanted for head in (0, 7)]
     row = {"steps": [{"name": step.name} for step in steps], "asked": asked}
-    found = modules.one("tensor.js", row, "row.asked.map((own) => m.findStep(row.steps, ...own))")
+    found = modules.one("shapes/tensor.js", row, "row.asked.map((own) => m.findStep(row.steps, ...own))")
     assert found == [find(steps, text, head) for text, head in asked]
 
 
@@ -221,11 +225,11 @@ def test_films_come_back(modules: Modules) -> None:
             of = np.frombuffer(one.maps, np.uint8).reshape(one.shape)
             there = layer < one.shape[0] and (head is None or head < one.shape[1])
             maps.append((of[layer].mean(0) if head is None else of[layer, head]).flatten() if there else None)
-        told = modules.each("film_maps.js", rows, f"((shot) => shot.absent ? null : [...shot.weights])({shots})")
+        told = modules.each("train/film_maps.js", rows, f"((shot) => shot.absent ? null : [...shot.weights])({shots})")
         for row, weights, wanted in zip(rows, told, maps, strict=True):
             assert (weights is None) == (wanted is None), row[1:]
             assert wanted is None or weights == pytest.approx(wanted / 255, abs=1e-6), row[1:]
-    steps = modules.one("film_maps.js", packed, "m.unpackFilms(bytes(row)).steps")
+    steps = modules.one("train/film_maps.js", packed, "m.unpackFilms(bytes(row)).steps")
     assert steps == [[0, 10, 20, 30, 40]] * len(PROBES)
 
 
@@ -235,9 +239,9 @@ def test_films_come_back(modules: Modules) -> None:
 def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
     names = ["text", "muted", "line", "less", "none", "more"]
     script = """async ([prefix, names, themes]) => {
-      const { inks } = await import(`${prefix}/colour.js`);
-      const { h, styles } = await import(`${prefix}/dom.js`);
-      document.adoptedStyleSheets = await styles("./view.css");
+      const { inks } = await import(`${prefix}/base/colour.js`);
+      const { h, styles } = await import(`${prefix}/base/dom.js`);
+      document.adoptedStyleSheets = await styles("base/view.css");
       return themes.map((theme) => {
         const view = h("div", { class: "view", "data-theme": theme });
         document.body.append(view);
@@ -250,7 +254,7 @@ def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
 
 
 def test_the_frame_has_the_colours_of_the_views() -> None:
-    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("view.css", "house.css"))
+    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("base/view.css", "frame/house.css"))
     starts = (r"\.view", r'\.view\[data-theme="light"\]')
     themes = [re.search(rf"^{start} {{(.*?)^}}", style, re.M | re.S) for start in starts]
     dark, light = (dict(re.findall(r"--([\w-]+): (#\w{6})", theme[1])) for theme in themes if theme)
@@ -262,7 +266,7 @@ def test_the_frame_has_the_colours_of_the_views() -> None:
 
 def test_the_ramp_rises_with_the_weight(modules: Modules) -> None:
     """The colours of a map run from the panel's dark to a light cream, and from white to a deep brown."""
-    pixels = modules.each("colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")
+    pixels = modules.each("base/colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")
     for theme, ramp in zip(("dark", "light"), pixels, strict=True):
         light = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
         steps = np.diff(light) if theme == "dark" else -np.diff(light)
@@ -283,27 +287,29 @@ def weights_to_write() -> list[float]:
 
 def test_weights_read_alike(modules: Modules) -> None:
     weights = weights_to_write()
-    assert modules.each("words.js", weights, "m.number(row)") == [numbers.weight(value) for value in weights]
-    assert modules.each("words.js", weights, "m.short(row)") == [numbers.in_a_cell(value) for value in weights]
+    assert modules.each("base/words.js", weights, "m.number(row)") == [numbers.weight(value) for value in weights]
+    assert modules.each("base/words.js", weights, "m.short(row)") == [numbers.in_a_cell(value) for value in weights]
 
 
 def test_bytes_of_weights_read_alike(modules: Modules) -> None:
     """A weight that is known to 1/510 is never told to be 0; what rounds to 1 is, known or not."""
     shares = [byte / 255 for byte in range(2, 256)]
     wanted = ["<0.01", "<0.01", *(numbers.weight(value) for value in shares)]
-    assert modules.each("film_maps.js", [0, 1 / 255, *shares], "m.digits(row)") == wanted
+    assert modules.each("train/film_maps.js", [0, 1 / 255, *shares], "m.digits(row)") == wanted
 
 
 def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
     """In a cell, where it is read off, in a table and in a sentence: each is the same weight, rounded."""
     weights = [value for value in weights_to_write() if value >= 0.005]
     spellings = ["m.short(row)", "m.number(row)", "row.toFixed(4)", "m.percent(row)"]
-    for weight, *texts in zip(weights, *(modules.each("words.js", weights, each) for each in spellings), strict=True):
+    for weight, *texts in zip(
+        weights, *(modules.each("base/words.js", weights, each) for each in spellings), strict=True
+    ):
         cell, read, table, share = (float(text.removesuffix(" %")) for text in texts)
         assert cell == read == share / 100, (weight, texts)
         assert cell == pytest.approx(weight, abs=0.005)
         assert table == pytest.approx(weight, abs=0.00005)
-    assert modules.each("words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
+    assert modules.each("base/words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
         "0 %",
         "less than 1 %",
         "less than 1 %",
@@ -314,4 +320,6 @@ def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
 
 def test_counts_read_alike(modules: Modules) -> None:
     counts = [0, 1, 2, 999, 1000, 123456]
-    assert modules.each("words.js", counts, "m.many(row, 'key')") == [numbers.count(many, "key") for many in counts]
+    assert modules.each("base/words.js", counts, "m.many(row, 'key')") == [
+        numbers.count(many, "key") for many in counts
+    ]

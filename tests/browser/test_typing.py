@@ -13,7 +13,7 @@ const real = window.fetch;
 const waits = [1500, 700, 200];
 let count = 0;
 window.fetch = async (input, options) => {
-  if (String(input).includes("/wire/")) await new Promise((done) => setTimeout(done, waits[count++ % waits.length]));
+  if (String(input).includes("/api/")) await new Promise((done) => setTimeout(done, waits[count++ % waits.length]));
   return real(input, options);
 };
 """

@@ -23,7 +23,7 @@ let dice = 7;
 const draw = () => (dice = (dice * 48271) % 2147483647) / 2147483647;
 window.failures = 0;
 window.fetch = async (input, options) => {
-  if (!String(input).includes("/wire/")) return real(input, options);
+  if (!String(input).includes("/api/")) return real(input, options);
   const [kind, late] = [draw(), 400 * draw()];
   const answer = kind < 0.15 ? null : await real(input, options);
   await new Promise((done) => setTimeout(done, late));
@@ -34,7 +34,7 @@ window.fetch = async (input, options) => {
   return answer;
 };
 """
-ASKED = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/wire/")).length"""
+ASKED = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/")).length"""
 # The places of the view and of its enlarged map, in every frame until it stands in its own place for a while.
 FRAMES = """
 window.places = [];
@@ -82,7 +82,7 @@ def test_the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(exp
       const real = window.fetch;
       let wires = 0;
       window.fetch = async (input, options) => {
-        const late = String(input).includes("/wire/") && wires++ === 0;
+        const late = String(input).includes("/api/") && wires++ === 0;
         const answer = await real(input, { ...options, signal: undefined });
         if (late) {
           await new Promise((done) => (window.release = done));

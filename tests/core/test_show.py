@@ -225,13 +225,13 @@ def test_a_link_that_is_no_address_is_left_out(run: Run) -> None:
 
 def test_modules_become_one() -> None:
     files = {
-        "a.js": 'import { one as first, two } from "./b.js";\n// a\nexport const sum = first + two;\n',
-        "b.js": "export const one = 1;\nexport function two() {\n  return 2;\n}\nconst hidden = 3;\n",
+        "up/a.js": 'import { one as first, two } from "../low/b.js";\n// a\nexport const sum = first + two;\n',
+        "low/b.js": "export const one = 1;\nexport function two() {\n  return 2;\n}\nconst hidden = 3;\n",
     }
-    made = script("a.js", files)
-    assert made.index("$b_js") < made.index("$a_js")
-    assert "const { one: first, two } = $b_js;" in made
-    assert made.endswith("export const { sum } = $a_js;\n")
+    made = script("up/a.js", files)
+    assert made.index("$low_b_js") < made.index("$up_a_js")
+    assert "const { one: first, two } = $low_b_js;" in made
+    assert made.endswith("export const { sum } = $up_a_js;\n")
     assert not re.search(r"//|^import", made, re.MULTILINE)
 
 

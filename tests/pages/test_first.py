@@ -80,7 +80,11 @@ def test_what_draws_it_is_loaded_first(path: str) -> None:
     text = served().get(path).text
     assert BLOCK.search(text)
     named = re.findall(rf'(?:href|src)="{PREFIX}/([^"]+)"', text)
-    assert {"first.js", "view_base.js", "wire.js", "view.css", "house.css", PAGES[path][1]} <= set(named)
+    assert {f"frame/{name}" for name in ("first.js", "house.css")} | {
+        "base/view.css",
+        "wire/wire.js",
+        PAGES[path][1],
+    } <= set(named)
     assert FILES.keys() >= set(named)
     held = re.search(r'<template id="headlight-later">(.*?)</template>', text)
     assert held is not None, "Streamlit’s own files wait for it"
@@ -209,7 +213,7 @@ def test_a_class_behind_one_address_opens_links_at_once() -> None:
 
 
 def test_what_draws_it_knows_the_themes() -> None:
-    script = FILES["first.js"].decode("utf-8")
+    script = FILES["frame/first.js"].decode("utf-8")
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text("utf-8"))
     for theme in ("dark", "light"):
         block = re.search(rf"{theme}: {{(.*?)}}", script, re.DOTALL)

@@ -43,7 +43,7 @@ FORMULAS = [
 
 @pytest.mark.parametrize("block", FORMULAS)
 def test_every_element_is_one_that_the_browser_builds(block: Any) -> None:
-    written = (FOLDER / "equation.js").read_text("utf-8")
+    written = (FOLDER / "sheets" / "equation.js").read_text("utf-8")
     (listed,) = re.findall(r'new Set\("([a-z ]+)"', written)
     for line in block["lines"]:
         for tag, axis, children in nodes(line):
@@ -109,4 +109,4 @@ def test_an_odd_width_has_no_pairs() -> None:
 
 def test_a_formula_holds_no_markup() -> None:
     assert formula.name("<b>") == ["mi", "", "<b>"]
-    assert "innerHTML" not in Path(FOLDER / "equation.js").read_text("utf-8")
+    assert "innerHTML" not in Path(FOLDER / "sheets" / "equation.js").read_text("utf-8")

@@ -64,7 +64,7 @@ def test_scripts_come_from_here_or_are_named_by_their_hash() -> None:
         assert policy()[name] == ["'none'"]
 
 
-@pytest.mark.parametrize("file", ["explore.js", "frame.js"])
+@pytest.mark.parametrize("file", ["explore/explore.js", "frame/frame.js"])
 def test_a_components_code_is_two_short_lines(file: str) -> None:
     code = web.one_line(file, "maps")
     assert (web.FOLDER / file).is_file()

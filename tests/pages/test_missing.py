@@ -10,7 +10,7 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.server.missing import missing_package
@@ -75,9 +75,9 @@ def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(pictures, "difference_to_transformers", fails)
     with TestClient(Starlette(routes=[Mount("/", Wire())])) as client:
-        answer = client.get(f"{WIRE}/compared?s=how+are+you")
+        answer = client.get(f"{API}/compared?s=how+are+you")
         assert (answer.status_code, answer.text.split(".")[0]) == (422, "The package pandas is missing")
-        assert client.get(f"{WIRE}/maps?s=how+are+you").status_code == 200
+        assert client.get(f"{API}/maps?s=how+are+you").status_code == 200
 
 
 def opened_without(name: str, error: ImportError, monkeypatch: pytest.MonkeyPatch) -> AppTest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_our_own_language_models_say_whole_words() -> None:
     assert all(token["text"] == f" {token['label']}" for token in found)
 
 
-OF_CHARACTERS = "of_characters".ljust(22, "-")  # like the name of a run
+OF_CHARACTERS = secrets.token_urlsafe(16)  # like the name of a run; all processes read one store
 
 
 def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) -> None:

@@ -27,15 +27,17 @@ def test_every_file_is_there_packed_or_not(client: TestClient) -> None:
 
 
 def test_every_kind_has_its_type() -> None:
-    assert {name.rpartition(".")[2] for name in web.FILES} - {"ts"} == TYPES.keys()
+    assert {name.rpartition(".")[2] for name in web.FILES} == TYPES.keys()
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "", "../app.py", "%2e%2e/app.py", "wire/dom.js", "dom.js/"])
+@pytest.mark.parametrize(
+    "path", ["nothing.js", "", "../app.py", "%2e%2e/app.py", "wire/dom.js", "dom.js", "base/dom.js/", "base"]
+)
 def test_nothing_else_is_there(client: TestClient, path: str) -> None:
     assert client.get(f"{web.PREFIX}/{path}").status_code == 404
 
 
 def test_it_is_only_read(client: TestClient) -> None:
-    assert client.head(f"{web.PREFIX}/dom.js").status_code == 200
-    refused = client.post(f"{web.PREFIX}/dom.js")
+    assert client.head(f"{web.PREFIX}/base/dom.js").status_code == 200
+    refused = client.post(f"{web.PREFIX}/base/dom.js")
     assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")

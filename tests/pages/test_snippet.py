@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,9 +130,10 @@ def test_trained_models_are_found_where_the_reader_has_them(
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "trained").symlink_to(shipped)
     (tmp_path / OWN_RUN).symlink_to(shipped / "food-learned-1")
-    models.keep({"f" * 22: Own("mine", shipped / "food-learned-1", ())})
+    own = secrets.token_urlsafe(16)  # all processes read one store
+    models.keep({own: Own("mine", shipped / "food-learned-1", ())})
     monkeypatch.chdir(tmp_path)
-    for name in ("who-rotary-1", "f" * 22):
+    for name in ("who-rotary-1", own):
         settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))
         code = snippet({"run": settings}, At(0, 0))
         check_equal(ran(code), settings)

@@ -21,7 +21,7 @@ from starlette.types import Message
 
 from mha_core import Model
 from mha_core.measure.compare import largest_difference
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from pages.kit.lessons import course
 from pages.kit.picture import pictures, sharing
 from pages.kit.picture.presets import PRESETS
@@ -59,7 +59,7 @@ HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpassw
 
 def served(wire: Wire, address: str = "127.0.0.1") -> TestClient:
     """The routes at their place, asked by a browser at this address."""
-    return TestClient(Starlette(routes=[Mount(WIRE, wire)]), client=(address, 50000), base_url="http://127.0.0.1")
+    return TestClient(Starlette(routes=[Mount(API, wire)]), client=(address, 50000), base_url="http://127.0.0.1")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def client() -> Iterator[TestClient]:
 
 def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     text = "the cat sat"
-    answer = client.get(f"{WIRE}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
+    answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
     run = pictures.picture(Settings(text, "causal", temperature=0.5, heads_off=((1, 2),))).run
     assert (
@@ -98,13 +98,13 @@ def test_a_head_of_the_same_picture_comes_alone() -> None:
 
 
 def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
-    answer = client.get(f"{WIRE}/focus?s=hi&at=1.2")
+    answer = client.get(f"{API}/focus?s=hi&at=1.2")
     assert answer.headers["cache-control"] == "private, no-cache"
     tag = answer.headers["etag"]
-    again = client.get(f"{WIRE}/focus?at=1.2&s=hi&unknown=1", headers={"If-None-Match": tag})
+    again = client.get(f"{API}/focus?at=1.2&s=hi&unknown=1", headers={"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
-    assert client.get(f"{WIRE}/focus?s=hi&at=1.3", headers={"If-None-Match": tag}).status_code == 200
-    assert client.get(f"{WIRE}/maps?s=hi&at=1.2", headers={"If-None-Match": tag}).status_code == 200
+    assert client.get(f"{API}/focus?s=hi&at=1.3", headers={"If-None-Match": tag}).status_code == 200
+    assert client.get(f"{API}/maps?s=hi&at=1.2", headers={"If-None-Match": tag}).status_code == 200
 
 
 def test_over_a_network_it_is_packed() -> None:
@@ -120,7 +120,7 @@ def test_over_a_network_it_is_packed() -> None:
         ("10.0.0.7", {"Accept-Encoding": "br, gzip; q=0.5"}, True),
     ):
         with served(Wire(), address) as client:
-            answer = client.get(f"{WIRE}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
+            answer = client.get(f"{API}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
             assert (answer.headers.get("content-encoding") == "gzip") == packed
             assert answer.headers["vary"] == "Accept-Encoding"
     maps = answers("maps", f"s={text}")[1]
@@ -129,7 +129,7 @@ def test_over_a_network_it_is_packed() -> None:
 
 def test_only_questions_of_its_own_pages(client: TestClient) -> None:
     for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"):
-        answer = client.request(method, f"{WIRE}/maps?s=hi")
+        answer = client.request(method, f"{API}/maps?s=hi")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
     for headers in (
         {"Sec-Fetch-Site": "cross-site"},
@@ -137,13 +137,13 @@ def test_only_questions_of_its_own_pages(client: TestClient) -> None:
         {"Origin": "https://elsewhere.example"},
         {"Origin": "null"},
     ):
-        answer = client.get(f"{WIRE}/maps?s=hi", headers=headers)
+        answer = client.get(f"{API}/maps?s=hi", headers=headers)
         assert answer.status_code == 403
         assert "access-control-allow-origin" not in answer.headers
     for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}):
-        assert client.get(f"{WIRE}/focus?s=hi", headers=headers).status_code == 200
+        assert client.get(f"{API}/focus?s=hi", headers=headers).status_code == 200
     for path in ("", "nothing", "maps/", "../maps", "maps%00", "__init__", "first"):
-        assert client.get(f"{WIRE}/{path}?s=hi").status_code == 404
+        assert client.get(f"{API}/{path}?s=hi").status_code == 404
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -154,17 +154,17 @@ def test_hostile_queries_have_a_clear_status(
     with served(Wire()) as client:
         for key in KEYS if route not in routes.HEAVY else ("s",):
             for value in HOSTILE:
-                answer = client.get(f"{WIRE}/{route}?{key}={value}")
+                answer = client.get(f"{API}/{route}?{key}={value}")
                 assert answer.status_code in (200, 422), (key, value[:60], answer.text)  # a text may be anything
                 assert answer.status_code == 200 or 0 < len(answer.text) < 400
-        assert client.get(f"{WIRE}/{route}?s={'a' * LONGEST}").status_code == 414
+        assert client.get(f"{API}/{route}?s={'a' * LONGEST}").status_code == 414
     assert not caplog.records
 
 
 def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped: Path) -> None:
-    assert client.get(f"{WIRE}/focus?model=who-rotary-1").status_code == 200
+    assert client.get(f"{API}/focus?model=who-rotary-1").status_code == 200
     for name in ("secret", "who-rotary-2", "", str(shipped / "who-rotary-1"), "WHO-ROTARY-1", "who-rotary-1/"):
-        answer = client.get(f"{WIRE}/focus", params={"model": name})
+        answer = client.get(f"{API}/focus", params={"model": name})
         header, body = unpacked(answer.content)
         said, _ = unpacked(body[: header["parts"][0]])
         assert said["unusable"] == {"model": []}
@@ -190,7 +190,7 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
     ):
         caplog.clear()
         with served(Wire(answer)) as client:
-            found = client.get(f"{WIRE}/maps?s=my+secret+sentence")
+            found = client.get(f"{API}/maps?s=my+secret+sentence")
             assert found.status_code == status
             assert found.text.startswith(said)
             assert "secret" not in found.text
@@ -221,7 +221,7 @@ def test_a_lesson_that_was_edited_is_another_answer(
     file = tmp_path / "90-back.toml"
     file.write_text(LESSON, "utf-8")
     monkeypatch.setenv(course.VARIABLE, str(tmp_path))
-    asked = (f"{WIRE}/course", f"{WIRE}/lesson?s=how+are+you&learn=back.1", f"{WIRE}/lesson.handout?lesson=back")
+    asked = (f"{API}/course", f"{API}/lesson?s=how+are+you&learn=back.1", f"{API}/lesson.handout?lesson=back")
     tags, before = {}, {}
     for url in asked:
         answer = client.get(url)
@@ -234,9 +234,9 @@ def test_a_lesson_that_was_edited_is_another_answer(
         assert answer.status_code == 200
         assert b"Somewhere else than before" in answer.content
         assert b"Somewhere else" not in before[url]
-    maps = client.get(f"{WIRE}/focus?s=hi").headers["etag"]
+    maps = client.get(f"{API}/focus?s=hi").headers["etag"]
     file.unlink()
-    assert client.get(f"{WIRE}/focus?s=hi", headers={"If-None-Match": maps}).status_code == 304
+    assert client.get(f"{API}/focus?s=hi", headers={"If-None-Match": maps}).status_code == 304
     gone = client.get(asked[1], headers={"If-None-Match": tags[asked[1]]})
     assert (gone.status_code, gone.text) == (422, "There is no step “back.1” in this course.")
 
@@ -266,16 +266,16 @@ def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting(client: Te
     with ThreadPoolExecutor(2) as pool:
         with sharing.alone():
             verdicts = [
-                pool.submit(client.get, f"{WIRE}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
+                pool.submit(client.get, f"{API}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
             ]
             while not any(thread.name.startswith(Work.HEAVY.value) for thread in threading.enumerate()):
                 time.sleep(0.01)
             for key in range(4):
-                assert client.get(f"{WIRE}/focus?s=typed+{key}").status_code == 200
+                assert client.get(f"{API}/focus?s=typed+{key}").status_code == 200
             assert not any(verdict.done() for verdict in verdicts)
         assert [verdict.result().status_code for verdict in verdicts] == [200, 200]
         with sharing.alone():  # what is known waits for nobody
-            known = client.get(f"{WIRE}/lesson?learn=explanation.2&s=the+cat+0")
+            known = client.get(f"{API}/lesson?learn=explanation.2&s=the+cat+0")
     assert known.status_code == 200
 
 
@@ -293,7 +293,7 @@ def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch
 
         def ask() -> None:
             together.wait()
-            found.append(client.get(f"{WIRE}/maps?s={PRESETS[5]}").content)
+            found.append(client.get(f"{API}/maps?s={PRESETS[5]}").content)
 
         threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
@@ -331,29 +331,29 @@ def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
         return b"1234"
 
     with served(Wire(computes, line=line)) as client, ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(client.get, f"{WIRE}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
+        asked = [pool.submit(client.get, f"{API}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
         assert all(line.came.acquire(timeout=60) for _ in asked)
-        assert client.get(f"{WIRE}/maps?s=typed").status_code == 200
+        assert client.get(f"{API}/maps?s=typed").status_code == 200
         assert len(computed) == 2  # one file, and the picture
         held.set()
         found = [one.result(60) for one in asked]
         assert {answer.status_code for answer in found} == {200}
         assert sorted(computed) == ["explore.html s=one", "explore.html s=two", "maps s=typed"]
         known = {"If-None-Match": found[0].headers["etag"]}
-        assert client.get(f"{WIRE}/explore.html?s=one", headers=known).status_code == 304
+        assert client.get(f"{API}/explore.html?s=one", headers=known).status_code == 304
         assert len(computed) == 3
 
 
 def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:
     names = {"one", "other"}
     with served(Wire(lambda route, raw: b"1234", is_open=names.__contains__)) as client:
-        said = [client.get(f"{WIRE}/maps", headers={"Headlight-Visit": "one"}) for _ in range(140)]
+        said = [client.get(f"{API}/maps", headers={"Headlight-Visit": "one"}) for _ in range(140)]
         away = [answer for answer in said if answer.status_code == 429]
         assert away
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in away)
-        assert client.get(f"{WIRE}/maps", headers={"Headlight-Visit": "other"}).status_code == 200
+        assert client.get(f"{API}/maps", headers={"Headlight-Visit": "other"}).status_code == 200
         # names that nobody gave out are all one visitor
-        made_up = [client.get(f"{WIRE}/maps", headers={"Headlight-Visit": f"made up {n}"}) for n in range(140)]
+        made_up = [client.get(f"{API}/maps", headers={"Headlight-Visit": f"made up {n}"}) for n in range(140)]
         assert 429 in {answer.status_code for answer in made_up}
 
 
@@ -396,7 +396,7 @@ def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pyt
     monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
     slow, quick = Connection(takes), Connection(1000)
     scope = {
-        "type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": b"", "headers": [],
+        "type": "http", "method": "GET", "path": f"{API}/maps", "query_string": b"", "headers": [],
         "client": ("127.0.0.1", 1),
     }  # fmt: skip
 
@@ -412,7 +412,7 @@ def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pyt
 
 def scope_of(query: bytes = b"") -> dict[str, Any]:
     return {
-        "type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": query, "headers": [],
+        "type": "http", "method": "GET", "path": f"{API}/maps", "query_string": query, "headers": [],
         "client": ("127.0.0.1", 1),
     }  # fmt: skip
 
@@ -468,6 +468,6 @@ def test_who_hangs_up_is_not_answered() -> None:
         time.sleep(0.2)
         return b""
 
-    scope = {"type": "http", "method": "GET", "path": f"{WIRE}/maps", "query_string": b"", "headers": []}
+    scope = {"type": "http", "method": "GET", "path": f"{API}/maps", "query_string": b"", "headers": []}
     asyncio.run(Wire(slow)(scope, gone, connection.send))
     assert connection.sent == []

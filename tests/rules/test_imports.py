@@ -34,7 +34,10 @@ KNOW_STREAMLIT = {
 }
 
 
-JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "\./([\w.]+)";""", re.MULTILINE)
+WEB = ROOT / "assets" / "web"
+# The rooms of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
+WEB_ROOMS = ["base", "link", "wire", "picture", "lessons", "sheets", "files"]
+JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 
 def name_of(file: Path) -> str:
@@ -127,13 +130,39 @@ def test_no_circle() -> None:
     TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
 
 
+def browser_graph() -> dict[str, set[str]]:
+    """Module of the browser -> those that it imports, as "picture/map.js"."""
+    return {
+        file.relative_to(WEB).as_posix(): {
+            (file.parent / path).resolve().relative_to(WEB).as_posix()
+            for path in JS_IMPORT.findall(file.read_text("utf-8"))
+        }
+        for file in WEB.rglob("*.js")
+    }
+
+
 def test_no_circle_in_the_browser() -> None:
     """A module that imports one that needs it could not be part of the file that stands alone."""
-    files = {file.name: file.read_text("utf-8") for file in (ROOT / "assets" / "web").glob("*.js")}
-    graph = {name: set(JS_IMPORT.findall(text)) for name, text in files.items()}
-    assert "bar.js" in graph["frame.js"]
+    graph = browser_graph()
+    assert "frame/bar.js" in graph["frame/frame.js"]
     assert set().union(*graph.values()) <= set(graph)
     TopologicalSorter(graph).prepare()
+
+
+def test_no_arrow_goes_up_in_the_browser() -> None:
+    """Between rooms as in Python; the file that stands alone shows Explore's view, so it may know that page."""
+    height = {room: number for number, room in enumerate(WEB_ROOMS)}
+    top = {Path(name).parent.name for name in browser_graph()} - set(WEB_ROOMS)
+    assert {"explore", "compare", "masks", "shapes", "frame"} <= top
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in browser_graph().items()
+        for other in others
+        for own, below in [(Path(name).parent.name, Path(other).parent.name)]
+        if own != below and height.get(below, len(top)) >= height.get(own, len(top))
+        if (own, below) != ("standalone", "explore")
+    ]
+    assert wrong == []
 
 
 def test_the_kit_holds_what_several_pages_share() -> None:

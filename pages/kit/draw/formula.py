@@ -1,4 +1,4 @@
-"""Formulas as plain data, which the browser builds as MathML (assets/web/equation.js): nothing is loaded for them.
+"""Formulas as plain data, built as MathML in the browser (assets/web/sheets/equation.js): nothing is loaded for them.
 
 A node is a list: the name of a MathML element, the letter of an axis or "" (its colour), then texts and nodes.
 """

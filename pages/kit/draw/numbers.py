@@ -1,4 +1,4 @@
-"""Numbers as text: the one place where Python writes what the screen shows; assets/web/words.js is its twin.
+"""Numbers as text: the one place where Python writes what the screen shows; assets/web/base/words.js is its twin.
 
 A weight is rounded to the digits of its place: ".64" in a cell of a map, "64 %" in a sentence, "0.64" where it is read
 off, four digits in a table. So one weight has one value on a screen: what rounds to 1 is "1", "100 %" and "1.00" there.

@@ -1,4 +1,4 @@
-"""Colours, dashes and symbols of the charts. The colours that the views share stand in assets/web/view.css too."""
+"""Colours, dashes and symbols of the charts. The colours that the views share stand in assets/web/base/view.css too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets: matrices, tables and bars as plain data, which the browser draws (assets/web/sheet.js).
+"""Sheets: matrices, tables and bars as plain data, which the browser draws (assets/web/sheets/sheet.js).
 
 Every function here returns one block; `canvas.sheet` draws a list of them in order. Numbers come as lists and leave as
 the text to show. Texts may hold anything, they become text nodes. Rows and columns are counted from 0 here and in

@@ -9,8 +9,8 @@ from pages.kit.server.base_path import BASE
 
 FOLDER = Path(__file__).parents[3] / "assets" / "web"
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
-_SERVED = sorted(file for file in FOLDER.iterdir() if file.suffix != ".json")
-FILES = {file.name: file.read_bytes() for file in [*_SERVED, TUTORIAL]}  # name -> content
+_SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.glob("*/*")) if file.suffix != ".ts"}
+FILES = {name: file.read_bytes() for name, file in (_SERVED | {TUTORIAL.name: TUTORIAL}).items()}  # path -> content
 
 
 def _version() -> str:
@@ -21,7 +21,7 @@ def _version() -> str:
 
 
 PREFIX = f"{BASE}/headlight/{_version()}"
-WIRE = f"{PREFIX}/wire"  # of the data routes: an older page's files would not read what a newer server answers
+API = f"{PREFIX}/api"  # of the data routes: an older page's files would not read what a newer server answers
 
 
 def one_line(file: str, name: str = "default") -> str:

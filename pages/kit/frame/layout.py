@@ -81,7 +81,7 @@ def framed(
 def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:
     """The bar, the question of the page, and all that they need."""
     said: canvas.House = {
-        "css": f"{PREFIX}/house.css",
+        "css": f"{PREFIX}/frame/house.css",
         "path": pages.path(package),
         "page": package,
         "models": list((models or {}).items()),

@@ -10,15 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.elements.widgets import text_widgets
 
 from pages.kit.picture.fields import FIELDS
 
 from .links import BOUND, bound
-
-# How long a live text waits for the next key. Streamlit's way to say so, live="100ms", imports pandas for the one
-# string (79 MB, 0.4 s); should the name go away, its own 250 ms hold.
-text_widgets._DEFAULT_LIVE_DEBOUNCE_MS = 100  # type: ignore[misc]
 
 
 def seen(name: str, shown: bool) -> Any:

@@ -1,6 +1,6 @@
 """What both sides must agree on, said once: `python -m pages.kit.picture.facts` writes it for the browser.
 
-What it writes is assets/web/facts.js, which a test compares with this.
+What it writes is assets/web/base/facts.js, which a test compares with this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .asked import TYPED
 from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from .query import LONGEST
 
-FILE = Path(__file__).parents[3] / "assets" / "web" / "facts.js"
+FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "facts.js"
 _HEAD = "// @ts-check\n// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
 _LINES = {  # what a mask does, in a few words
     "none": "every word may look at every word",

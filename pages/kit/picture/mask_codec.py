@@ -1,7 +1,7 @@
 """Painted masks as compact text: which cells of a rule's mask are turned round.
 
 `p` of a link is the number of tokens and, after dots, the cells that are turned round in all heads and then those of
-single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/painted.js).
+single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/link/painted.js).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The types of all that the browser is told, for its side: `python -m pages.kit.wire.declarations` writes them.
 
 What makes a message names its fields, in a TypedDict beside it, and mypy holds it to them. The file written of these is
-assets/web/messages.d.ts, by which tsc checks the browser's side; a test compares it with this.
+assets/web/base/messages.d.ts, by which tsc checks the browser's side; a test compares it with this.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
-FILE = Path(__file__).parents[3] / "assets" / "web" / "messages.d.ts"
+FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.kit.draw.view", "pages.kit.draw.canvas",
     "pages.kit.draw.packing", "pages.kit.lessons.message", "pages.kit.lessons.files", "pages.explore.message",

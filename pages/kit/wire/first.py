@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from posixpath import dirname, normpath
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
@@ -33,21 +34,22 @@ from .routes import GZIP_LEVEL, work_of
 WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
 # The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
 PAGES = {
-    "/": ("explore", "explore.js"),
-    "/masks": ("masks", "painter.js"),
-    "/compare": ("compare", "pair.js"),
-    "/shapes": ("shapes", "steps.js"),
+    "/": ("explore", "explore/explore.js"),
+    "/masks": ("masks", "masks/painter.js"),
+    "/compare": ("compare", "compare/pair.js"),
+    "/shapes": ("shapes", "shapes/steps.js"),
 }
 _KNOWN = {f"/{pages.path(name)}" for name in pages.PAGES}
 _OWN_NAME = f"/{pages.DEFAULT}"  # of the default page, which Streamlit does not find by it
 _INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
 _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>No such page · Headlight</title><link rel="stylesheet" href="{prefix}/house.css"><body class="unknown-page">
+<title>No such page · Headlight</title>
+<link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
 <h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
 _FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
 _SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
-_IMPORT = re.compile(r'from "(\./[\w.]+)"')
-_STYLE = re.compile(r'"(\./\w+\.css)"')
+_IMPORT = re.compile(r'from "(\.{1,2}/[\w./]+)"')
+_STYLE = re.compile(r'(?<!urlOf\()"(\w+/\w+\.css)"')  # of a view's shadow root, which `styles` fetches
 
 
 def first(page: str, raw: bytes) -> bytes:
@@ -201,21 +203,21 @@ def _held_back(index: str) -> str:
     if not found:
         return index
     later = f'<template id="headlight-later">{"".join(found)}</template>'
-    return _SCRIPT.sub("", index).replace("</head>", f'{later}<script src="{PREFIX}/boot.js"></script></head>', 1)
+    return _SCRIPT.sub("", index).replace("</head>", f'{later}<script src="{PREFIX}/frame/boot.js"></script></head>', 1)
 
 
 @cache
 def _links(module: str | None) -> tuple[str, ...]:
     """What has the browser fetch the files at once, those of a view too, and then run what draws first."""
-    files = ["first.js", *([module] if module else [])]
+    files = ["frame/first.js", *([module] if module else [])]
     for file in files:  # grows while it is walked
         text = FILES[file].decode("utf-8") if file.endswith(".js") else ""
-        found = [name[2:] for name in _IMPORT.findall(text) + _STYLE.findall(text)]
+        found = [normpath(f"{dirname(file)}/{name}") for name in _IMPORT.findall(text)] + _STYLE.findall(text)
         files += [name for name in dict.fromkeys(found) if name not in files]
     kinds = {"js": 'rel="modulepreload"', "css": 'rel="preload" as="fetch" crossorigin'}
     return (
-        f'<link rel="stylesheet" href="{PREFIX}/house.css">',
-        f'<link rel="stylesheet" class="lesson" href="{PREFIX}/lesson.css">',
+        f'<link rel="stylesheet" href="{PREFIX}/frame/house.css">',
+        f'<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">',
         *(f'<link {kinds[file.rpartition(".")[2]]} href="{PREFIX}/{file}">' for file in files),
-        f'<script type="module" src="{PREFIX}/first.js"></script>',
+        f'<script type="module" src="{PREFIX}/frame/first.js"></script>',
     )

@@ -1,4 +1,4 @@
-"""The page on which a lesson is printed: it asks the wire for the lesson and draws it (assets/web/handout.js)."""
+"""The page on which a lesson is printed: assets/web/standalone/handout.js asks for the lesson and draws it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PAGE = f"""<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Handout · Headlight</title>
-<link rel="stylesheet" href="{PREFIX}/view.css">
-<link rel="stylesheet" href="{PREFIX}/handout.css">
-<link rel="icon" href="{PREFIX}/icon.svg">
-<script type="module" src="{PREFIX}/handout.js"></script>
+<link rel="stylesheet" href="{PREFIX}/base/view.css">
+<link rel="stylesheet" href="{PREFIX}/standalone/handout.css">
+<link rel="icon" href="{PREFIX}/frame/icon.svg">
+<script type="module" src="{PREFIX}/standalone/handout.js"></script>
 </head>
 <body><main id="handout" aria-busy="true"></main></body>
 </html>

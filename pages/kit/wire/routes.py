@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
-from pages.kit.draw.web import WIRE
+from pages.kit.draw.web import API
 from pages.kit.picture import take_along, words
 from pages.kit.picture.asked import Refused
 from pages.kit.picture.query import LONGEST, Query
@@ -84,7 +84,7 @@ def answer(route: str, raw: bytes) -> bytes:
 
 
 class Wire:
-    """The ASGI app of the routes under `WIRE`.
+    """The ASGI app of the routes under `API`.
 
     Args:
         answers: the message of a route of this name for a query.
@@ -104,7 +104,7 @@ class Wire:
         self._is_open = is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name, headers = scope["path"].removeprefix(f"{WIRE}/"), Headers(scope=scope)
+        name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
         refusal = self._refusal(scope, name, headers)
         if refusal is not None:
             await refusal(scope, receive, send)

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { controlsOf, maskOf, ruleOf } from "../../../assets/web/changes.js";
-import { MASKS } from "../../../assets/web/facts.js";
-import { parseAt, parseLook, writeAt, writeLook } from "../../../assets/web/look.js";
-import { forbids, readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/painted.js";
+import { controlsOf, maskOf, ruleOf } from "../../../assets/web/link/changes.js";
+import { MASKS } from "../../../assets/web/base/facts.js";
+import { parseAt, parseLook, writeAt, writeLook } from "../../../assets/web/link/look.js";
+import { forbids, readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/link/painted.js";
 
 /** Numbers below 1 that are the same in every run. */
 function* drawn(seed) {

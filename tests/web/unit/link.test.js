@@ -26,8 +26,8 @@ globalThis.history = {
 };
 globalThis.dispatchEvent = (event) => heard.push(event.type);
 
-const { enter, leftOut, put, read, without, write } = await import("../../../assets/web/link.js");
-const { LONGEST_LINK } = await import("../../../assets/web/facts.js");
+const { enter, leftOut, put, read, without, write } = await import("../../../assets/web/link/link.js");
+const { LONGEST_LINK } = await import("../../../assets/web/base/facts.js");
 
 beforeEach(() => {
   Object.assign(browser, { href: "http://here/masks?s=hi&off=L1+H2&off=L0+H0", entries: [] });

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { columns, order, sortKey } from "../../../assets/web/heads_order.js";
-import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/packets.js";
-import { percent, quoted, ranked, short } from "../../../assets/web/words.js";
+import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
+import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/wire/packets.js";
+import { percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {

@@ -1,0 +1,94 @@
+// @ts-check
+// Elements from plain values. Text only ever becomes a text node.
+
+/** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
+ * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
+ * @param {Record<string, any>} props attributes, and handlers under their names ("onclick")
+ * @param {...(Node | string | null | undefined)} children
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith("on")) Object.assign(element, { [name]: value });
+    else setAttribute(element, name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
+export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
+
+/** Sets, or for null and false removes, an attribute; touches nothing that is already so. @param {unknown} value */
+export function setAttribute(element, name, value) {
+  if (value === null || value === undefined || value === false) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+}
+
+/** Sets a text only when it differs, so that a screen reader does not hear it twice. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
+ * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
+ * @param {(index: number) => Child} make @param {(child: Child, item: Item, index: number) => void} update
+ */
+export function fill(parent, items, make, update) {
+  while (parent.children.length > items.length) parent.lastElementChild?.remove();
+  while (parent.children.length < items.length) parent.append(make(parent.children.length));
+  items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
+}
+
+/** The address of a file, or a route, of ours: its path from the folder of all rooms. @param {string} path */
+export const urlOf = (path) => new URL(`../${path}`, import.meta.url);
+
+/** Style sheets for a shadow root. @param {...string} paths */
+export const styles = (...paths) =>
+  Promise.all(
+    paths.map(async (path) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(await (await fetch(urlOf(path))).text());
+      return sheet;
+    }),
+  );
+
+/** Marks a row or column of cells: a frame, or a tick at both ends where a frame would cover what it marks. */
+export function frame(context, x, y, width, height, colour) {
+  const thin = Math.min(width, height);
+  if (thin >= 6) {
+    context.lineWidth = 2;
+    context.strokeStyle = colour;
+    context.strokeRect(x, y, width, height);
+    return;
+  }
+  context.fillStyle = colour;
+  const wide = Math.max(2, thin);
+  if (width > height) for (const end of [x - 6, x + width]) context.fillRect(end, y + thin / 2 - wide / 2, 6, wide);
+  else for (const end of [y - 6, y + height]) context.fillRect(x + thin / 2 - wide / 2, end, wide, 6);
+}
+
+/** What is drawn is written down too while a picture is made to take along (recording.js). */
+export const drawing = { recorder: /** @type {import("../files/recording.js").Recorder | null} */ (null) };
+
+/** The context of a canvas that goes on where it is. @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
+export function goOn(canvas) {
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  return drawing.recorder?.context(context, false) ?? context;
+}
+
+/** A canvas sized in CSS pixels and drawn in device pixels; returns its cleared context. */
+export function contextOf(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) {
+    canvas.width = w;
+    canvas.height = hgt;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return drawing.recorder?.context(context, true) ?? context;
+}

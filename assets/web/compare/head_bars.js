@@ -1,0 +1,191 @@
+// @ts-check
+// What switching off each head alone does to the sentence vector of the left side: a cell a head, and a click opens the
+// head. A long sentence, or a large model, is asked about by hand.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { isShortcut, walkedTiles } from "../base/grid_keys.js";
+import { parseAt } from "../link/look.js";
+import { panel } from "../base/view_base.js";
+import { Wire } from "../wire/wire.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+/** @typedef {import("../base/messages.js").HeadCosines} HeadCosines */
+
+const ABOUT = "one head at a time is switched off on the left side; a click opens it";
+const LAW = "Colour: √ of 1 − cosine of the sentence vector to itself without the head; the strongest stands for";
+const LIGHT = 0.04; // the share of the colour that no head goes below, so that each cell is seen
+
+export class HeadBars {
+  /** @param {PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.of = /** @type {string | null} */ (null); // the query that was answered
+    this.asked = /** @type {string | null} */ (null); // the one that is on its way,
+    this.since = 0; // ms of the page when it was asked
+    this.answer = /** @type {HeadCosines | null} */ (null);
+    this.refusal = "";
+    this.wire = new Wire({
+      take: (bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes)), ""),
+      refuse: (sentence) => this.take(null, sentence),
+      wait: () => {},
+    });
+    this.at = 0; // the cell that Tab reaches; arrows walk
+    this.read = -1; // the one that is pointed at
+    this.columns = 1;
+    this.begins = button("Switch off each head alone", () => this.begin());
+    this.stops = button("Stop", () => this.stop());
+    this.progress = h("span", { class: "label", role: "status" });
+    this.title = h("h2");
+    this.text = h("p");
+    this.grid = h("div", { class: "head-bars", role: "grid", "aria-label": "Cosine without each head" });
+    this.readout = h("p", { class: "readout" });
+    this.note = h("p", { class: "label" });
+    this.grid.onkeydown = (event) => this.walk(event);
+    this.grid.onpointerleave = () => this.point(-1);
+    const header = [this.title, h("span", { class: "label" }, ABOUT)];
+    const inside = [this.text, this.grid, this.readout, this.note];
+    this.panel = panel("all-bars", "One head at a time", header, ...inside);
+    const asks = h("div", { class: "asks" }, this.begins, this.stops, this.progress);
+    this.element = h("div", { class: "bars-of-heads" }, asks, this.panel);
+  }
+
+  /** What is asked: the left side. */
+  get query() {
+    return String(this.view.queryOf(this.view.switches.rightKeys));
+  }
+
+  /** Asks where nobody has to ask for it. */
+  ask() {
+    const { query } = this;
+    if (query === this.asked) return;
+    if (this.asked !== null) this.stop();
+    if (query !== this.of && this.view.picture.eachIsQuick) this.begin();
+  }
+
+  begin() {
+    this.wire.stop();
+    this.asked = this.query;
+    this.since = performance.now();
+    this.wire.ask("each", new URLSearchParams(this.asked), this.view.visit);
+    this.view.redraw();
+  }
+
+  /** Nobody waits any more, so the server breaks it off. */
+  stop() {
+    this.wire.stop();
+    this.asked = null;
+    this.view.redraw();
+  }
+
+  /** @param {HeadCosines | null} answer @param {string} sentence why there is none */
+  take(answer, sentence) {
+    this.of = this.asked;
+    this.asked = null;
+    this.answer = answer;
+    this.refusal = sentence;
+    this.view.redraw();
+  }
+
+  draw() {
+    const { answer, asked, query, view } = this;
+    const isNow = this.of === query;
+    const isQuick = view.picture.eachIsQuick;
+    this.begins.hidden = (isNow && !this.refusal) || isQuick || asked !== null;
+    this.stops.hidden = asked === null || isQuick;
+    const seconds = Math.floor((performance.now() - this.since) / 1000);
+    const going = asked !== null && !isQuick ? `One head at a time: ${seconds} s` : "";
+    setText(this.progress, isNow && this.refusal ? this.refusal : going);
+    if (going) view.redrawSoon(1000);
+    // the numbers of another sentence must not stand here; their place is kept for those that come at once
+    this.panel.hidden = !answer || !(isNow || isQuick);
+    setAttribute(this.panel, "data-old", isNow ? null : "");
+    if (answer) this.drawCells(answer);
+  }
+
+  /** @param {HeadCosines} answer */
+  drawCells({ cosines, said, title }) {
+    const rows = cosines.map((own, layer) => own.map((_, head) => [layer, head]));
+    const places = this.view.narrow ? rows[0].map((_, head) => rows.map((own) => own[head])) : rows;
+    this.columns = places[0].length;
+    const most = Math.max(...cosines.flat().map((cosine) => 1 - cosine), 1e-9);
+    setText(this.title, title);
+    setText(this.text, said);
+    setText(this.note, `${LAW} ${most.toFixed(4)}. Layers (L) and heads (H) are counted from 0.`);
+    this.grid.style.setProperty("--columns", String(this.columns));
+    const offNow = this.view.switches.off(0);
+    const [down, across] = this.view.narrow ? ["H", "L"] : ["L", "H"];
+    const named = /** @type {any[][]} */ ([["", ...places[0].map((_, at) => `${across}${at}`)], ...places]);
+    fill(
+      this.grid,
+      named,
+      () => h("div", { role: "row", class: "row" }),
+      (row, pairs, r) =>
+        r
+          ? this.drawRow(row, `${down}${r - 1}`, pairs, (r - 1) * this.columns, most, offNow)
+          : fill(row, pairs, (at) => h("span", { class: "name", role: at ? "columnheader" : "cell" }), setText),
+    );
+    this.point(this.read);
+  }
+
+  /** @param {HTMLElement} row @param {string} name @param {any[]} pairs @param {Set<string>} offNow */
+  drawRow(row, name, pairs, first, most, offNow) {
+    const make = (at) => (at ? this.makeCell() : h("span", { class: "name", role: "rowheader" }));
+    fill(row, [name, ...pairs], make, (cell, pair, at) => {
+      if (at) this.drawCell(cell, pair, first + at - 1, most, offNow.has(pair.join(".")));
+      else setText(cell, pair);
+    });
+  }
+
+  /** @returns {HTMLElement} */
+  makeCell() {
+    const cell = button("", () => this.view.go(parseAt(cell.dataset.head ?? "")), { role: "gridcell" });
+    const point = () => this.point(this.cells().indexOf(cell));
+    cell.onpointerenter = point;
+    cell.onfocus = () => {
+      this.rove(this.cells().indexOf(cell));
+      point();
+    };
+    return cell;
+  }
+
+  /** @param {HTMLElement} cell @param {[number, number]} head @param {number} index @param {boolean} off */
+  drawCell(cell, [layer, head], index, most, off) {
+    const { cosines, shown } = /** @type {HeadCosines} */ (this.answer);
+    const { picture } = this.view;
+    const share = Math.sqrt(Math.max(0, 1 - cosines[layer][head]) / most);
+    setText(cell, off ? "off" : "");
+    cell.style.setProperty("--share", String(Math.max(LIGHT, 0.85 * share)));
+    const said = `${off ? "off already, " : ""}cosine ${shown[layer][head]}`;
+    setAttribute(cell, "aria-label", `layer ${layer} head ${head}: ${said}`);
+    setAttribute(cell, "aria-selected", String(layer === picture.layer && head === picture.head));
+    setAttribute(cell, "data-head", `${layer}.${head}`);
+    setAttribute(cell, "tabindex", index === this.at ? "0" : "-1");
+  }
+
+  /** Says the number of a cell; without one, of the head in focus. @param {number} index */
+  point(index) {
+    this.read = index;
+    const cells = this.cells();
+    const cell = cells[index] ?? cells.find((own) => own.getAttribute("aria-selected") === "true");
+    setText(this.readout, cell?.getAttribute("aria-label") ?? "");
+  }
+
+  cells() {
+    return [.../** @type {NodeListOf<HTMLElement>} */ (this.grid.querySelectorAll("[role=gridcell]"))];
+  }
+
+  /** @param {number} index */
+  rove(index) {
+    this.at = index;
+    this.cells().forEach((cell, n) => setAttribute(cell, "tabindex", n === index ? "0" : "-1"));
+  }
+
+  /** @param {KeyboardEvent} event */
+  walk(event) {
+    const cells = this.cells();
+    const to = isShortcut(event) ? null : walkedTiles(event, this.at, cells.length, this.columns);
+    if (to === null) return;
+    event.preventDefault();
+    cells[to].focus();
+  }
+}

@@ -1,0 +1,381 @@
+// @ts-check
+// The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
+// one of the maps is in sight, in the projector one is large.
+
+import { inks } from "../base/colour.js";
+import { asBytes } from "../picture/differences.js";
+import { button, h, setAttribute, setText, styles } from "../base/dom.js";
+import { Figures } from "../picture/figures.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { HeadBars } from "./head_bars.js";
+import { put, without } from "../link/link.js";
+import { parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { mount } from "../base/mount.js";
+import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
+import { PairNext } from "./pair_next.js";
+import { PairPanels } from "./pair_panels.js";
+import { ShuffleTest } from "./pair_shuffle.js";
+import { Switches } from "./pair_switches.js";
+import { SentenceBox } from "../picture/sentence.js";
+import { SideControls } from "./side_controls.js";
+import { TokenVectors } from "./token_vectors.js";
+import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
+import { arrival } from "../link/way.js";
+import { WireView } from "../wire/wire_view.js";
+
+/** @typedef {import("../base/messages.js").ComparePicture} Picture */
+/** @typedef {import("../base/grid_keys.js").Place} Place */
+
+const HELP =
+  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector 1, 2 and 3 choose the large map. Attention shows where a head looks, not why the model answers.";
+const DIFFERENCE = "Difference";
+const TEXTS = ["s", "s2"]; // keys of the sentences
+const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
+const NOT_BENEATH = ["s2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
+const STILL = { s: "The left map still shows", s2: "The right map still shows" };
+const BOXES = [
+  ["Sentence", "Type a sentence"],
+  ["Sentence, right", "Right: the same sentence, or type another"],
+];
+
+const STYLES = await styles("base/view.css", "picture/choices.css", "compare/pair.css", "picture/next.css");
+
+/** @extends {WireView<Picture>} */
+export class PairView extends WireView {
+  /** @param {ShadowRoot} root */
+  constructor(root) {
+    super(root, STYLES, "pair");
+    this.pictureOf = /** @type {string | null} */ (null); // the query that the picture answers, but for what changes no number
+    this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
+    this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
+    this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
+    this.placed = false; // the visitor, not the page, has chosen layer and head
+    this.look = parseLook("");
+    this.front = 0; // the map in sight on a phone, and large in the projector
+    this.switches = new Switches(this);
+    this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
+    this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
+    this.boxes = BOXES.map(([label, placeholder], side) => {
+      const typed = (/** @type {string} */ text) => this.type(side, text);
+      return new SentenceBox(label, typed, () => this.writeAddress(), placeholder);
+    });
+    this.next = new PairNext(this);
+    this.vectors = new TokenVectors(this);
+    this.shuffle = new ShuffleTest(this);
+    this.each = new HeadBars(this);
+    this.answers = new Figures();
+    this.figures = new Figures();
+    this.parts = {
+      notices: notices(),
+      contrast: h("p", { class: "contrast", role: "status" }),
+      copy: button("right = left", () => this.copySide(), { title: "make the right side what the left one is" }),
+      swap: button("swap", () => this.swap(), { title: "the left side becomes the right one" }),
+      tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
+      layers: group("Layer"),
+      heads: group("Head"),
+      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
+      fronts: group("Map in sight"),
+      asides: h("div", { class: "sentences" }),
+    };
+    this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
+    this.panels = new PairPanels(this);
+    this.sides = [0, 1].map((side) => new SideControls(this, side));
+    this.panels.hold(this.sides);
+    this.arrange();
+    const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    addEventListener("keydown", keys, { signal: this.here.signal });
+  }
+
+  /** Puts the parts onto the page. */
+  arrange() {
+    const { parts: p, modes, answers, figures } = this;
+    const bar = h("div", { class: "bar" }, named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
+    const boxes = this.boxes.map(({ element }) => element);
+    const top = h("div", { class: "top" }, h("div", { class: "boxes" }, ...boxes), p.notices);
+    const contrast = h("div", { class: "differs" }, p.contrast, p.copy, p.swap);
+    answers.element.classList.add("answers");
+    const more = h("details", { class: "more" }, h("summary", {}, "more numbers"), figures.element, p.asides);
+    const fronts = h("div", { class: "fronts" }, p.fronts);
+    const settings = this.sides.map(({ panel }) => panel);
+    const maps = [...this.panels.elements, ...settings];
+    this.show(
+      top,
+      h("div", { class: "lead" }, contrast, p.tries),
+      bar,
+      fronts,
+      ...maps,
+      h("div", { class: "outcome" }, answers.element, this.next.element, this.vectors.element),
+      more,
+      h("div", { class: "tests" }, this.shuffle.element, this.each.element),
+    );
+    this.element.append(h("footer", {}, HELP));
+  }
+
+  // ---- what comes in
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    const at = link.get("at");
+    this.at = parseAt(at ?? String(this.picture?.defaults.at ?? "0.2"));
+    this.placed = at !== null;
+    this.look = parseLook(link.get("look") ?? "");
+    this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
+    this.switches.adopt(link);
+    this.shuffle.adopt(link);
+    this.next.asked = link.get("word") ?? "";
+    this.begins = arrival.byBar && !this.switches.rightKeys.some((key) => link.has(key));
+    this.fillBoxes();
+  }
+
+  /** What stands in the boxes. */
+  get texts() {
+    const [left, right] = this.sentences;
+    return [left ?? String(this.picture?.defaults.s ?? ""), right ?? ""];
+  }
+
+  fillBoxes() {
+    this.texts.forEach((text, side) => {
+      this.boxes[side].text = text;
+    });
+  }
+
+  /** The state and both float32 maps. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  receive([packed], query) {
+    const { header, floats } = unpackFloats(packed);
+    const first = header.sides[0].tokens.length ** 2;
+    const [left, right] = [floats.subarray(0, first), floats.subarray(first)];
+    const difference = header.fits ? left.map((weight, at) => right[at] - weight) : null;
+    this.maps = [left, right, difference];
+    this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
+    this.picture = header;
+    this.pictureOf = without(query, ...BESIDE);
+    if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
+    if (this.isNewest && !this.has(this.at.row)) Object.assign(this.at, { row: null, key: null });
+    if (this.isNewest && !this.has(this.at.key)) this.at.key = null;
+    this.fillBoxes();
+    if (this.begins && String(query) === String(this.query())) this.beginRight();
+    else this.ask(); // for the row in focus, where the sentence is another one
+  }
+
+  /** Whether the left sentence has this row, or key. @param {number | null} place */
+  has(place) {
+    return place === null || place < this.picture.sides[0].tokens.length;
+  }
+
+  /** @param {URLSearchParams} query */
+  same(query) {
+    this.pictureOf = without(query, ...BESIDE);
+    this.askBeneath();
+  }
+
+  /** The right side is that of the picture from now on. */
+  beginRight() {
+    this.begins = arrival.byBar = false;
+    Object.assign(this.switches.values, this.picture.begins);
+    this.writeAddress();
+    this.same(this.query());
+  }
+
+  // ---- what goes out
+
+  link() {
+    const { at, look, sentences, next, placed, shuffle, switches } = this;
+    const [s, s2] = sentences;
+    const place = placed ? writeAt(at, true) : null;
+    return { s, s2, ...switches.values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
+  }
+
+  own() {
+    const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
+    const at = this.placed ? writeAt(this.at, isOf) : null;
+    return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])), at };
+  }
+
+  /** @param {string} key */
+  still(key) {
+    return STILL[key] ?? "Still using";
+  }
+
+  /** @param {URLSearchParams} query */
+  route(query) {
+    if (this.pictureOf === without(query, ...BESIDE)) return "";
+    return this.begins ? "begun" : "pair";
+  }
+
+  /** What the tests beneath the maps are asked with. @param {string[]} gone more keys that change nothing in them
+   * @param {import("../link/link.js").Values} [more]
+   */
+  queryOf(gone, more = {}) {
+    const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...gone));
+    for (const [key, value] of Object.entries(more)) put(query, key, value);
+    query.sort();
+    return query;
+  }
+
+  ask() {
+    super.ask();
+    this.askBeneath();
+  }
+
+  /** Asks for the tests beneath, once the maps are there and nobody types. */
+  askBeneath() {
+    if (!this.visit || !this.picture || this.waiting || this.pause) return;
+    this.shuffle.ask();
+    this.each.ask();
+  }
+
+  writeAddress() {
+    super.writeAddress();
+    this.askBeneath();
+  }
+
+  chose(typing = false) {
+    this.begins = false;
+    super.chose(typing);
+  }
+
+  leave() {
+    super.leave();
+    this.shuffle.wire.stop();
+    this.each.wire.stop();
+  }
+
+  // ---- what the visitor does
+
+  /** @param {number} side @param {string} text */
+  type(side, text) {
+    this.write(side, text);
+    this.chose(true);
+  }
+
+  /** @param {number} side @param {string} text of the right side, empty: that of the left one */
+  write(side, text) {
+    this.sentences[side] = this.kept(side ? text || null : text, TEXTS[side]);
+    this.fillBoxes();
+  }
+
+  /** Looks at a place. @param {Partial<PairView["at"]>} change */
+  go(change) {
+    Object.assign(this.at, change);
+    this.placed = true;
+    this.chose();
+  }
+
+  /** @param {Partial<import("../link/look.js").Look>} change */
+  see(change) {
+    Object.assign(this.look, change);
+    this.chose();
+  }
+
+  /** Changes the controls of a side. @param {number} side @param {Record<string, string | string[]>} change */
+  switch(side, change, typing = false) {
+    this.switches.set(side, change);
+    this.chose(typing);
+  }
+
+  /** Makes the right side what the left one is. */
+  copySide() {
+    this.switches.copy();
+    this.write(1, "");
+    this.chose();
+  }
+
+  swap() {
+    this.switches.swap();
+    const [left, right] = this.texts;
+    if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
+    this.chose();
+  }
+
+  /** Brings one of the three maps to the front. @param {number} front */
+  bring(front) {
+    this.front = front;
+    this.redraw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const at = ["1", "2", "3"].indexOf(event.key);
+    if (this.projector && at >= 0 && !isTyped(event) && !isShortcut(event)) this.bring(at);
+  }
+
+  /** @param {string} name of a comparison */
+  try(name) {
+    const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
+    Object.assign(this.switches.values, sides);
+    [s, s2].forEach((text, side) => this.write(side, text));
+    this.shuffle.set({ order });
+    this.go(parseAt(at));
+  }
+
+  /** The comparison that is shown; where it looks does not count. */
+  get tried() {
+    const { picture } = this;
+    const said = this.link();
+    const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
+      key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
+    return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
+  }
+
+  // ---- drawing
+
+  /** The query and the key in focus: the visitor's, as far as the left sentence has them, otherwise the picture's. */
+  get place() {
+    const { at, picture } = this;
+    return at.row !== null && this.has(at.row)
+      ? { row: at.row, key: this.has(at.key) ? at.key : null }
+      : { row: picture.row, key: picture.key };
+  }
+
+  /** The cell that is read without a pointer. @returns {Place} */
+  get marked() {
+    const { row, key } = this.place;
+    return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];
+  }
+
+  draw() {
+    const { picture, at, parts: p } = this;
+    const { layer, head } = picture;
+    const fits = layer === at.layer && head === at.head; // else the numbers are on their way
+    this.kinds({ apart: !picture.fits });
+    this.wait(!fits);
+    fillNotices(p.notices, this.notices);
+    const colours = inks(this.element);
+    this.drawLead();
+    this.drawBar();
+    for (const side of this.sides) side.draw(colours);
+    this.panels.draw(colours);
+    this.answers.draw(picture.answers);
+    this.next.draw();
+    this.vectors.draw();
+    this.figures.draw(picture.figures);
+    fillNotices(p.asides, picture.asides);
+    this.shuffle.draw();
+    this.each.draw();
+    this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
+    Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
+  }
+
+  /** What differs, and what can be tried. */
+  drawLead() {
+    const { picture, parts: p } = this;
+    setText(p.contrast, picture.contrast);
+    setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
+    p.copy.disabled = p.swap.disabled = !picture.differs.length;
+    const names = Object.keys(picture.tries);
+    fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
+    const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
+    fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
+  }
+
+  drawBar() {
+    const { picture, at, look, parts: p } = this;
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
+    fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
+    this.modes.press(look.table);
+    setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
+    p.specials.hidden = !picture.sides.some(hasSpecials);
+  }
+}
+
+export default mount(PairView);

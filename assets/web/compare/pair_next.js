@@ -1,0 +1,35 @@
+// @ts-check
+// What the model says next on both sides of the pair view, and a word that is asked about on both.
+
+import { h, setAttribute } from "../base/dom.js";
+import { drawNext, makeWord } from "../picture/next_bars.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+
+export class PairNext {
+  /** @param {PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.asked = ""; // the word whose probability is told
+    this.word = makeWord((word) => {
+      this.asked = word;
+      view.chose(true);
+    });
+    this.list = h("ol", { class: "next-list" });
+    const label = h("span", { class: "label" }, "It goes on, left → right:");
+    this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
+    this.element.append(label, this.list, this.word.element);
+  }
+
+  /** What the link says of it. */
+  get link() {
+    return { word: this.asked || null };
+  }
+
+  draw() {
+    const { next, wordSaid } = this.view.picture;
+    setAttribute(this.element, "hidden", next.length ? null : "");
+    drawNext(this.list, next, { before: "on the left" });
+    this.word.draw(this.asked, wordSaid);
+  }
+}

@@ -1,0 +1,249 @@
+// @ts-check
+// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where one of them is in
+// front, the others are left out, or are small pictures that bring theirs to the front.
+
+import { gradient } from "../base/colour.js";
+import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
+import { button, contextOf, frame, goOn, h, setAttribute, setText } from "../base/dom.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { MapPanel } from "../picture/map_panel.js";
+import { specials, trimmed } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { panel } from "../base/view_base.js";
+import { number } from "../base/words.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+/** @typedef {import("../base/grid_keys.js").Place} Place */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+
+const SIDES = ["Left", "Right", "Right − left"];
+const CLASSES = ["left", "right", "difference"];
+const DIFFERENCE = 2; // the panel of it
+const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
+const LOWEST = 356; // pixels of a map, where the window is low
+const ROOMY = 19; // pixels of a cell that a number without a sign fits into
+const ROUND_PROJECTED = 148; // the same in the projector, in pixels of a page that is not projected
+const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
+const PROJECTED = 16; // pixels of a number in the projector, at the least
+
+/** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
+class SideMap extends BigMap {
+  repeated = /** @type {number[]} */ ([]);
+  roomy = ROOMY;
+
+  /** @param {import("../picture/map.js").Shown} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
+  draw(shown, inks, room) {
+    super.draw(shown, inks, room);
+    const context = goOn(this.base);
+    const { left, top, side, step } = this;
+    context.setLineDash([3, 3]);
+    for (const row of this.repeated)
+      if (row >= shown.first && row < shown.tokens.length - shown.last && row !== shown.row)
+        frame(context, left, top + (row - shown.first) * step, side, step, inks.head);
+    context.setLineDash([]);
+  }
+}
+
+export class PairPanels {
+  /** @param {PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.pointed = { panel: -1, at: /** @type {Place | null} */ (null) };
+    this.panels = SIDES.map((name, n) => this.make(name, n));
+    this.elements = this.panels.map(({ element }) => element);
+  }
+
+  /** @param {string} name @param {number} n */
+  make(name, n) {
+    const actions = {
+      pick: (/** @type {number} */ row, /** @type {number | null} */ key) =>
+        this.view.go({ row: Math.max(0, row), key }),
+      hover: (/** @type {string | null} */ _, /** @type {Place | null} */ to) => this.point(n, to),
+    };
+    const map = n === DIFFERENCE ? new DifferenceMap(actions) : new SideMap(actions);
+    const own = {
+      map: new MapPanel(map, `${name} as a table`),
+      title: h("h2", {}, name),
+      head: h("span", { class: "label" }),
+      controls: h("div", { class: "room-for-switches" }),
+      story: h("p", { class: "words" }),
+      label: h("p", { class: "label" }),
+      readout: h("p", { class: "readout" }),
+      legend: h("p", { class: "legend" }, h("span"), h("span", { class: "ramp" }), h("span"), h("span")),
+      thumb: h("canvas", { "aria-hidden": "true" }),
+    };
+    const { title, head, controls, story, label, readout, legend, thumb } = own;
+    const bring = button("", () => this.view.bring(n), { class: "bring" });
+    bring.append(thumb);
+    const inside = [controls, story, own.map.element, bring, readout, legend, label];
+    return { ...own, bring, element: panel(CLASSES[n], name, [title, head], ...inside) };
+  }
+
+  /** Puts the controls of both sides onto their cards. @param {{chips: HTMLElement}[]} sides */
+  hold(sides) {
+    sides.forEach(({ chips }, side) => this.panels[side].controls.append(chips));
+  }
+
+  /** Reads a cell in every map that has it; without one, the marked cell. @param {number} own @param {Place | null} at */
+  point(own, at) {
+    this.pointed = { panel: own, at }; // stays read when the maps are drawn again
+    const { picture, marked } = this.view;
+    this.panels.forEach(({ map: { map }, readout }, n) => {
+      const here = at ?? marked;
+      const has = n === own || (picture.fits && map.shown) || !at;
+      const inside = has && map.shown && Math.max(...here) < map.shown.tokens.length;
+      if (n !== own) map.mark(at && inside ? at : null);
+      setText(readout, inside ? map.say(here) : "");
+    });
+  }
+
+  /** What is read in all three. */
+  get said() {
+    return this.panels[DIFFERENCE].readout.textContent;
+  }
+
+  // ---- drawing
+
+  /** @param {Inks} colours */
+  draw(colours) {
+    this.panels.forEach((_, n) => this.drawPanel(n, colours));
+    this.point(this.pointed.panel, this.pointed.at);
+  }
+
+  /** Which of the maps is in front; −1 where all three are. */
+  get front() {
+    const { narrow, projector, front } = this.view;
+    return narrow || projector ? front : -1;
+  }
+
+  /** @param {number} n @param {Inks} colours */
+  drawPanel(n, colours) {
+    const { picture, look, narrow } = this.view;
+    const { map, label, legend, readout, element, bring } = this.panels[n];
+    const [behind, difference] = [this.front >= 0 && this.front !== n, n === DIFFERENCE];
+    this.drawWords(n);
+    element.hidden = behind && narrow;
+    element.classList.toggle("behind", behind);
+    element.style.gridArea = behind && !narrow ? BEHIND[n > this.front ? n - 1 : n] : "";
+    const shown = this.shown(n);
+    map.element.hidden = behind || !shown;
+    legend.hidden = readout.hidden = !shown;
+    label.hidden = behind;
+    bring.hidden = !behind || !shown;
+    map.map.shown = shown;
+    if (!shown) return;
+    if (behind) this.drawSmall(n, shown, colours);
+    else {
+      map.map.smallest = this.view.projector ? PROJECTED / this.unit : 10;
+      const writing = difference ? IN_TABLE : {};
+      if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
+      map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
+    }
+    this.drawLegend(legend, difference, colours);
+  }
+
+  /** Pixels of the page's font, in those that a browser begins with. */
+  get unit() {
+    return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  }
+
+  /** @param {number} n */
+  drawWords(n) {
+    const { picture } = this.view;
+    const { title, head, story, label, bring } = this.panels[n];
+    const side = picture.sides[n];
+    const name = side?.title ?? this.changed();
+    setText(title, name);
+    setAttribute(title, "title", name);
+    setAttribute(bring, "aria-label", `show large: ${side?.title ?? SIDES[n]}`);
+    setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}layer ${picture.layer} · head ${picture.head}`);
+    setText(story, side?.story ?? (picture.said || this.moved));
+    setText(label, side?.fitness ?? "");
+    setAttribute(head, "title", side?.label ?? null);
+  }
+
+  /** How much of the row in focus changed, as the bars beside the map show of each. */
+  get moved() {
+    const { picture, place } = this.view;
+    const own = number(picture.distances[place.row] ?? 0);
+    return `Bars: how much of its weight each row put elsewhere, 0 to 1 (total variation). “${picture.tokens[place.row]}” ${own}.`;
+  }
+
+  /** The title of the difference: the cell that changes most. */
+  changed() {
+    const { picture, maps } = this.view;
+    const change = maps[DIFFERENCE];
+    if (!change) return "No difference";
+    const largest = change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0);
+    if (!change[largest]) return "No weight differs";
+    const n = picture.tokens.length;
+    return `“${picture.tokens[Math.floor(largest / n)]}” → “${picture.tokens[largest % n]}” changes most`;
+  }
+
+  /** What is drawn of a map; null where there is none. @param {number} n */
+  shown(n) {
+    const { picture, look, maps, bytes, theme, place } = this.view;
+    const [weights, own] = [maps[n], bytes[n]];
+    if (!weights || !own) return null;
+    const tokens = picture.sides[n]?.tokens ?? picture.tokens;
+    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
+    const inside = (/** @type {number} */ at) => at < tokens.length; // the other sentence may be longer
+    const shown = wholeMap(tokens, weights, {
+      map: { size: tokens.length, bytes: own },
+      name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,
+      row: inside(place.row) ? place.row : -1,
+      key: place.key !== null && inside(place.key) ? place.key : null,
+      scale: look.scale === "linear" ? "linear" : "root",
+      theme,
+      first,
+      last,
+      forbids: this.forbids(n),
+    });
+    return Object.assign(shown, { sides: maps, distances: picture.distances });
+  }
+
+  /** A small picture without words. @param {number} n @param {import("../picture/map.js").Shown} shown @param {Inks} colours */
+  drawSmall(n, shown, colours) {
+    const { map, thumb, bring } = this.panels[n];
+    map.map.inks = colours;
+    const side = Math.max(60, Math.min(bring.clientWidth, window.innerHeight * 0.3));
+    const context = contextOf(thumb, side, side);
+    context.imageSmoothingEnabled = false;
+    const room = side * (window.devicePixelRatio || 1);
+    context.drawImage(map.map.image(trimmed(shown.map, shown.first, shown.last), room), 0, 0, side, side);
+  }
+
+  /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */
+  forbids(n) {
+    const { sides, head } = this.view.picture;
+    const each = sides.map((side) => forbids(side.forbidden, head, side.tokens.length));
+    if (n !== DIFFERENCE) return each[n];
+    return (/** @type {number} */ i, /** @type {number} */ j) => each.every((forbidden) => forbidden(i, j));
+  }
+
+  /** Maps that are seen together have cells of one size: each gets the room of the narrowest. @param {number} n */
+  roomFor(n) {
+    const { view } = this;
+    const seen = this.panels.map(({ map }) => map).filter(({ element }) => element.clientWidth);
+    const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
+    const { element, map } = this.panels[n].map;
+    const around = view.projector ? ROUND_PROJECTED * this.unit : view.narrow ? 330 : ROUND;
+    const height = Math.max(
+      view.narrow ? 260 : LOWEST,
+      Math.min(view.projector ? 2000 : 560, window.innerHeight - around),
+    );
+    return { width: Math.min(narrowest + map.beside, element.clientWidth), height };
+  }
+
+  /** @param {HTMLElement} legend @param {boolean} difference @param {Inks} colours */
+  drawLegend(legend, difference, colours) {
+    const { theme, look } = this.view;
+    const { table } = look;
+    const [low, ramp, high, law] = /** @type {HTMLElement[]} */ ([...legend.children]);
+    legend.hidden ||= table; // nothing in a table is told by colour
+    setText(low, difference ? "−1, less on the right" : "0");
+    setText(high, difference ? "+1, more" : "1");
+    ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);
+    setText(law, difference ? "" : "√ of the weight");
+  }
+}

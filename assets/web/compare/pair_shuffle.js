@@ -1,0 +1,93 @@
+// @ts-check
+// The shuffle test of the pair view: the words of the left sentence in another order, typed or drawn, and how much the
+// output vectors of both sides change with it.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { SentenceBox } from "../picture/sentence.js";
+import { panel } from "../base/view_base.js";
+import { Wire } from "../wire/wire.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+/** @typedef {import("../base/messages.js").Shuffled} Shuffled */
+
+const MOST = 9999; // the number of the last random order
+const LABEL = "Shuffle test: type the left sentence's words in a new order, or leave empty for a random one";
+const NOTE = "largest difference of the output vectors between the two orders, after putting the words back in place";
+
+export class ShuffleTest {
+  /** @param {PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.order = ""; // as typed; empty: a random one,
+    this.seed = 1; // of this number
+    this.of = /** @type {string | null} */ (null); // the query that was answered
+    this.answer = /** @type {Shuffled | null} */ (null);
+    this.refusal = ""; // why there is none
+    this.wire = new Wire({
+      take: (bytes, question) => this.take(question, JSON.parse(new TextDecoder().decode(bytes)), ""),
+      refuse: (sentence) => this.take(this.wire.question, null, sentence),
+      wait: () => {},
+    });
+    const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
+    this.box = new SentenceBox(LABEL, typed, () => view.writeAddress(), "a random order");
+    this.why = h("p", { class: "refusal", role: "status" });
+    this.text = h("p");
+    this.sides = h("div", { class: "of-orders" });
+    const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MOST) + 1 }));
+    const header = [h("h2", {}, "Shuffle test"), h("span", { class: "label" }, NOTE)];
+    const field = h("div", { class: "ordering" }, this.box.element, again);
+    this.element = panel("shuffle", null, header, field, this.why, this.text, this.sides);
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.set({ order: this.view.kept(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
+  }
+
+  /** What the link says of it. */
+  get link() {
+    return { order: this.order || null, shuffle: this.seed === 1 ? null : String(this.seed) };
+  }
+
+  /** @param {{order?: string, seed?: number}} change */
+  set(change) {
+    Object.assign(this, change);
+    this.box.text = this.order;
+  }
+
+  /** @param {{order?: string, seed?: number}} change */
+  choose(change, typing = false) {
+    this.set(change);
+    this.view.chose(typing);
+  }
+
+  /** What is asked: both sides, of the left sentence. */
+  get query() {
+    return this.view.queryOf([], this.link);
+  }
+
+  ask() {
+    if (String(this.query) !== this.of) this.wire.ask("shuffled", this.query, this.view.visit);
+  }
+
+  /** @param {string} question @param {Shuffled | null} answer @param {string} sentence why there is none */
+  take(question, answer, sentence) {
+    this.of = question.slice(question.indexOf("?") + 1);
+    this.answer = answer;
+    this.refusal = sentence;
+    this.view.redraw();
+  }
+
+  draw() {
+    setAttribute(this.element, "data-old", this.of === String(this.query) ? null : "");
+    setText(this.why, this.refusal);
+    setText(this.text, this.answer?.order ?? "");
+    const make = () => panel("", null, [h("h3"), h("span", { class: "label" })], h("p"));
+    fill(this.sides, this.answer?.sides ?? [], make, (side, { title, label, why }) => {
+      const [header, text] = [...side.children];
+      setText(header.children[0], title);
+      setText(header.children[1], label);
+      setText(text, why);
+    });
+  }
+}

@@ -1,0 +1,40 @@
+// @ts-check
+// The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
+
+import { ControlChips } from "../picture/control_chips.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+
+/** @extends {ControlChips<PairView>} */
+export class SideControls extends ControlChips {
+  /** @param {PairView} view @param {number} side */
+  constructor(view, side) {
+    super(view, side ? "Right side" : "Left side", {}, side ? ", right" : "");
+    this.side = side;
+    this.panel.classList.add(side ? "of-right" : "of-left");
+  }
+
+  /** @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  set(change, typing = false) {
+    this.view.switch(this.side, change, typing);
+  }
+
+  /** @param {string} key */
+  value(key) {
+    return String(this.view.switches.get(this.side, key));
+  }
+
+  get off() {
+    return this.view.switches.off(this.side);
+  }
+
+  /** @param {string} key */
+  differs(key) {
+    return this.view.picture.differs.includes(key);
+  }
+
+  /** Its map stays in sight above the sheet of a phone. */
+  reveal() {
+    if (this.view.narrow) this.chips.closest(".panel")?.scrollIntoView({ block: "start" });
+  }
+}

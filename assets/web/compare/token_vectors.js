@@ -1,0 +1,59 @@
+// @ts-check
+// One token's vector on both sides of the pair view: cosine and largest change after each layer, as bars and numbers.
+
+import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { quoted } from "../base/words.js";
+
+/** @typedef {import("./pair.js").PairView} PairView */
+
+const COLUMNS = ["vector", "cosine", "largest change of an entry"];
+
+/** 0.0023 -> "0.0023", 0 -> "0" @param {number} value */
+const digits = (value) => (value ? String(Number(value.toPrecision(2))) : "0");
+
+export class TokenVectors {
+  /** @param {PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.title = h("h2");
+    this.said = h("p", { role: "status" });
+    this.law = h("p", { class: "label" }, "H[0]: the embeddings; H[1]: after one layer, and so on.");
+    this.rows = h("tbody");
+    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
+    this.table = h("table", {}, h("thead", {}, h("tr", {}, ...heads)), this.rows);
+    const room = h("div", { class: "of-layers", tabindex: "0", role: "region", "aria-label": "Layer by layer" });
+    room.append(this.table);
+    this.element = h("section", { class: "panel vectors", "aria-label": "One token’s vectors" });
+    this.element.append(h("div", {}, this.title, this.said, this.law), room);
+  }
+
+  draw() {
+    const { vectors, tokens, row } = this.view.picture;
+    const { cosines, changes, shown, said } = vectors;
+    const most = Math.max(...changes, 0);
+    setText(
+      this.title,
+      cosines.length ? `The vector of ${quoted(tokens[row])}, left and right` : "One token’s vectors",
+    );
+    setText(this.said, said);
+    this.table.hidden = this.law.hidden = !cosines.length;
+    fill(this.rows, shown, makeRow, (line, cosine, layer) => {
+      const [name, alike, change] = /** @type {HTMLElement[]} */ ([...line.children]);
+      setText(name, `H[${layer}]`);
+      setAttribute(name, "title", layer ? `after ${layer} of ${shown.length - 1} layers` : "the embeddings");
+      bar(alike, cosine, Math.max(0, cosines[layer]));
+      bar(change, digits(changes[layer]), most ? changes[layer] / most : 0);
+    });
+  }
+}
+
+/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's room */
+function bar(cell, text, share) {
+  setText(cell.children[0], text);
+  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
+}
+
+const makeRow = () => {
+  const cell = () => h("td", {}, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
+  return h("tr", {}, h("th", { scope: "row" }), cell(), cell());
+};

@@ -1,0 +1,207 @@
+// @ts-check
+// The four things that one can change, each a tile that opens a small panel with pictures of the choices.
+
+import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "../picture/choices.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { MASKS, WIDEST } from "../base/facts.js";
+import { FindHeads } from "./find_heads.js";
+import { isAcross } from "../picture/heads_order.js";
+import { bringUnderBar } from "../base/view_base.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+const ICONS = {
+  mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
+  pos: "M2 12c2.5-9 5-9 7.5 0s5 9 7.5 0 3.500-7 5-5",
+  off: "M12 6a6 6 0 1 0 .01 0M4 20 20 4",
+  t: "M2 20c6 0 6-16 10-16s4 16 10 16",
+};
+
+/** @param {keyof typeof ICONS} name */
+function icon(name) {
+  const at = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(at, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", `icon ${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(at, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+export class ChangeTiles {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.open = "";
+    this.above = /** @type {Element | null} */ (null); // what was brought into sight above the sheet
+    this.masks = this.makeMasks();
+    this.positions = radios("Position encoding");
+    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": "Heads of all layers" });
+    this.degrees = makeDegrees("Softmax temperature", (t) => view.model.set({ t: t === "1" ? null : t }, true));
+    this.finder = new FindHeads(view);
+    const heads = h(
+      "div",
+      {},
+      button("all on", () => view.model.switchHeads([])),
+      this.lamps,
+      this.finder.element,
+    );
+    const made = [
+      this.makeTile("mask", "Hide words", this.masks.element),
+      this.makeTile("pos", "Take the order away", this.positions),
+      this.makeTile("off", "Switch heads off", heads),
+      this.makeTile("t", "Sharpen or blur", this.degrees.element),
+    ];
+    this.tiles = made;
+    this.element = h(
+      "div",
+      { class: "changes", role: "group", "aria-label": "Change something" },
+      ...made.map(({ element }) => element),
+    );
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.open) this.leave();
+    });
+    const { signal } = view.here;
+    addEventListener("pointerdown", (event) => !view.narrow && this.isOutside(event) && this.toggle(""), { signal });
+    addEventListener("click", (event) => this.tapOutside(event), { signal, capture: true });
+  }
+
+  /** @param {Event} event */
+  isOutside(event) {
+    return this.open !== "" && !event.composedPath().includes(this.element);
+  }
+
+  /** On a phone a tap beside the sheet closes it and does nothing else; the chips above it take a change back.
+   * @param {MouseEvent} event
+   */
+  tapOutside(event) {
+    const { view } = this;
+    const path = event.composedPath();
+    if (!view.narrow || !event.isTrusted || !this.isOutside(event) || path.includes(view.changes.element)) return;
+    this.toggle("");
+    if (!path.includes(view.element)) return; // the bar leads on
+    event.stopPropagation();
+    event.preventDefault();
+  }
+
+  /** @param {keyof typeof ICONS} key @param {string} name @param {Element} inside */
+  makeTile(key, name, inside) {
+    const now = h("span", { class: "now" });
+    const opener = button("", () => this.toggle(this.open === key ? "" : key), {
+      class: "change",
+      "aria-expanded": "false",
+    });
+    opener.append(icon(key), h("span", { class: "name" }, name), now);
+    const close = button("×", () => this.leave(), { class: "close", "aria-label": `close: ${name}` });
+    const head = h("div", { class: "sheet-head" }, h("h3", {}, name), close);
+    const panel = h(
+      "div",
+      { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" },
+      head,
+      inside,
+    );
+    return { key, opener, now, panel, element: h("div", { class: "change-tile" }, opener, panel) };
+  }
+
+  /** Opens one, or none. @param {string} key */
+  toggle(key) {
+    this.open = key;
+    this.above = null;
+    this.view.redraw();
+  }
+
+  /** Closes what is open; the focus goes back to what opened it. */
+  leave() {
+    const tile = this.tiles.find(({ key }) => key === this.open);
+    this.toggle("");
+    tile?.opener.focus();
+  }
+
+  /** On a phone the choices are a sheet over the page: what they change stays in sight above it. */
+  keepAbove() {
+    const { changes, focus, narrow } = this.view;
+    const first = changes.element.hidden ? focus.element : changes.element;
+    if (!narrow || !this.open || this.above === first) return;
+    this.above = first;
+    bringUnderBar(first);
+  }
+
+  makeMasks() {
+    const { view } = this;
+    const list = radios("Mask", "choices pictures");
+    const numbers = h("div", { class: "numbers" });
+    const link = h("a", { class: "page-link" }, "Masks");
+    for (const kind of ["pointerdown", "focus"])
+      link.addEventListener(kind, () => setAttribute(link, "href", `./masks${new URL(view.address).search}`));
+    setAttribute(link, "href", "./masks");
+    const more = h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
+    return { element: h("div", {}, list, numbers, more), list, numbers };
+  }
+
+  /** @param {import("../base/colour.js").Inks} inks */
+  draw(inks) {
+    const { view, open } = this;
+    const { mask, pos, t } = view.model.controls;
+    const choosePosition = (/** @type {string} */ name) => view.model.set({ pos: name });
+    const total = view.maps.layers * view.maps.heads;
+    const said = {
+      mask: mask && mask !== "none" ? `mask: ${mask}` : "everyone sees everyone",
+      pos: `positions: ${pos ?? "as trained"}`,
+      off: `${total - view.off.size} of ${total} on`,
+      t: `temperature ${t ?? "1"}`,
+    };
+    const touched = {
+      mask: mask && mask !== "none",
+      pos: pos && pos !== "as trained",
+      off: view.off.size,
+      t: t && Number(t) !== 1,
+    };
+    for (const { key, opener, now, panel, element } of this.tiles) {
+      setText(now, said[key]);
+      setAttribute(opener, "aria-expanded", String(key === open));
+      setAttribute(element, "data-changed", touched[key] ? "" : null);
+      panel.hidden = key !== open;
+    }
+    if (open === "mask") this.drawMasks(inks);
+    if (open === "pos") drawPositions(this.positions, view.picture.positions, pos ?? "as trained", choosePosition);
+    this.lamps.hidden = isAcross(view.maps); // of so many the few that matter are found by what they do
+    if (open === "off") this.finder.draw();
+    if (open === "off" && !this.lamps.hidden)
+      drawLamps(this.lamps, view.maps, view.off, (layer, head) => view.toggleOff(layer, head));
+    this.degrees.say(t ?? "1");
+    this.keepAbove();
+  }
+
+  /** @param {import("../base/colour.js").Inks} inks */
+  drawMasks(inks) {
+    const { view, masks } = this;
+    const { controls } = view.model;
+    const now = controls.mask ?? "none";
+    const numbers = { w: Number(controls.w ?? 3), first: Number(controls.first ?? 1), gap: Number(controls.gap ?? 2) };
+    drawMasks(masks.list, MASKS, now, {
+      choose: (name) => view.model.set({ mask: name === "none" ? null : name }),
+      draw: (canvas, name) => drawMask(canvas, name, numbers, { seen: inks.accent, hidden: inks.line }),
+    });
+    const known = MASKS.find(({ name }) => name === now);
+    fill(
+      masks.numbers,
+      known?.numbers ?? [],
+      () => {
+        const input = h("input", { type: "number", min: "1", max: String(WIDEST) });
+        return h("label", {}, h("span", {}), input);
+      },
+      (label, [key, text, usual]) => {
+        const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
+        setText(name, text);
+        input.oninput = () => {
+          if (input.checkValidity() && input.value)
+            view.model.set({ [key]: input.value === String(usual) ? null : input.value }, true);
+        };
+        const value = controls[key] ?? String(usual);
+        if (/** @type {ShadowRoot} */ (view.root).activeElement !== input && input.value !== value) input.value = value;
+      },
+    );
+  }
+}

@@ -1,0 +1,87 @@
+// @ts-check
+// The column of the key in focus, taken out at one press: nobody but itself may look at it, or its weight stays and its
+// value is handed to no other token. The same press takes it back.
+
+import { maskOf, ruleOf, unheardOf } from "../link/changes.js";
+import { button, h, setAttribute, setText } from "../base/dom.js";
+import { sortKey } from "../picture/heads_order.js";
+import { readFlips, writeFlips } from "../link/painted.js";
+import { LONGEST_RULE, toggledUnseen, unseenOf } from "../link/rules.js";
+import { quoted } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+const SEEN = "a mask: the softmax shares its weight out among the other keys";
+const HEARD = "no mask: every weight stays, and this key’s value is left out of what the other tokens take in";
+const toggle = { class: "toggle" };
+
+export class ColumnSwitches {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.name = h("span", { class: "label" });
+    this.unseen = button("nobody may look at it", () => this.toggleUnseen(), { ...toggle, title: SEEN });
+    this.unheard = button("keep the weight, drop its value", () => this.toggleUnheard(), { ...toggle, title: HEARD });
+    this.said = h("p", { class: "taken-out", role: "status" });
+    const buttons = h("div", { class: "actions" }, this.unseen, this.unheard);
+    const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
+    this.element = group;
+  }
+
+  /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
+  get key() {
+    const { at, focus, picture } = this.view;
+    return at.key ?? (picture.columns ? (focus.best ?? sortKey(this.view)) : null);
+  }
+
+  /** Changes something of a column, which stays the one in focus whatever the row then looks at.
+   * @param {number} key @param {import("../link/changes.js").Controls} change
+   */
+  set(key, change) {
+    Object.assign(this.view, { rowChosen: true });
+    this.view.at.key = key;
+    this.view.model.set(change);
+  }
+
+  toggleUnseen() {
+    const { key, view } = this;
+    if (key === null) return;
+    const { controls } = view.model;
+    const rule = toggledUnseen(ruleOf(controls), key);
+    const painted = controls.mask === "painted" ? { mask: "painted", on: rule, p: this.unpainted(key) } : null;
+    this.set(key, painted ?? maskOf(rule));
+  }
+
+  /** What is painted but in that column, which the rule beneath decides from now on. @param {number} key */
+  unpainted(key) {
+    const { maps, model } = this.view;
+    const flips = readFlips(model.controls.p ?? "", maps.n, maps.heads);
+    for (const own of flips) for (let row = 0; row < maps.n; row++) if (row !== key) own[row * maps.n + key] = 0;
+    return writeFlips(flips, maps.n) || null;
+  }
+
+  toggleUnheard() {
+    const { key, view } = this;
+    if (key === null) return;
+    const places = new Set(unheardOf(view.model.controls));
+    if (!places.delete(key)) places.add(key);
+    this.set(key, { unheard: [...places].sort((a, b) => a - b).join("-") || null });
+  }
+
+  draw() {
+    const { key, view } = this;
+    const { model, maps, picture } = view;
+    this.element.hidden = key === null || maps.n < 2;
+    if (key === null) return;
+    const name = `the column of ${quoted(maps.tokens[key])}`;
+    const rule = ruleOf(model.controls);
+    const long = toggledUnseen(rule, key).length > LONGEST_RULE;
+    setText(this.name, name);
+    setAttribute(this.element, "aria-label", name);
+    setAttribute(this.unseen, "aria-pressed", String(unseenOf(rule).has(key)));
+    this.unseen.disabled = long;
+    setAttribute(this.unseen, "title", long ? `a rule may have ${LONGEST_RULE} characters` : SEEN);
+    setAttribute(this.unheard, "aria-pressed", String(unheardOf(model.controls).includes(key)));
+    setText(this.said, view.matching ? picture.columns : "");
+  }
+}

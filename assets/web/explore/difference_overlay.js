@@ -1,0 +1,101 @@
+// @ts-check
+// What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
+
+import { isDrawn } from "../base/curtain.js";
+import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
+import { h, setText } from "../base/dom.js";
+import { forbids } from "../link/painted.js";
+import { quoted, short, signed } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../picture/map.js").Shown} Shown */
+
+const NAME = "Now − unchanged";
+const OFF = "A head that is off still looks the same; its absence shows in the layers above.";
+
+export class DifferenceOverlay {
+  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  constructor(view, actions) {
+    this.view = view;
+    this.map = new DifferenceMap(actions);
+    this.map.share = 0.36; // a sign more in each
+  }
+
+  /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
+  get isOn() {
+    const { look, picture, weights } = this.view;
+    if (isDrawn()) return false;
+    return look.difference && (picture.before !== null || (!weights && picture.effect !== null));
+  }
+
+  /** Another head's numbers are on their way and not late: the last difference stays rather than flicker.
+   * @param {import("../picture/map.js").BigMap} drawn
+   */
+  isComing(drawn) {
+    const { weights, isLate } = this.view;
+    return this.isOn && !weights && !isLate && drawn === this.map;
+  }
+
+  /** How its table says the numbers. */
+  get writing() {
+    return this.isOn ? IN_TABLE : {};
+  }
+
+  /** The map to draw with, the numbers in it at least so many pixels high. @param {number} smallest */
+  sized(smallest) {
+    return Object.assign(this.map, { smallest, roomy: 2.7 * smallest });
+  }
+
+  /** The same map as its difference, where that is wanted. @param {Shown} shown @returns {Shown} */
+  over(shown) {
+    if (!this.isOn) return shown;
+    const { picture, weights, at, maps } = this.view;
+    const { n } = maps;
+    const before = weights && picture.before;
+    const none = {
+      change: null,
+      bytes: new Uint8Array(n * n).fill(128),
+      distances: [],
+      weights: null,
+      forbidden: [""],
+    };
+    const { change, bytes, distances, forbidden, weights: unchanged } = before || none;
+    const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
+    const cells = { forbids: forbids(forbidden, at.head, n) }; // a cell that was seen and is not has a difference
+    return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
+  }
+
+  /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */
+  ofRow() {
+    const { picture, maps, at } = this.view;
+    if (!this.isOn || !picture.before) return null;
+    const row = picture.before.change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
+    const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
+    const key = at.key ?? most;
+    const who = h("span", { class: "query" }, quoted(maps.tokens[at.row]));
+    if (!row[most]) return [`${NAME}: `, who, " looks as before"];
+    const whom = h("span", { class: "key" }, quoted(maps.tokens[key]));
+    return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
+  }
+
+  /** Why this head, or why there is nothing to see in it. */
+  get why() {
+    const { picture, at, off, look, weights } = this.view;
+    const { effect } = picture;
+    if (!this.isOn || !weights || !effect) return "";
+    const [layer, head] = effect.at ?? [];
+    const isMost = layer === at.layer && head === at.head && !look.mean;
+    const isStill = !short(effect.here);
+    if (!isMost && !isStill) return "";
+    const still = `No weight of this map changed${effect.here ? " by 0.005 or more" : ""}.`;
+    return [isMost ? "This head changed most." : still, off.size ? OFF : ""].filter(Boolean).join(" ");
+  }
+
+  /** @param {HTMLElement[]} parts @param {import("../base/colour.js").Inks} inks */
+  drawLegend([low, ramp, high, law], inks) {
+    setText(low, "−1, less");
+    ramp.style.backgroundImage = signedGradient(inks);
+    setText(high, "+1, more");
+    setText(law, this.view.look.lines ? "" : "bars: how much of its weight each row put elsewhere, 0 to 1");
+  }
+}

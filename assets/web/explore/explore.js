@@ -1,0 +1,347 @@
+// @ts-check
+// The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
+
+import { ChangeChips } from "./change_chips.js";
+import { ChangeTiles } from "./change_tiles.js";
+import { controlsOf } from "../link/changes.js";
+import { inks } from "../base/colour.js";
+import { h, setText, styles } from "../base/dom.js";
+import { ExploreBar } from "./explore_bar.js";
+import { Figures } from "../picture/figures.js";
+import { FirstSteps } from "./first_steps.js";
+import { isOf, unpackPicture } from "./explore_picture.js";
+import { FocusPanel } from "./focus_panel.js";
+import { HeadsGrid } from "../picture/heads.js";
+import { columns, order, sortKey } from "../picture/heads_order.js";
+import { without } from "../link/link.js";
+import { ASKED, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { MeanMap } from "./mean_map.js";
+import { ModelChanges } from "./model_changes.js";
+import { mount } from "../base/mount.js";
+import { NextTokens, SAMPLING } from "./next_tokens.js";
+import { specials, unpackMaps } from "../wire/packets.js";
+import { PinnedPanel } from "./pinned_panel.js";
+import { SentenceBox } from "../picture/sentence.js";
+import { ValueLengths } from "./value_lengths.js";
+import { fillNotices, notices } from "../base/view_base.js";
+import { Wire } from "../wire/wire.js";
+import { WireView } from "../wire/wire_view.js";
+
+/** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
+
+const HELP = [
+  "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
+  "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.",
+].join(" ");
+const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
+
+const STYLES = await styles("base/view.css", "explore/explore.css", "picture/next.css");
+
+/** @extends {WireView<Picture>} */
+export class Explore extends WireView {
+  /** @param {ShadowRoot | HTMLElement} root */
+  constructor(root) {
+    super(root, STYLES, "explore");
+    this.mapsOf = ""; // the query that the maps answer, but for the place in them
+    this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
+    this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
+    this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
+    this.placed = false; // the visitor, not the page, has chosen layer and head,
+    this.rowChosen = false; // and the row
+    this.look = parseLook("");
+    this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
+    this.model = new ModelChanges(this);
+    this.pin = ""; // the pinned picture, as in the link
+    this.pinOf = ""; // the one whose numbers are here
+    this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
+    this.proof = new Wire({
+      take: (bytes) => this.compare(new TextDecoder().decode(bytes)),
+      refuse: (sentence) => this.compare(sentence),
+      wait: () => {},
+    });
+    this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
+    this.matching = false; // maps and picture are of one sentence and setting
+    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
+    this.box = new SentenceBox(
+      "Sentence",
+      (text) => this.type(text),
+      () => this.writeAddress(),
+    );
+    this.changes = new ChangeChips(this);
+    this.mean = new MeanMap(this);
+    this.values = new ValueLengths(this);
+    this.bar = new ExploreBar(this);
+    this.tiles = new ChangeTiles(this);
+    this.steps = new FirstSteps(this);
+    this.next = new NextTokens(this);
+    this.focus = new FocusPanel(this);
+    this.pinned = new PinnedPanel(this);
+    this.heads = new HeadsGrid({
+      focus: (layer, head) => this.go({ layer, head }),
+      lamp: (layer, head) => this.toggleOff(layer, head),
+      hide: (layer, head) => this.toggleHidden(layer, head),
+      solo: (layer, head) => this.toggleSolo(layer, head),
+      hover: (text) => this.focus.read(text),
+    });
+    this.figures = new Figures(() => this.askComparison());
+    this.parts = { notices: notices(), status: h("div", { class: "status" }), pieces: h("p", { class: "pieces" }) };
+    const { notices: said, status, pieces } = this.parts;
+    const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
+    this.box.element.append(h("div", { class: "in-box" }, this.changes.undo, this.bar.tries.element));
+    this.show(
+      h("div", { class: "top" }, this.box.element, said),
+      h("div", { class: "words" }, this.bar.chips, this.bar.empty, this.next.element, pieces),
+      this.changes.element,
+      h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
+      this.focus.element,
+      this.pinned.element,
+      h("div", { class: "try-and-change" }, this.tiles.element, this.steps.element),
+      h("footer", {}, h("div", { class: "help" }, HELP), proof),
+    );
+  }
+
+  // ---- what comes in
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    const at = link.get("at");
+    const { layer, head, row, key } = parseAt(at ?? this.firstAt);
+    this.chosenText = this.kept(link.get("s"), "s");
+    this.box.text = this.text;
+    this.at = { layer, head, row: row ?? this.picture?.row ?? 0, key };
+    this.placed = at !== null;
+    this.rowChosen = row !== null;
+    this.look = parseLook(link.get("look") ?? "");
+    this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
+    this.pin = link.get("pin") ?? "";
+    this.model.controls = controlsOf(link);
+    this.next.adopt(link);
+    this.model.keepDifference();
+  }
+
+  /** Where one looks first, as far as it is known. */
+  get firstAt() {
+    return String(this.picture?.defaults.at ?? "0.0");
+  }
+
+  /** What stands in the box. */
+  get text() {
+    return this.chosenText ?? this.picture?.typed ?? "";
+  }
+
+  set text(text) {
+    this.chosenText = this.box.text = text;
+  }
+
+  /** The state and the float32 maps in focus, then all maps where they were asked for.
+   * @param {Uint8Array[]} parts @param {URLSearchParams} query
+   */
+  receive([focus, maps], query) {
+    this.picture = unpackPicture(focus);
+    if (maps) {
+      this.maps = unpackMaps(maps);
+      this.same(query);
+    }
+    this.choosePlace(this, this.maps.n);
+    if (this.chosenText === null) this.box.text = this.picture.typed;
+    this.pinOf = query.get("pin") ?? "";
+    this.next.answered(query);
+  }
+
+  /** @param {URLSearchParams} query */
+  same(query) {
+    const { whole, thumbnail, layers } = this.maps;
+    this.mapsOf = thumbnail || whole.length === layers ? without(query, ...PLACE) : ""; // a page begins with one layer
+  }
+
+  // ---- what goes out
+
+  link() {
+    const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
+    const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
+    const place = placed ? writeAt(at, rowChosen) : null;
+    return {
+      s: chosenText,
+      ...model.controls,
+      off: heads,
+      at: place,
+      look: writeLook(look) || null,
+      pin: pin || null,
+      ...next.sampling,
+    };
+  }
+
+  /** Another row, and how it is drawn, make no other picture. */
+  own() {
+    const { at, look, placed } = this;
+    const asked = ASKED.filter((name) => look[name]).join("_");
+    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
+  }
+
+  /** @param {string} _key */
+  still(_key) {
+    return "The maps below still show";
+  }
+
+  /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
+   * @param {URLSearchParams} query
+   */
+  route(query) {
+    const { maps, at, picture, look } = this;
+    if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
+    const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
+    const compared = !look.difference || picture.before || !picture.effect;
+    return fits && compared && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
+  }
+
+  /** Another head of maps that are here is drawn from their bytes. @param {string} route */
+  isDrawable(route) {
+    return route === "focus";
+  }
+
+  // ---- what the visitor does
+
+  /** @param {string} text @param {boolean} [whole] it did not come key by key */
+  type(text, whole = false) {
+    const kept = /** @type {string} */ (this.kept(text, "s"));
+    this.text = kept;
+    if (whole) {
+      this.rowChosen = false; // another sentence has other rows
+      const known = this.picture.places[text];
+      if (known) this.place({ layer: parseAt(known).layer, head: parseAt(known).head });
+    }
+    this.changed(!whole);
+  }
+
+  /** Looks at a place. @param {Partial<Explore["at"]>} place */
+  place(place) {
+    Object.assign(this.at, place);
+    this.placed = true;
+  }
+
+  /** @param {Partial<{layer: number, head: number, row: number, key: number | null}>} change */
+  go(change) {
+    if (change.row !== undefined) this.rowChosen = true;
+    this.place(change);
+    if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
+    this.changed();
+  }
+
+  /** @param {number} layer */
+  goToLayer(layer) {
+    this.look.all = false;
+    this.go({ layer });
+  }
+
+  /** @param {Partial<import("../link/look.js").Look>} change */
+  change(change) {
+    Object.assign(this.look, change);
+    this.changed();
+  }
+
+  toggleHidden(layer, head) {
+    this.change({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+  }
+
+  toggleSolo(layer, head) {
+    const id = `${layer}.${head}`;
+    const solo = this.look.solo === id ? null : id;
+    if (solo) this.place({ layer, head });
+    this.change({ solo });
+  }
+
+  toggleOff(layer, head) {
+    this.model.remember();
+    this.off = toggled(this.off, `${layer}.${head}`);
+    this.changed();
+  }
+
+  /** Keeps what is seen, or lets it go. */
+  togglePin() {
+    this.pin = this.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
+    this.changed();
+  }
+
+  changed(typing = false) {
+    this.model.keepDifference();
+    this.chose(typing);
+  }
+
+  // ---- drawing
+
+  /** A row or key that the sentence lacks is dropped. */
+  keepWithin() {
+    const { at, maps, picture } = this;
+    if (at.row >= maps.n) Object.assign(at, { row: Math.min(picture.row, maps.n - 1), key: null });
+    if (at.key !== null && at.key >= maps.n) at.key = null;
+  }
+
+  resized() {
+    this.heads.rects = [];
+    this.redraw();
+  }
+
+  draw() {
+    const { maps, picture, look, at } = this;
+    fillNotices(this.parts.notices, this.notices);
+    if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
+    this.keepWithin();
+    this.cut = specials(maps, look.nospecials);
+    this.matching = picture.digest === maps.digest;
+    const fits = this.matching && isOf(picture, at, look);
+    this.weights = fits ? picture.weights : null;
+    const all = look.all && !this.narrow;
+    this.kinds({ "with-pin": picture.pin, "with-all": all, choosing: this.narrow && this.tiles.open });
+    this.bar.draw(all);
+    const colours = inks(this.element);
+    const [first, last] = this.cut;
+    const key = sortKey(this);
+    const kinds = this.matching ? picture.kinds : [];
+    const { off, theme } = this;
+    const shown = { ...at, ...look, all, off, first, last, sortKey: key, theme, kinds, kv: picture.kv };
+    this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) && !this.narrow));
+    this.heads.draw(colours);
+    this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
+    this.focus.draw(colours);
+    this.pinned.draw(colours);
+    this.changes.draw();
+    this.tiles.draw(colours);
+    this.steps.draw();
+    this.next.draw();
+    this.drawFigures();
+    setText(this.parts.pieces, picture.pieces.join(" "));
+    setText(this.parts.status, picture.status);
+    Object.assign(this.element.dataset, { digest: maps.digest, numbers: fits ? `${at.layer}.${at.head}` : "" });
+  }
+
+  drawFigures() {
+    const { picture, figures, compared } = this;
+    const value = compared.of === picture.digest ? compared.value : picture.compared;
+    figures.draw(
+      picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure)),
+      compared.of === picture.digest,
+    );
+  }
+
+  /** The comparison takes seconds, so it is asked for by hand. */
+  askComparison() {
+    this.compared = { of: this.picture.digest, value: "" };
+    this.proof.ask("compared", this.query(), this.visit);
+    this.drawFigures();
+  }
+
+  /** @param {string} value what the comparison says, or why there is none */
+  compare(value) {
+    this.compared = { ...this.compared, value };
+    this.redraw();
+  }
+}
+
+/** A set without an element that it has, or with one that it has not. @param {Set<string>} set @param {string} id */
+function toggled(set, id) {
+  const changed = new Set(set);
+  if (!changed.delete(id)) changed.add(id);
+  return changed;
+}
+
+export default mount(Explore);

@@ -1,0 +1,179 @@
+// @ts-check
+// What stands around the maps: sentences to try, the tokens, the layers, and how the maps are drawn.
+
+import { isDrawn } from "../base/curtain.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { walkedTiles } from "../base/grid_keys.js";
+import { isAcross, sortKey } from "../picture/heads_order.js";
+import { hasSpecials } from "../wire/packets.js";
+import { choice, fillChoice, group } from "../base/view_base.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+/** @type {[import("../base/colour.js").Scale, string, string][]} */
+const SCALES = [
+  ["root", "√ weight", "the colour is the root of the weight: small weights are easier to see"],
+  ["linear", "linear", "the colour is the weight"],
+  ["own", "per map", "each map up to its own largest weight"],
+];
+const FEW = 3; // sentences to try while there is none
+const toggle = { class: "toggle" };
+
+/** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
+function menu(view, name, ...inside) {
+  const panel = h("div", { class: "panel menu-panel", hidden: "" }, ...inside);
+  const open = (/** @type {boolean} */ is) => {
+    panel.hidden = !is;
+    setAttribute(opener, "aria-expanded", String(is));
+  };
+  const opener = button(name, () => open(panel.hidden), { "aria-expanded": "false", class: "opener" });
+  const element = h("div", { class: "menu" }, opener, panel);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || panel.hidden) return;
+    open(false);
+    opener.focus();
+  });
+  const outside = (/** @type {Event} */ event) => {
+    if (!event.composedPath().includes(element)) open(false);
+  };
+  addEventListener("pointerdown", outside, { signal: view.here.signal });
+  return { element, open };
+}
+
+export class ExploreBar {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
+    this.tries = menu(view, "try another", this.presets);
+    this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
+    this.empty = h("div", { class: "empty" }, "Type a sentence, or try one of these: ", this.few);
+    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    this.chips.onkeydown = (event) => this.walk(event);
+    this.layers = group("Layer");
+    this.every = button("", () => view.change({ all: !view.look.all }), { class: "toggle every" });
+    this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
+    this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }), toggle);
+    this.sort = button("", () => view.change({ sort: !view.look.sort }), toggle);
+    this.everyHead = button("show all heads", () => view.change({ hidden: new Set(), solo: null }), toggle);
+    this.pin = button("pin", () => view.togglePin(), toggle);
+    setAttribute(this.pin, "title", "keep this picture beside the next one");
+    const solo = () => view.toggleSolo(view.at.layer, view.at.head);
+    const hide = () => view.toggleHidden(view.at.layer, view.at.head);
+    this.solo = button("solo", solo, { ...toggle, title: "look at this head alone" });
+    this.hide = button("hide", hide, { ...toggle, title: "take this head out of sight; the model keeps it" });
+    this.menu = menu(
+      view,
+      "view",
+      h("span", { class: "label" }, "Colour"),
+      this.scales.element,
+      h("span", { class: "label" }, "Tokens and heads"),
+      h("div", { class: "actions" }, this.specials, this.sort),
+      h("div", { class: "actions" }, this.solo, this.hide, this.everyHead),
+      h("span", { class: "label" }, "Large map"),
+      h("div", { class: "actions" }, view.mean.opener, view.values.opener),
+      h("span", { class: "label" }, "This picture"),
+      h("div", { class: "actions" }, this.pin),
+    );
+    this.menu.element.classList.add("view-menu");
+    const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
+    const push = h("span", { class: "push" });
+    this.element = h(
+      "div",
+      { class: "bar", role: "group", "aria-label": "Layers" },
+      layers,
+      this.layers,
+      push,
+      this.every,
+    );
+  }
+
+  /** @param {boolean} shownAll all layers are in sight */
+  draw(shownAll) {
+    const { view } = this;
+    const { look, picture, at } = view;
+    const { presets } = picture;
+    fillChoice(this.presets, presets, presets.indexOf(view.text), (preset) => {
+      this.tries.open(false);
+      view.model.retype(view.picture.presets[preset]);
+    });
+    this.drawEmpty();
+    this.drawChips();
+    this.drawLayers(shownAll);
+    this.scales.press(look.scale);
+    setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
+    this.specials.hidden = !hasSpecials(view.maps);
+    this.drawSort();
+    const id = `${at.layer}.${at.head}`;
+    setAttribute(this.solo, "aria-pressed", String(look.solo === id));
+    setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
+    this.everyHead.hidden = !look.solo && !look.hidden.size;
+    setText(this.pin, view.pin ? "unpin" : "pin");
+    this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
+  }
+
+  /** With no sentence there is nothing to see: some stand where its words would. */
+  drawEmpty() {
+    const { view } = this;
+    this.empty.hidden = view.text.trim() !== "";
+    const few = this.empty.hidden ? [] : view.picture.presets.slice(0, FEW);
+    fillChoice(this.few, few, -1, (preset) => view.model.retype(view.picture.presets[preset]));
+  }
+
+  drawChips() {
+    const { maps, at, focus } = this.view;
+    const key = at.key ?? focus.best;
+    fill(
+      this.chips,
+      maps.tokens,
+      (row) => button("", () => this.view.go({ row, key: null }), { class: "chip" }),
+      (chip, token, row) => {
+        setText(chip, token);
+        setAttribute(chip, "data-key", row === key ? "" : null);
+        setAttribute(chip, "aria-pressed", String(row === at.row));
+        setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
+      },
+    );
+  }
+
+  drawLayers(shownAll) {
+    const { maps, at, changes } = this.view;
+    fill(
+      this.layers,
+      [...Array(maps.layers).keys()],
+      (layer) => {
+        const press = button("", () => this.view.goToLayer(layer));
+        press.append(h("span"), h("small"));
+        return press;
+      },
+      (element, layer) => {
+        const badge = isDrawn() ? "" : changes.badge(layer);
+        setText(element.children[0], String(layer));
+        setText(element.children[1], badge);
+        element.style.setProperty("--change", String(isDrawn() ? 0 : changes.share(layer)));
+        setAttribute(element, "aria-label", `layer ${layer}`);
+        setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
+        setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
+      },
+    );
+    setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
+    setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setAttribute(this.every, "aria-pressed", String(shownAll));
+  }
+
+  /** Under a lesson's curtain the key is not named: it may be the answer. */
+  drawSort() {
+    const { maps, at, look } = this.view;
+    const key = isDrawn() ? null : sortKey(this.view);
+    setText(this.sort, key === null ? "sort heads" : `sort by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
+    setAttribute(this.sort, "aria-pressed", String(look.sort));
+    setAttribute(this.sort, "disabled", key === null);
+  }
+
+  walk(event) {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    const chips = /** @type {HTMLElement[]} */ ([...this.chips.children]);
+    const to = walkedTiles(event, chips.indexOf(/** @type {HTMLElement} */ (event.target)), chips.length, 1);
+    if (to !== null) chips[to].focus();
+  }
+}

@@ -1,0 +1,273 @@
+// @ts-check
+// The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
+
+import { changed } from "../link/changes.js";
+import { ColumnSwitches } from "./column_switches.js";
+import { gradient, mostOf } from "../base/colour.js";
+import { isDrawn } from "../base/curtain.js";
+import { DifferenceOverlay } from "./difference_overlay.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { Lines, MOST_WORDS } from "../picture/lines.js";
+import { BigMap } from "../picture/map.js";
+import { MapPanel } from "../picture/map_panel.js";
+import { trimmed } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { choice, contentWidth, panel } from "../base/view_base.js";
+import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+
+const PARTS = ["query", "key", "value"];
+const LAWS = {
+  root: "colour: √ of the weight",
+  linear: "colour: the weight",
+  own: "colour: the weight, each map up to its own largest",
+};
+const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
+const MOST_LOOKS = 4; // keys that a row is said to look at
+const toggle = { class: "toggle" };
+
+const MODES = /** @type {[string, string][]} */ ([
+  ["lines", "lines"],
+  ["map", "map"],
+  ["table", "table"],
+]);
+
+/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
+export const roomFor = (element, projected) => ({
+  width: contentWidth(element),
+  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
+});
+
+export class FocusPanel {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    /** @type {import("../picture/map.js").Actions} */
+    const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
+    this.plain = Object.assign(new BigMap(actions), { isSteady: true });
+    this.map = new MapPanel(this.plain, "Weights as a table");
+    this.difference = new DifferenceOverlay(view, actions);
+    this.asLines = new Lines((row) => view.go({ row, key: null }));
+    this.map.element.append(this.asLines.element);
+    this.title = h("h2");
+    this.label = h("span", { class: "label" });
+    this.why = h("span", { class: "why" });
+    // where the projector takes the rest of the page out of sight: the sentence, and what is changed
+    this.typed = h("span", { class: "typed" });
+    this.changed = h("span", { class: "in-title" });
+    this.modes = choice("Lines, map or table", MODES, (mode) =>
+      view.change({ table: mode === "table", lines: mode === "lines" }),
+    );
+    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
+    this.columns = new ColumnSwitches(view);
+    this.readout = h("div", { class: "readout" });
+    this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
+    this.who = h("span", { class: "who" });
+    this.looks = h("div", { class: "looks" }, this.who, this.list);
+    this.sum = h("p", { class: "sum" });
+    this.lines = PARTS.map(() => h("dd"));
+    const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
+    this.from = h("a", { class: "page-link from" });
+    this.element = panel(
+      "large",
+      "Head in focus",
+      [
+        h(
+          "div",
+          { class: "titles" },
+          this.title,
+          this.typed,
+          h("div", { class: "under-title" }, this.label, this.changed, this.why),
+        ),
+        h(
+          "div",
+          { class: "actions", role: "group", "aria-label": "How it is drawn" },
+          this.modes.element,
+          view.bar.menu.element,
+        ),
+      ],
+      h(
+        "div",
+        { class: "large-body" },
+        h(
+          "div",
+          { class: "large-map" },
+          this.map.element,
+          h("div", { class: "under" }, h("div", { class: "legend" }, ...this.legend), this.readout),
+        ),
+        h(
+          "div",
+          { class: "large-words" },
+          this.looks,
+          this.sum,
+          view.values.element,
+          this.columns.element,
+          h("dl", { class: "story" }, ...lines),
+          this.from,
+          h("span", { class: "push" }),
+          this.lamp,
+        ),
+      ),
+    );
+  }
+
+  /** Says what is pointed at, in any of the maps. @param {string | null} text */
+  read(text) {
+    setText(this.readout, text ?? "");
+  }
+
+  /** The head is switched off in the model. */
+  get isOff() {
+    const { at, off, look } = this.view;
+    return !look.mean && off.has(`${at.layer}.${at.head}`);
+  }
+
+  /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
+  get best() {
+    const { weights, maps, at } = this.view;
+    if (isDrawn() || !weights || this.difference.isOn || at.row >= maps.n) return null;
+    const [[key, weight]] = ranked(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n));
+    return weight > 0 ? key : null;
+  }
+
+  /** @param {Inks} inks */
+  draw(inks) {
+    const { view } = this;
+    const { maps, picture, at, look, weights, theme, matching } = view;
+    const [first, last] = view.cut;
+    setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
+    setText(this.typed, picture.typed);
+    setText(this.why, this.difference.why);
+    fill(
+      this.changed,
+      changed(view.model.controls, view.off, maps.tokens),
+      () => h("span"),
+      (chip, { text }) => setText(chip, text),
+    );
+    const { isOff } = this;
+    this.element.classList.toggle("is-off", isOff);
+    this.element.classList.toggle("of-mean", look.mean); // whose value is handed on is then not told by one map
+    this.lamp.hidden = look.mean;
+    setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
+    setAttribute(this.lamp, "aria-pressed", String(isOff));
+    setAttribute(this.lamp, "title", isOff ? "its map is still computed, its output is not used" : null);
+    const mode = look.table ? "table" : look.lines && maps.n <= MOST_WORDS ? "lines" : "map";
+    this.modes.press(mode);
+    this.modes.buttons[0].disabled = maps.n > MOST_WORDS;
+    const shown = {
+      tokens: maps.tokens,
+      name: view.mean.name,
+      map: view.mean.map,
+      whole: maps.isWhole(at.layer),
+      weights,
+      row: at.row,
+      key: at.key,
+      best: this.best,
+      scale: look.scale,
+      theme,
+      first,
+      last,
+      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n),
+    };
+    if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
+    this.drawLegend(shown, mode, inks);
+    this.columns.draw();
+    view.mean.draw();
+    if (weights) this.drawWords(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n), first, last);
+  }
+
+  /** @param {import("../picture/map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  drawMap(shown, mode, inks) {
+    const { difference, plain, map, asLines, view } = this;
+    const smallest = view.projector ? 12.2 : 10; // 16 px in the type of the projector
+    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
+    this.element.classList.toggle("of-difference", difference.isOn);
+    this.element.classList.toggle("as-table", mode === "table");
+    const room = roomFor(map.element, view.projector);
+    asLines.element.hidden = mode !== "lines";
+    if (mode === "lines") {
+      map.map.element.hidden = map.table.hidden = true;
+      asLines.draw(shown, inks, room);
+    } else map.draw(shown, mode === "table", inks, room, difference.writing);
+  }
+
+  /** @param {import("../picture/map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
+    const [low, ramp, high, law] = this.legend;
+    for (const part of this.legend) part.hidden = mode === "table"; // in which nothing is told by colour
+    if (this.difference.isOn) return this.difference.drawLegend(this.legend, inks);
+    const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
+    setText(low, "0");
+    ramp.style.backgroundImage = gradient(theme);
+    setText(high, most >= 0.995 ? "1" : most.toFixed(2));
+    setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
+  }
+
+  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best */
+  drawTitle(own, best) {
+    const { view } = this;
+    const [key, weight] = best ?? [0, 0];
+    const chosen = view.at.key !== null && view.weights ? view.at.key : null;
+    const [to, share] =
+      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.n + chosen] ?? 0];
+    const [who, whom] = [
+      h("span", { class: "query" }, quoted(own)),
+      h("span", { class: "key" }, quoted(view.maps.tokens[to])),
+    ];
+    const change = this.difference.ofRow();
+    if (change) this.title.replaceChildren(...change);
+    else if (best)
+      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
+    else this.title.replaceChildren(who, " may look at nobody");
+    if (this.isOff) this.title.append(" ", h("span", { class: "off-note" }, OFF));
+    this.from.hidden = !best || view.look.mean;
+    setText(this.from, `Where does ${number(share)} come from? →`);
+    this.from.href = view.model.byHand();
+  }
+
+  /** @param {Float32Array} row @param {number} first @param {number} last */
+  drawWords(row, first, last) {
+    const { maps, at } = this.view;
+    const own = maps.tokens[at.row];
+    const best = ranked(row)
+      .slice(0, MOST_LOOKS)
+      .filter(([, weight]) => weight > 0);
+    const looks = best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`);
+    this.drawTitle(own, best[0]);
+    setText(this.who, own);
+    setAttribute(this.looks, "data-empty", best.length ? null : "");
+    fill(this.list, best, makeBar, (bar, [key, weight]) => {
+      const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
+      setText(name, maps.tokens[key]);
+      /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
+      setText(value, number(weight));
+    });
+    const isHidden = at.row < first || at.row >= maps.n - last;
+    const part = isHidden
+      ? `row ${quoted(own)} itself is not shown.`
+      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
+    this.view.values.draw(row);
+    const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
+    setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
+    story(maps.tokens, at.row, row).forEach((line, index) => setText(this.lines[index], line));
+    if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
+    const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
+    const off = this.isOff ? `, ${OFF}` : "";
+    this.view.say(
+      `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
+    );
+  }
+}
+
+/** One word that a row looks at, its weight as a bar and as a number. */
+const makeBar = () =>
+  h(
+    "div",
+    { class: "bar-of-look", role: "listitem" },
+    h("span", { class: "badge key" }),
+    h("span", { class: "track" }, h("span")),
+    h("span", { class: "value" }),
+  );

@@ -1,0 +1,169 @@
+// @ts-check
+// What the model says next: its likeliest tokens, each a press away from being written, and the last one taken back.
+
+import { button, h, setAttribute, setText } from "../base/dom.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { drawNext, makeWord } from "../picture/next_bars.js";
+import { Sampling } from "./sampling.js";
+import { number } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+const PLAY = 250; // ms that a picture stands before the next token is written
+const LARGE_LOSS = 11; // nats; nobody who takes all words for equally likely is more surprised
+const MOST = 40; // tokens written by one press on “play”
+
+export const SAMPLING = ["temp", "dice", "word"]; // keys of the link: how a token is drawn, and a word that is asked about
+
+/** @param {URLSearchParams} query */
+const askedOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
+
+export class NextTokens {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.written = /** @type {{text: string, before: string}[]} */ ([]); // by presses here, the latest last
+    this.left = 0; // tokens to be written yet
+    this.timer = 0;
+    this.sampling = /** @type {Record<string, string | null>} */ ({}); // what the link says of it
+    this.asked = ""; // what the picture was asked of these
+    this.list = h("ol", { class: "next-list" });
+    this.word = makeWord((word) => this.choose({ word: word || null }, true));
+    this.draws = new Sampling(view, (change) => this.choose(change, true));
+    const summary = h("summary", {}, "draw · ask");
+    this.more = h("details", { class: "draw" }, summary, this.draws.element, this.word.element);
+    this.isSaid = false; // that something is drawn or asked: then the fields are open
+    this.one = button("write one", () => this.writeNext(), {
+      title: "writes the next token: n",
+      "aria-keyshortcuts": "n",
+    });
+    this.back = button("take back", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
+    this.play = button("play", () => this.toggle(), { title: "writes the next token, again and again" });
+    this.losses = button("how surprising?", () => view.change({ surprise: !view.look.surprise }), {
+      title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
+    });
+    this.element = h(
+      "section",
+      { class: "next-tokens", "aria-label": "What the model says next", hidden: "" },
+      h("span", { class: "label" }, "It goes on:"),
+      this.list,
+      h("div", { class: "writing" }, this.one, this.play, this.back, this.losses, this.more),
+    );
+    const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    addEventListener("keydown", key, { signal: view.here.signal });
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.sampling = Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)]));
+  }
+
+  /** A picture has come. @param {URLSearchParams} query that it answers */
+  answered(query) {
+    this.asked = askedOf(query);
+  }
+
+  /** True where the picture tells all that is asked about what comes next. @param {URLSearchParams} query */
+  isTold(query) {
+    const { picture, look } = this.view;
+    if (!picture.next.length) return true;
+    const asks = look.surprise && !picture.surprise;
+    return !asks && look.random === Boolean(picture.randomSaid) && this.asked === askedOf(query);
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (isTyped(event) || isShortcut(event) || !this.view.picture?.next.length) return;
+    if (event.key === "n") this.writeNext();
+    if (event.key === "b") this.takeBack();
+  }
+
+  /** @param {Record<string, string | null>} change keys of the link @param {boolean} [typing] */
+  choose(change, typing = false) {
+    Object.assign(this.sampling, change);
+    this.view.changed(typing);
+  }
+
+  /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
+  get first() {
+    const { drawn, next } = this.view.picture;
+    return drawn ?? next[0];
+  }
+
+  writeNext() {
+    const { picture, text, waiting } = this.view;
+    if (this.first?.text && picture.typed === text && !waiting) this.write(this.first.text);
+  }
+
+  /** Writes a token behind the sentence. @param {string} text */
+  write(text) {
+    const { view } = this;
+    const before = view.text;
+    this.written.push({ text: before + text, before });
+    view.type(before + text, true);
+  }
+
+  takeBack() {
+    this.stop();
+    const last = this.written.pop();
+    if (last) this.view.type(last.before, true);
+  }
+
+  toggle() {
+    if (this.left) return this.stop();
+    this.left = MOST;
+    this.goOn();
+  }
+
+  stop() {
+    this.left = 0;
+    clearTimeout(this.timer);
+    this.view.redraw();
+  }
+
+  /** Writes the next token of a picture that has stood for a moment. */
+  goOn() {
+    const { picture, text } = this.view;
+    const { first } = this;
+    if (picture.typed !== text || this.view.waiting) return; // the picture of the last one is on its way
+    if (!this.left || !first?.text || !this.view.isHere || this.view.refused.size) return this.stop();
+    this.left -= 1;
+    this.write(first.text);
+  }
+
+  draw() {
+    const { picture, text } = this.view;
+    this.element.hidden = !picture.next.length;
+    if (this.written.at(-1)?.text !== text) this.written = []; // typed since
+    this.back.hidden = !this.written.length;
+    setText(this.play, this.left ? "stop" : "play");
+    setAttribute(this.play, "aria-pressed", String(this.left > 0));
+    const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
+    drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
+    this.draws.draw();
+    const isSaid = Boolean(picture.drawn || picture.sampling[2]);
+    if (isSaid && !this.isSaid) setAttribute(this.more, "open", "");
+    this.isSaid = isSaid;
+    this.word.draw(picture.sampling[2], picture.wordSaid);
+    setAttribute(this.losses, "aria-pressed", String(this.view.look.surprise));
+    this.drawLosses();
+    if (this.left && picture.typed === text) {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.goOn(), PLAY);
+    }
+  }
+
+  /** A bar at each word of the sentence: how little the model expected it. */
+  drawLosses() {
+    const { picture, look, bar } = this.view;
+    const shown = look.surprise ? picture.surprise : null;
+    [...bar.chips.children].forEach((chip, at) => {
+      const [loss, before] = shown?.[at] ?? [null, null];
+      setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
+      /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
+      const was = before === null ? "" : ` (${before.toFixed(2)} in the untouched model)`;
+      const chance = loss === null ? "" : number(Math.exp(-loss));
+      setAttribute(chip, "title", loss === null ? null : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`);
+    });
+  }
+}

@@ -1,0 +1,58 @@
+// @ts-check
+// The map that was pinned, beside the head in focus.
+
+import { button, h, setText } from "../base/dom.js";
+import { roomFor } from "./focus_panel.js";
+import { parseAt } from "../link/look.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { MapPanel } from "../picture/map_panel.js";
+import { specials } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { panel } from "../base/view_base.js";
+import { number } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+
+/** The map that was pinned, with its own numbers. */
+export class PinnedPanel {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    const hover = (/** @type {string | null} */ text) => view.focus.read(text && `pinned: ${text}`);
+    this.map = new MapPanel(new BigMap({ pick: () => {}, hover }), "Pinned weights as a table");
+    this.title = h("h2");
+    this.label = h("span", { class: "label" });
+    const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
+    this.element = panel(
+      "pinned",
+      "Pinned picture",
+      [h("div", { class: "titles" }, this.title, this.label), h("div", { class: "actions" }, unpin)],
+      this.map.element,
+    );
+  }
+
+  /** @param {Inks} inks */
+  draw(inks) {
+    const { picture, look, theme } = this.view;
+    const { pin, pinWeights, pinBytes } = picture;
+    if (!pin) return;
+    const { layer, head, row, key } = parseAt(pin.at);
+    setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
+    const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
+    setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
+    const [first, last] = specials(pin, look.nospecials);
+    const shown = wholeMap(pin.tokens, pinWeights, {
+      map: { size: pin.tokens.length, bytes: pinBytes },
+      name: `Pinned: layer ${layer} head ${head}`,
+      row: row ?? -1,
+      key,
+      scale: look.scale,
+      theme,
+      first,
+      last,
+      forbids: forbids(pin.forbidden, head, pin.tokens.length),
+    });
+    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view.projector));
+  }
+}

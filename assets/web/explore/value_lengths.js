@@ -1,0 +1,93 @@
+// @ts-check
+// How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
+
+import { unheardOf } from "../link/changes.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { isWord } from "../wire/packets.js";
+import { percent, quoted, ranked } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+const MOST = 5; // keys that are listed
+const COLUMNS = ["key", "weight", "length", "share"];
+const LAW = "length: ‖v‖ of the key in this head; share: of all that the row takes in, weight × length";
+
+/** 0.0132 -> "0.013" @param {number} value */
+const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
+
+export class ValueLengths {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.opener = button("value lengths", () => view.change({ values: !view.look.values }), {
+      class: "toggle",
+      title: "how much is handed over: the weight times the length of the value",
+    });
+    this.said = h("p", { class: "handed", role: "status" });
+    this.rows = h("tbody");
+    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
+    this.table = h("table", { title: LAW }, h("thead", {}, h("tr", {}, ...heads)), this.rows);
+    this.element = h("div", { class: "values" }, this.said, this.table);
+  }
+
+  /** @param {Float32Array} row weights of the row in focus */
+  draw(row) {
+    const { look, picture, maps, at, model } = this.view;
+    const { values } = picture;
+    setAttribute(this.opener, "aria-pressed", String(look.values));
+    this.opener.disabled = look.mean; // the heads' values are different vectors
+    this.element.hidden = !look.values || look.mean || !values;
+    // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
+    this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
+    if (this.element.hidden || !values) return;
+    const dropped = new Set(unheardOf(model.controls));
+    const isDropped = (/** @type {number} */ key) => dropped.has(key) && key !== at.row;
+    const handed = Float32Array.from(row, (weight, key) => (isDropped(key) ? 0 : weight * values[key]));
+    const all = handed.reduce((sum, own) => sum + own, 0);
+    const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
+    const [[most]] = ranked(handed);
+    const listed = ranked(row).slice(0, MOST);
+    if (!listed.some(([key]) => key === most)) listed.splice(-1, 1, [most, row[most]]);
+    setText(
+      this.said,
+      all ? this.sentence(row, share, most, isDropped) : `${quoted(maps.tokens[at.row])} takes in nothing.`,
+    );
+    fill(this.rows, listed, makeRow, (line, [key, weight]) => {
+      const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
+      setText(name, maps.tokens[key]);
+      setText(length, digits(values[key]));
+      bar(looked, weight);
+      bar(taken, share(key));
+    });
+  }
+
+  /** What the key with the most weight hands over, and which key hands over most.
+   * @param {Float32Array} row @param {(key: number) => number} share @param {number} most
+   * @param {(key: number) => boolean} isDropped
+   */
+  sentence(row, share, most, isDropped) {
+    const { picture, maps, at } = this.view;
+    const values = /** @type {number[]} */ (picture.values);
+    const { tokens } = maps;
+    const [[best, weight]] = ranked(row);
+    const words = values.filter((_, key) => isWord(maps, key));
+    const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
+    const [own, whom] = [quoted(tokens[at.row]), quoted(tokens[best])];
+    const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
+    const long = isDropped(best) ? ", whose value is dropped" : known;
+    const rest = most === best ? "" : ` Most comes from ${quoted(tokens[most])}: ${percent(share(most))}.`;
+    return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
+  }
+}
+
+/** A number that is a share, with its bar. @param {HTMLElement} cell @param {number} share */
+function bar(cell, share) {
+  setText(cell.children[0], percent(share));
+  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
+}
+
+const makeRow = () => {
+  const shared = (/** @type {string} */ kind) =>
+    h("td", { class: kind }, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
+  return h("tr", {}, h("th", { scope: "row" }), shared("looked"), h("td"), shared("taken"));
+};

@@ -1,0 +1,171 @@
+// @ts-check
+// The bar on top of every page: the brand, the pages in their groups, the model and the device, Share, the projector and
+// the theme. It stands beside everything that Streamlit draws, from the first frame on, and stays when the page changes.
+
+import { makeOpener, makeSheet } from "./control_sheet.js";
+import { button, h, setAttribute, setText } from "../base/dom.js";
+import { addressOf, PAGES, pageNow } from "../base/page_list.js";
+import { pickers } from "./pickers.js";
+import { listen, switchProjector } from "./projector.js";
+import { share } from "./share.js";
+
+/** @typedef {import("../base/page_list.js").Page} Page */
+
+const ID = "headlight-bar";
+const OPENED = ':is(.group > button, .menu, .share-place > button)[aria-expanded="true"]';
+const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 keeps the theme that a visitor chose, page by page
+
+/** @param {Page} page @param {string} text */
+const makeLink = ({ path }, text) => h("a", { class: "page-link", "data-path": path }, text);
+
+/** A group that opens to its pages; one that has only one is a link to it. @param {string} name @param {Page[]} pages */
+function makeGroup(name, pages) {
+  if (pages.length === 1)
+    return h("div", { class: "group alone" }, makeLink(pages[0], name), h("span", {}, pages[0].question));
+  const items = pages.map((page) => h("li", {}, makeLink(page, page.title), h("span", {}, page.question)));
+  const opener = button(name, () => open(opener.getAttribute("aria-expanded") !== "true"), {
+    "aria-expanded": "false",
+  });
+  const element = h("div", { class: "group" }, opener, h("ul", {}, ...items));
+  const open = (/** @type {boolean} */ is) => {
+    close();
+    setAttribute(opener, "aria-expanded", String(is));
+  };
+  return element;
+}
+
+/** Closes what is open, but for what holds this. @param {EventTarget | null} at */
+function close(at = null) {
+  for (const opener of document.querySelectorAll(`#${ID} ${OPENED}`))
+    if (!(at instanceof Node && opener.parentElement?.contains(at))) setAttribute(opener, "aria-expanded", "false");
+}
+
+/** The theme of every page; the whole state is in the link. */
+function switchTheme() {
+  const chosen = JSON.stringify(document.getElementById(ID)?.className === "light" ? "Dark" : "Light");
+  for (const { path } of PAGES) localStorage.setItem(storeOf(addressOf(path)), chosen);
+  localStorage.setItem(storeOf(location.pathname), chosen);
+  location.reload();
+}
+
+/** The first that Tab reaches: past the bar, to the page. */
+const makeSkip = () =>
+  h(
+    "a",
+    {
+      class: "skip",
+      href: "#stMain",
+      onclick: (/** @type {MouseEvent} */ event) => {
+        event.preventDefault(); // the address is the picture's
+        document.getElementById("stMain")?.focus();
+      },
+    },
+    "Skip to main content",
+  );
+
+/** Arrows walk along the pages of a group, and open it; on a phone along those of all. @param {KeyboardEvent} event */
+function walk(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const at = /** @type {HTMLElement} */ (event.target);
+  const holder = at.closest(".group") ?? at.closest(".menu");
+  if (!step || !holder) return;
+  const menu = /** @type {HTMLElement} */ (document.querySelector(`#${ID} .menu`));
+  const isPhone = menu.checkVisibility();
+  const opener = isPhone ? menu : holder.querySelector("button");
+  const links = /** @type {HTMLElement[]} */ ([
+    ...(isPhone ? document.querySelectorAll(`#${ID} nav a`) : holder.querySelectorAll("ul a")),
+  ]);
+  if (!links.length) return;
+  event.preventDefault();
+  if (opener?.getAttribute("aria-expanded") === "false") opener.click();
+  const now = links.indexOf(at);
+  const from = now < 0 && step < 0 ? 0 : now;
+  links[(from + step + links.length) % links.length].focus();
+}
+
+/** Escape closes what is open; the focus goes back to what opened it. @param {KeyboardEvent} event */
+function leave({ key }) {
+  const open = /** @type {HTMLElement | null} */ (document.querySelector(`#${ID} ${OPENED}`));
+  if (key !== "Escape" || !open) return;
+  close();
+  open.focus();
+}
+
+/** The links carry all that the address says, and one of them is the present page. */
+function follow() {
+  const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
+  const { path, group, title } = pageNow();
+  for (const link of bar.querySelectorAll("a[data-path]")) {
+    const to = link.getAttribute("data-path") ?? "";
+    setAttribute(link, "href", addressOf(to) + location.search);
+    setAttribute(link, "aria-current", to === path ? "page" : null);
+  }
+  for (const own of bar.querySelectorAll(".group"))
+    setAttribute(own, "data-current", own.firstElementChild?.textContent === group ? "" : null);
+  setText(bar.querySelector(".menu"), title);
+}
+
+function make() {
+  const names = [...new Set(PAGES.map(({ group }) => group))];
+  const groups = names.map((name) =>
+    makeGroup(
+      name,
+      PAGES.filter(({ group }) => group === name),
+    ),
+  );
+  const lens = h("span", { class: "lens", "aria-hidden": "true" });
+  const home = h("a", { class: "home", "data-path": "", "aria-label": "Headlight" }, lens, h("span", {}, "Headlight"));
+  const menu = button("", () => open(menu.getAttribute("aria-expanded") !== "true"), {
+    class: "menu",
+    "aria-expanded": "false",
+  });
+  const open = (/** @type {boolean} */ is) => setAttribute(menu, "aria-expanded", String(is));
+  const projector = button("Projector", switchProjector, {
+    class: "projector-switch",
+    title: "one picture as large as the window allows: P; Escape leaves it",
+  });
+  projector.append(h("kbd", { "aria-hidden": "true" }, "P"));
+  const bar = h(
+    "header",
+    { id: ID },
+    makeSkip(),
+    home,
+    menu,
+    h("nav", { "aria-label": "Pages" }, ...groups),
+    h("span", { class: "push" }),
+    pickers,
+    share,
+    makeOpener(),
+    projector,
+    button("", switchTheme, { class: "theme" }),
+  );
+  document.addEventListener("pointerdown", ({ target }) => close(target));
+  addEventListener("headlight-leave", () => close());
+  addEventListener("keydown", leave);
+  addEventListener("headlight-address", follow);
+  addEventListener("popstate", follow);
+  bar.addEventListener("keydown", walk);
+  listen();
+  return bar;
+}
+
+/** The question that a page answers, and how to read it. @param {Page} page */
+export const makeTitle = ({ question, line }) =>
+  h("div", { class: "question" }, h("h1", {}, question), h("p", {}, line));
+
+/** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
+export function drawBar(theme) {
+  let bar = document.getElementById(ID);
+  if (!bar) {
+    bar = make();
+    document.body.prepend(bar, makeSheet());
+    follow();
+  }
+  setAttribute(bar, "class", theme);
+  document.documentElement.style.colorScheme = theme; // also for what Streamlit hangs on the body: lists
+  const other = theme === "light" ? "dark theme" : "light theme";
+  const switcher = /** @type {HTMLElement} */ (bar.querySelector(".theme"));
+  setAttribute(switcher, "aria-label", other);
+  setAttribute(switcher, "title", other);
+  setText(switcher, theme === "light" ? "☾" : "☀");
+}

@@ -1,0 +1,81 @@
+// @ts-check
+// Draws the bar, the head of the page and the picture that came with it (pages/kit/wire/first.py), each where it will
+// stand, before Streamlit is there; the view then moves to its own place as it is.
+
+import { drawBar, makeTitle } from "./bar.js";
+import { h, urlOf } from "../base/dom.js";
+import { drawLesson } from "../lessons/lesson.js";
+import { drawnEarly } from "../base/mount.js";
+import { pageNow } from "../base/page_list.js";
+
+const LONGEST_WAIT = 15000; // ms for Streamlit, after which its own page shows what is wrong
+const FONT_WAIT = 600; // ms for the font, so that no line breaks anew when it comes
+const COLOURS = {
+  dark: {
+    "background-color": "#0E1320",
+    "text-color": "#E8ECF6",
+    "border-color": "#66718F",
+    "primary-color": "#F6B73C",
+  },
+  light: {
+    "background-color": "#FBFAF6",
+    "text-color": "#1B2233",
+    "border-color": "#8A8574",
+    "primary-color": "#B45309",
+  },
+};
+
+/** The theme that Streamlit will choose. @returns {"dark" | "light"} */
+function theme() {
+  const options = new URLSearchParams(location.search).getAll("embed_options");
+  const chosen = localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)?.replaceAll('"', "").toLowerCase();
+  if (options.includes("dark_theme") || chosen === "dark") return "dark";
+  if (options.includes("light_theme") || chosen === "light") return "light";
+  return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
+}
+
+/** True when the head of the page is there. */
+const ready = () =>
+  Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
+  document.querySelector(".st-key-stage .question") !== null;
+
+/** Reads the message out of the page. @param {Element} block */
+const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
+
+/** The head of the page, and a place for its picture, until Streamlit has drawn its own. @param {"dark" | "light"} now */
+function makeEarly(now) {
+  const place = h("div", { class: "stage" });
+  const page = pageNow();
+  const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
+  for (const [key, colour] of Object.entries(COLOURS[now])) element.style.setProperty(`--st-${key}`, colour);
+  return { element, place };
+}
+
+/** Draws the picture, where the page brought one. @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block */
+async function drawPicture(place, remove, block) {
+  const { default: component } = await import(urlOf(block.dataset.file ?? "").href);
+  const view = new component.Kind(place.attachShadow({ mode: "open" }));
+  view.begin(bytesOf(block));
+  drawnEarly({ view, Kind: component.Kind, ready, remove });
+  block.remove();
+}
+
+async function draw() {
+  const block = document.getElementById("headlight-first");
+  const now = theme();
+  const { element, place } = makeEarly(now);
+  const remove = () => element.remove();
+  setTimeout(remove, LONGEST_WAIT);
+  const font = document.fonts.load('1rem "Source Sans"');
+  await Promise.race([font, new Promise((done) => setTimeout(done, FONT_WAIT))]);
+  drawBar(now);
+  drawLesson(now);
+  document.body.append(element);
+  if (block) return drawPicture(place, remove, block);
+  const leave = () => (ready() ? remove() : void requestAnimationFrame(leave));
+  leave();
+}
+
+draw()
+  .catch(() => document.getElementById("headlight-early")?.remove())
+  .finally(() => requestAnimationFrame(() => setTimeout(() => dispatchEvent(new Event("headlight-drawn")))));

@@ -1,0 +1,90 @@
+// @ts-check
+// What every page of the house shares: its question, the bar, the lesson beside it, and one entry of the history.
+
+import { drawBar, makeTitle } from "./bar.js";
+import { themeOf } from "../base/colour.js";
+import { openSheet } from "./control_sheet.js";
+import { h, urlOf } from "../base/dom.js";
+import { drawLesson } from "../lessons/lesson.js";
+import { put, say, write, writing } from "../link/link.js";
+import { pageAt, pageNow } from "../base/page_list.js";
+import { drawPickers } from "./pickers.js";
+import { drawShare } from "./share.js";
+import { tellAddress } from "../link/way.js";
+
+/** @typedef {import("./pickers.js").Option} Option */
+/** @typedef {import("../base/messages.js").House} House */
+
+const OURS = ["big", "learn", "film"]; // keys that no script writes
+
+/** Whether the visitor did anything since the page was entered. */
+let touched = false;
+const touch = () => {
+  touched = true;
+};
+for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
+addEventListener("popstate", () => {
+  touched = false;
+});
+
+/** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
+ * to that of their page. One of another page begins a late run of a page that was left: Streamlit is told again which one
+ * is shown. And when a page is entered it takes away what the controls of the page before said: that stays, for the
+ * pages behind it.
+ * @param {any} event the Navigation API's
+ */
+function join(event) {
+  const { navigationType, cancelable, hashChange, destination } = event;
+  if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
+  if (navigationType === "replace" && !touched) event.preventDefault();
+  if (navigationType !== "push") return;
+  event.preventDefault();
+  queueMicrotask(() => {
+    const [next, now] = [new URL(destination.url), new URL(location.href)];
+    if (next.pathname !== now.pathname) return tellAddress();
+    for (const key of OURS) put(next.searchParams, key, now.searchParams.getAll(key));
+    say("replaceState", history.state, next);
+  });
+}
+/** @type {any} */ (window).navigation?.addEventListener("navigate", join);
+
+/** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
+ * @param {HTMLElement} here
+ */
+function forgetOthers(here) {
+  for (const question of document.querySelectorAll(".st-key-stage .question")) {
+    const place = /** @type {HTMLElement} */ (question.parentElement);
+    if (place === here) continue;
+    delete place.dataset.path;
+    question.remove();
+  }
+}
+
+/** @param {{data: [House], parentElement: HTMLElement}} component */
+export default function frame({ data, parentElement }) {
+  const [house] = data;
+  // behind Streamlit's own styles; the page has it too, before them
+  if (!document.querySelector("link.house"))
+    document.head.append(h("link", { rel: "stylesheet", class: "house", href: house.css }));
+  document.querySelector("link[rel~='icon']")?.setAttribute("href", urlOf("frame/icon.svg").href);
+  document.documentElement.lang = "en";
+  const page = pageAt(house.path);
+  if (parentElement.dataset.path !== house.path) {
+    openSheet(false);
+    parentElement.replaceChildren(makeTitle(page));
+  }
+  parentElement.dataset.path = house.path;
+  const theme = themeOf(parentElement);
+  drawBar(theme);
+  drawLesson(theme);
+  if (page === pageNow()) {
+    forgetOthers(parentElement);
+    drawPickers(house.models, house.devices);
+    drawShare(house);
+  }
+}
+
+/** What the link of a page said and its script could not use must not stay in it; that is known when the page is made.
+ * @param {{data: {unusable: string}}} component
+ */
+export const manners = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));

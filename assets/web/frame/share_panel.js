@@ -1,0 +1,146 @@
+// @ts-check
+// The link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
+
+import { button, fill, h, setText, urlOf } from "../base/dom.js";
+import { read } from "../link/link.js";
+import { TakeAlong } from "../files/take_along.js";
+
+/** @typedef {import("./share.js").Shared} Shared */
+/** @typedef {{facts: string[], code: string}} About of each picture its facts, and the code of all */
+
+const SHOWN = 2000; // ms that a button says what it did
+const ONLY_HERE =
+  "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0";
+const LOST = "The server cannot be reached; try again.";
+
+/** The link to what is seen, at another address of the same page. @param {string} address */
+function linkAt(address) {
+  const url = new URL(address || location.href);
+  url.search = location.search;
+  return url.href;
+}
+
+/** What a route says of a query. @param {string} route @param {URLSearchParams} query */
+async function fetched(route, query) {
+  const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
+  const text = answer ? await answer.text() : LOST;
+  return { text, isThere: answer?.ok ?? false };
+}
+
+/** A button that copies a text. @param {string} name @param {() => string} text */
+function makeCopy(name, text) {
+  const press = /** @type {HTMLButtonElement} */ (button(name, copy, { "aria-live": "polite" }));
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text());
+      setText(press, "copied");
+      press.disabled = true;
+      setTimeout(() => Object.assign(press, { textContent: name, disabled: false }), SHOWN);
+    } catch {
+      window.prompt("Copy this", text()); // without a secure context the clipboard is closed
+    }
+  }
+  return press;
+}
+
+class SharePanel {
+  constructor() {
+    this.shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
+    this.rows = h("div", { class: "rows" });
+    this.picture = h("img", { width: 180, height: 180, hidden: "" });
+    this.note = h("p", { role: "status" });
+    this.take = new TakeAlong({ page: "", routes: [], link: () => this.link, code: () => this.picture.src });
+    this.facts = h("div", { class: "facts" });
+    this.code = h("code");
+    this.about = this.fold("How was this computed?", this.facts);
+    const copy = makeCopy("copy code", () => this.code.textContent ?? "");
+    this.snippet = this.fold("The code of this picture, in Python", h("pre", {}, this.code), copy);
+    this.notebook = h("a", { download: "headlight.ipynb" }, "The same as a notebook, .ipynb");
+    const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
+    tutorial.href = urlOf("tutorial.ipynb").href;
+    const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
+    this.parts = [this.rows, this.picture, this.note, this.take.element, this.about, this.snippet, notebooks];
+    this.camera = ""; // the link whose picture is there, or comes
+    this.told = ""; // what the facts and the code were asked for
+  }
+
+  /** The link for whoever opens it. */
+  get link() {
+    return linkAt(this.shared.address);
+  }
+
+  /** @param {string} title @param {...Node} inside */
+  fold(title, ...inside) {
+    const ontoggle = () => this.tell();
+    return h("details", { ontoggle }, h("summary", {}, title), ...inside);
+  }
+
+  /** @param {Shared} shared */
+  draw(shared) {
+    const { page, address, kinds } = shared;
+    this.shared = shared;
+    Object.assign(this.take.place, { page, routes: kinds });
+    this.take.list();
+    const isOwn = !address || new URL(address).host === location.host;
+    const here = [address && isOwn ? "link" : "this machine", ""];
+    fill(
+      this.rows,
+      isOwn ? [here] : [["for the class", address], here],
+      () => this.makeRow(),
+      (row, [name, at]) => {
+        setText(row.children[0], name);
+        setText(row.children[1], linkAt(at));
+      },
+    );
+    this.about.hidden = this.snippet.hidden = !kinds.includes("about");
+    this.notebook.hidden = !kinds.includes("ipynb");
+    this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
+    this.show();
+    this.tell();
+  }
+
+  makeRow() {
+    const code = h("code");
+    const copy = makeCopy("copy link", () => code.textContent ?? "");
+    return h("div", { class: "link" }, h("span", { class: "name" }), code, copy);
+  }
+
+  /** The link as a picture for a camera. */
+  async show() {
+    const { link, shared } = this;
+    if (!shared.address) setText(this.note, ONLY_HERE);
+    if (!shared.address || this.camera === link) return;
+    this.camera = link;
+    const { text, isThere } = await fetched("qr", new URLSearchParams({ to: link }));
+    if (this.camera !== link) return; // another one was asked for since
+    if (!isThere) this.camera = "";
+    this.picture.hidden = !isThere;
+    this.picture.alt = `QR code of ${link}`;
+    if (isThere) this.picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    else this.picture.removeAttribute("src");
+    setText(this.note, isThere ? "" : text);
+  }
+
+  /** Fills what is unfolded. */
+  async tell() {
+    const asked = `${this.shared.page}?${read()}`;
+    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === asked) return;
+    this.told = asked;
+    const { text, isThere } = await fetched(`${this.shared.page}.about`, read());
+    if (this.told !== asked) return;
+    if (!isThere) this.told = "";
+    const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
+    fill(this.facts, facts, () => h("pre"), setText);
+    setText(this.code, code);
+  }
+}
+
+/** @type {SharePanel | null} */
+let panel = null;
+
+/** @param {Element} room @param {Shared} shared */
+export function drawPanel(room, shared) {
+  panel ??= new SharePanel();
+  if (panel.rows.parentElement !== room) room.replaceChildren(...panel.parts);
+  panel.draw(shared);
+}

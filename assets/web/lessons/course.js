@@ -1,0 +1,111 @@
+// @ts-check
+// The course as the server tells it, which step of it an address asks for, and what this browser has done of it.
+
+import { urlOf } from "../base/dom.js";
+import { before } from "../link/way.js";
+import { wayKept } from "./lesson_visit.js";
+
+/** @typedef {import("../base/messages.js").Course} Course */
+/** @typedef {import("../base/messages.js").CourseLesson} Lesson */
+/** @typedef {import("../base/messages.js").CourseStep} Step */
+/** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number}} Place a step, its lesson and where they stand, counted from 1 */
+
+const DONE = "headlight-lessons"; // where the browser keeps it
+const KEY = "learn"; // of the link
+
+/** @type {Promise<Course> | null} */
+let asked = null;
+/** @type {Course | null} */
+let course = JSON.parse(document.getElementById("headlight-course")?.textContent ?? "null");
+
+/** The course; a page that was opened by a lesson's link has brought it along. */
+export function load() {
+  asked ??= course ? Promise.resolve(course) : fetchCourse();
+  return asked;
+}
+
+before.lesson = load;
+
+async function fetchCourse() {
+  const answer = await fetch(urlOf("api/course"));
+  if (!answer.ok) {
+    asked = null;
+    throw new Error(await answer.text());
+  }
+  course = /** @type {Course} */ (await answer.json());
+  return course;
+}
+
+/** What the present address asks for: "it.2"; empty where it asks for none. */
+export const askedFor = (search = location.search) => new URLSearchParams(search).get(KEY) ?? "";
+
+/** The step of this name, as far as the course is here; null where there is none of it. @param {string} name @returns {Place | null} */
+export function find(name) {
+  const [, id, digits] = name.match(/^([\w-]+)\.([1-9]\d?)$/) ?? [];
+  const lessons = course?.lessons ?? [];
+  const index = lessons.findIndex((lesson) => lesson.id === id);
+  const step = lessons[index]?.steps[Number(digits) - 1];
+  if (!step) return null;
+  const walked = wayOf(name) ?? lessons.map((lesson) => `${lesson.id}.1`);
+  const order = [...new Set(walked.map((one) => one.split(".")[0]))];
+  return { lesson: lessons[index], number: order.indexOf(id) + 1, of: order.length, step, at: Number(digits) };
+}
+
+/** The steps of the chosen way, where this one is among them. @param {string} name */
+function wayOf(name) {
+  const steps = wayKept()?.steps;
+  return steps?.includes(name) ? steps : null;
+}
+
+/** Why there is no such step, in one sentence. @param {string} name */
+export function whyNot(name) {
+  const [, id, step] = name.match(/^([\w-]+)\.(\d+)$/) ?? [];
+  const short = `“${name.slice(0, 40)}”`;
+  if (!id)
+    return `The link asks for ${short}, which this Headlight does not read as a lesson and its step, such as it.2.`;
+  const known = course?.lessons.find((lesson) => lesson.id === id);
+  if (!known) return `The link asks for the lesson “${id.slice(0, 40)}”, which is not here.`;
+  return `The lesson “${known.title}” has ${known.steps.length} steps; the link asks for step ${step.slice(0, 9)}.`;
+}
+
+/** The address of a step; one without a name leaves the lesson, and the picture as it is. @param {Place | null} place */
+export function addressOf(place) {
+  const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
+  url.searchParams.delete(KEY);
+  if (place) url.searchParams.set(KEY, `${place.lesson.id}.${place.at}`);
+  return url;
+}
+
+/** The step before or behind, also of the next lesson; null at the end. @param {Place} place @param {1 | -1} way */
+export function neighbour({ lesson, at }, way) {
+  const name = `${lesson.id}.${at}`;
+  const walked = wayOf(name);
+  if (walked) return find(walked[walked.indexOf(name) + way] ?? "");
+  if (at + way >= 1 && at + way <= lesson.steps.length) return find(`${lesson.id}.${at + way}`);
+  const lessons = course?.lessons ?? [];
+  const other = lessons[lessons.findIndex(({ id }) => id === lesson.id) + way];
+  return other ? find(`${other.id}.${way > 0 ? 1 : other.steps.length}`) : null;
+}
+
+/** The steps that were answered in this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */
+export function done() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(DONE) ?? "{}");
+    const lists = Object.entries(kept).filter(([, steps]) => Array.isArray(steps));
+    return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
+  } catch {
+    return {}; // whatever else was kept there
+  }
+}
+
+/** Notes that a step was answered. @param {Place} place */
+export function markDone({ lesson, at }) {
+  const all = done();
+  all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
+  try {
+    localStorage.setItem(DONE, JSON.stringify(all));
+  } catch {
+    // the browser keeps nothing
+  }
+  dispatchEvent(new Event("headlight-progress"));
+}

@@ -1,0 +1,213 @@
+// @ts-check
+// A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
+// then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
+
+import { addressOf, askedFor, find, load, markDone, neighbour, whyNot } from "./course.js";
+import { isTaught, keepTaught } from "./lesson_visit.js";
+import { draw as drawCurtain } from "../base/curtain.js";
+import { h, setAttribute, urlOf } from "../base/dom.js";
+import { Hands } from "./hands.js";
+import { wishOf } from "./lesson_keys.js";
+import { LessonPanel } from "./lesson_panel.js";
+import { parseAt } from "../link/look.js";
+import { pageNow } from "../base/page_list.js";
+import { go } from "../link/way.js";
+import { Wire } from "../wire/wire.js";
+
+const COURSE = "lessons"; // the path of the page with all lessons
+const PAUSE = 300; // ms without a change of the picture, until its verdict is asked for
+const COMING = "The numbers are on their way.";
+
+const hands = new Hands();
+const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
+const black = h("div", { id: "headlight-black", hidden: "" });
+/** What was done at each step of this visit. @type {Map<string, {answer: string | null, open: boolean}>} */
+const visited = new Map();
+const state = {
+  name: "", // of the step, as in the link
+  place: /** @type {import("./course.js").Place | null} */ (null),
+  answer: /** @type {string | null} */ (null),
+  open: false,
+  verdict: /** @type {import("./lesson_panel.js").Verdict | null} */ (null),
+  sentence: "",
+  notes: false,
+  keys: false,
+  taught: isTaught(),
+};
+let pause = 0;
+
+const wire = new Wire({
+  take: (bytes) => told({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
+  refuse: (sentence) => told({ verdict: null, sentence }),
+  wait: (waiting) => {
+    if (waiting === "slow" && !state.verdict) told({ sentence: COMING });
+  },
+});
+
+/** @param {Partial<typeof state>} change */
+function told(change) {
+  Object.assign(state, change);
+  show();
+}
+
+/** @type {Record<import("./lesson_panel.js").Act, (letter?: string) => void>} */
+const acts = {
+  answer: (letter = "") => {
+    state.answer = letter;
+    if (state.taught) done();
+    else open();
+  },
+  show: open,
+  next: () => step(1),
+  back: () => step(-1),
+  leave: () => {
+    const url = addressOf(null);
+    take("");
+    go(url);
+  },
+  again: () => state.place && go(addressOf(state.place)),
+  lessons: () => toCourse(),
+  notes: () => told({ notes: !state.notes }),
+  class: () => {
+    told({ taught: !state.taught });
+    keepTaught(state.taught);
+  },
+  keys: () => told({ keys: !state.keys }),
+};
+
+/** Opens the curtain and has the numbers judge. */
+function open() {
+  state.open = true;
+  done();
+  judge();
+}
+
+/** The question was answered, or given up. */
+function done() {
+  const { name, place, answer } = state;
+  visited.set(name, { answer, open: state.open });
+  if (place) markDone(place);
+  show();
+}
+
+/** Asks what the numbers that are shown now say. */
+function judge() {
+  clearTimeout(pause);
+  const { place } = state;
+  if (!place || !state.open || isAway() || askedFor() !== state.name) return;
+  wire.ask("lesson", new URLSearchParams(location.search), "");
+}
+
+/** The address says something else: another picture, which has its own verdict. */
+function follow() {
+  if (!state.open) return;
+  clearTimeout(pause);
+  pause = setTimeout(judge, PAUSE);
+}
+
+/** Whether another page than the step's is shown. */
+const isAway = () => state.place !== null && pageNow().path !== state.place.step.path;
+
+/** Makes this the step; "" for none. @param {string} name */
+function take(name) {
+  if (name === state.name && (state.place || !name)) {
+    state.place &&= find(name); // on another way through the course, perhaps
+    return show();
+  }
+  wire.stop();
+  const place = name ? find(name) : null;
+  const { answer, open } = visited.get(name) ?? { answer: null, open: false };
+  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "" });
+  hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
+  show();
+  if (name && !place) load().then(() => name === state.name && missed(), missed);
+  follow();
+}
+
+/** The course has come, or cannot be had. @param {Error} [error] */
+function missed(error) {
+  if (find(state.name)) {
+    state.name += " "; // it was not this one as long as its lesson was not here
+    take(state.name.trim());
+  } else told({ sentence: error?.message || whyNot(state.name) });
+}
+
+/** @param {1 | -1} way */
+function step(way) {
+  const to = state.place && neighbour(state.place, way);
+  if (!to) return way > 0 ? toCourse() : undefined;
+  take(`${to.lesson.id}.${to.at}`); // its curtain comes before its picture
+  go(addressOf(to));
+  panel.element.scrollTop = 0;
+  panel.p.title.focus({ preventScroll: true });
+}
+
+/** To the page with all lessons. */
+function toCourse() {
+  take("");
+  go(new URL(`./${COURSE}`, new URL("./", location.href)));
+}
+
+/** True while a lesson stands beside the page. */
+const isHere = () => state.name !== "" && pageNow().path !== COURSE;
+
+/** Draws it all. */
+function show() {
+  const { place, open: isOpen } = state;
+  const here = isHere();
+  document.documentElement.classList.toggle("learning", here);
+  const away = isAway();
+  const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
+  const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
+  drawCurtain(hidden, here && isOpen && !away && row !== null);
+  panel.element.hidden = !here || (!place && !state.sentence);
+  if (panel.element.hidden) return;
+  const following = place && neighbour(place, 1);
+  const isLast = following?.lesson.id !== place?.lesson.id;
+  const next = !following ? "all lessons" : isLast ? "next lesson →" : "next →";
+  panel.draw({ ...state, away, next, back: place && place.at > 1 ? "← back" : "" });
+}
+
+/** @param {KeyboardEvent} event */
+function key(event) {
+  if (!black.hidden && !["Shift", "Control", "Alt", "Meta"].includes(event.key)) {
+    black.hidden = true;
+  } else {
+    const wish = isHere() && state.place ? wishOf(event, panel.letters) : null;
+    if (!wish) return;
+    const [name, letter] = wish;
+    if (name === "hand" || name === "undo" || name === "round") {
+      if (!state.taught) return;
+      if (name === "hand") hands.count(letter);
+      else if (name === "undo") hands.undo();
+      else hands.turn();
+    } else if (name === "black") black.hidden = false;
+    else if (name === "space") acts[state.open ? "next" : "show"]();
+    else acts[name](letter);
+  }
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function begin() {
+  if (!document.querySelector("link.lesson"))
+    document.head.append(h("link", { rel: "stylesheet", class: "lesson", href: urlOf("lessons/lesson.css").href }));
+  document.getElementById("headlight-bar")?.after(panel.element); // Tab comes from the bar to the lesson, then to the page
+  document.body.append(black);
+  addEventListener("popstate", () => take(askedFor()));
+  addEventListener("headlight-address", follow);
+  addEventListener("keydown", key, true);
+  new ResizeObserver(() => {
+    document.documentElement.style.setProperty("--lesson", `${panel.element.offsetHeight}px`); // on a phone it lies over the page
+  }).observe(panel.element);
+}
+
+/** Puts the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */
+export function drawLesson(theme) {
+  if (!panel.element.isConnected) {
+    begin();
+    take(askedFor());
+  }
+  setAttribute(panel.element, "class", theme);
+  show();
+}

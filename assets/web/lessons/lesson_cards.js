@@ -1,0 +1,118 @@
+// @ts-check
+// The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
+
+import { done } from "./course.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { keepWay, wayKept } from "./lesson_visit.js";
+
+/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
+/** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
+
+const EVERY = "every lesson";
+
+/** @param {string} label @param {(string | number)[]} options @param {(string | number)} now @param {(value: any) => void} choose */
+function drawChoice(group, label, options, now, choose) {
+  setAttribute(group, "aria-label", label);
+  fill(
+    group,
+    options,
+    () => button("", () => {}),
+    (one, option) => {
+      setText(one, typeof option === "number" ? `${option} minutes` : option);
+      setAttribute(one, "aria-pressed", String(option === now));
+      /** @type {HTMLButtonElement} */ (one).onclick = () => choose(option);
+    },
+  );
+}
+
+/** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
+const firstOpen = ({ steps }, own) =>
+  1 +
+  Math.max(
+    0,
+    steps.findIndex((_, at) => !own.includes(at + 1)),
+  );
+
+function makeCard() {
+  const link = h("a", { class: "begin" });
+  const title = h("h2", {}, link);
+  const marks = h("span", { class: "marks", "aria-hidden": "true" });
+  return h(
+    "li",
+    { class: "lesson panel" },
+    h("p", { class: "label" }),
+    title,
+    h("p", { class: "aim" }),
+    h("p", { class: "done" }, marks, h("span")),
+    h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print")),
+  );
+}
+
+/** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
+ */
+function updateCard(place, card, number, steps) {
+  const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
+  const open = firstOpen(card, own);
+  const at = !steps.length || steps.includes(open) ? open : steps[0];
+  const [where, title, aim, progress, paper] = place.children;
+  const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
+  const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
+  setText(
+    where,
+    `Lesson ${number} · ${card.minutes} minutes · ${card.steps.length} steps${part} · ${card.audiences.join(", ")}`,
+  );
+  setText(link, card.title);
+  const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
+  setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
+  setText(aim, card.aim);
+  setAttribute(link, "href", `./${card.steps[at - 1]}`);
+  fill(
+    progress.children[0],
+    card.steps,
+    () => h("i"),
+    (mark, _, step) => setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
+  );
+  const said =
+    own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
+  setText(progress.children[1], own.length ? said : "not begun");
+}
+
+/** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
+let last = null;
+
+/** @param {Element} element @param {{cards: Card[], ways: Way[]}} block */
+function update(element, block) {
+  const { cards, ways } = block;
+  last ??= wayKept() ?? { minutes: EVERY, audience: ways[0]?.audience ?? "" };
+  const chosen = last;
+  const [times, audiences, list] = element.children;
+  const choose = (/** @type {object} */ change) => {
+    Object.assign(chosen, change);
+    update(element, block);
+  };
+  const minutes = [...new Set(ways.map((way) => way.minutes))];
+  const people = [...new Set(ways.filter((way) => way.minutes === chosen.minutes).map(({ audience }) => audience))];
+  if (people.length && !people.includes(chosen.audience)) chosen.audience = people[0];
+  drawChoice(times, "Time", [EVERY, ...minutes], chosen.minutes, (value) => choose({ minutes: value }));
+  drawChoice(audiences, "For", people, chosen.audience, (value) => choose({ audience: value }));
+  const way = ways.find((one) => one.minutes === chosen.minutes && one.audience === chosen.audience);
+  const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
+  const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
+  const named = shown.flatMap(({ card, steps }) =>
+    (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
+  );
+  keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
+  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
+}
+
+export const lessons = {
+  make: () =>
+    h(
+      "div",
+      { class: "course" },
+      h("div", { class: "segments", role: "group" }),
+      h("div", { class: "segments", role: "group" }),
+      h("ol", { class: "cards" }),
+    ),
+  update,
+};

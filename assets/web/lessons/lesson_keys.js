@@ -1,0 +1,38 @@
+// @ts-check
+// The keys of a lesson. Where a key means something to what has the focus, a field, a list, a map, it keeps that meaning.
+
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+
+/** @typedef {"answer" | "hand" | "undo" | "round" | "space" | "next" | "back" | "notes" | "black" | "keys"} Wish */
+
+/** @type {Record<string, Wish>} */
+const ALWAYS = {
+  n: "notes",
+  ".": "black",
+  "?": "keys",
+  r: "round",
+  PageDown: "next",
+  PageUp: "back",
+  Backspace: "undo",
+};
+/** @type {Record<string, Wish>} */
+const UNLESS_USED = { ArrowRight: "next", ArrowLeft: "back", " ": "space" };
+const USES = 'button, a, summary, [role], [tabindex="0"]'; // what takes arrows or the space bar itself
+
+/** What a key asks of the lesson; null where it is not the lesson's. @param {KeyboardEvent} event @param {string[]} letters of the options
+ * @returns {[Wish, string] | null}
+ */
+export function wishOf(event, letters) {
+  if (isShortcut(event) || isTyped(event) || event.repeat) return null;
+  const { key, shiftKey } = event;
+  const letter = key.toUpperCase();
+  if (/^[A-D]$/.test(letter) && letters.includes(letter)) return [shiftKey ? "hand" : "answer", letter];
+  const digit = letters[Number(key) - 1];
+  const projected = document.documentElement.classList.contains("projector"); // where they choose a map on Compare
+  if (/^[1-4]$/.test(key) && digit && !projected) return ["answer", digit];
+  const always = ALWAYS[key.length > 1 ? key : key.toLowerCase()];
+  if (always) return [always, ""];
+  const [at] = event.composedPath();
+  const used = at instanceof Element && at.matches(USES) && !at.matches(".option[aria-pressed='true']");
+  return UNLESS_USED[key] && !used ? [UNLESS_USED[key], ""] : null;
+}

@@ -1,0 +1,195 @@
+// @ts-check
+// What stands of a lesson beside its page: where one is, what to do, the question, its options, and after the answer the
+// numbers. It draws a state and hands on what is pressed.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+
+/** @typedef {import("./course.js").Place} Place */
+/** @typedef {import("../base/messages.js").StepVerdict} Verdict */
+/** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "class" | "keys"} Act */
+/**
+ * @typedef {object} Shown
+ * @property {Place | null} place null where the link asks for what is not here
+ * @property {string} sentence why there is no step or no verdict; what is waited for
+ * @property {string | null} answer the letter that was chosen
+ * @property {boolean} open the curtain
+ * @property {Verdict | null} verdict
+ * @property {boolean} away another page than the step's stands beside it
+ * @property {boolean} notes the teacher's are shown
+ * @property {boolean} keys the list of keys is shown
+ * @property {boolean} taught an answer does not open the curtain
+ * @property {string} back @property {string} next what the ways lead to
+ */
+
+const OPEN = "Anyone who opens this lesson can read these notes.";
+const KEYS = [
+  ["A – D, 1 – 4", "answer (in the projector letters only)"],
+  ["space", "show, then go on"],
+  ["→ ←, Page ↓ ↑", "next and back, while no field, map or list has the focus"],
+  ["shift + A – D", "in a class: count a hand; ⌫ takes the last one back"],
+  ["R", "in a class: count again, after talking"],
+  ["N", "teacher’s notes"],
+  [".", "black; any key ends it"],
+  ["P", "projector"],
+  ["?", "these keys"],
+];
+
+export class LessonPanel {
+  /** @param {(act: Act, letter?: string) => void} act @param {import("./hands.js").Hands} hands */
+  constructor(act, hands) {
+    this.act = act;
+    this.hands = hands;
+    this.letters = /** @type {string[]} */ ([]); // of the options
+    const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
+    this.p = {
+      where: h("p", { class: "where" }),
+      leave: press("leave", "continue from here", {
+        class: "quiet",
+        title: "close the lesson; the picture stays as it is",
+      }),
+      title: h("h1", { tabindex: "-1" }),
+      progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
+      away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
+      say: h("p", { class: "say" }),
+      ask: h("h2"),
+      options: h("div", { class: "options", role: "group" }),
+      show: press("show", "show", { class: "strong" }),
+      taught: press("class", "class", {
+        class: "quiet",
+        title: "an answer does not open the curtain, only “show” does",
+      }),
+      verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
+      now: h("p", { class: "now-you" }),
+      back: press("back"),
+      notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
+      next: press("next"),
+      said: h("div", { class: "notes" }),
+      help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
+      keys: h("dl", { class: "keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+    };
+    const { p } = this;
+    for (const [one, key] of /** @type {const} */ ([
+      [p.show, "space"],
+      [p.notes, "N"],
+      [p.help, "?"],
+    ]))
+      one.append(h("kbd", { "aria-hidden": "true" }, key));
+    this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
+    // a button that was clicked keeps no focus: the space bar then means the lesson again
+    this.element.addEventListener("click", ({ detail, target }) => {
+      const pressed = target instanceof Element && target.closest("button:not(.option)");
+      if (detail && pressed instanceof HTMLElement) pressed.blur();
+    });
+    this.arrange();
+  }
+
+  /** Puts the parts in order. */
+  arrange() {
+    const { p, hands } = this;
+    this.element.append(
+      h("div", { class: "head" }, p.where, p.leave),
+      p.title,
+      p.progress,
+      p.away,
+      p.say,
+      p.ask,
+      p.options,
+      h("div", { class: "reveal" }, p.show, p.taught),
+      hands.element,
+      p.verdict,
+      p.now,
+      h("div", { class: "ways" }, p.back, p.next),
+      h("div", { class: "more" }, p.notes, p.help),
+      p.said,
+      p.keys,
+    );
+  }
+
+  /** @param {Shown} shown */
+  draw(shown) {
+    const { p } = this;
+    const { place, sentence } = shown;
+    this.element.hidden = false;
+    for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
+      part.hidden = !place;
+    p.now.hidden = p.away.hidden = p.said.hidden = p.keys.hidden = this.hands.element.hidden = true;
+    if (place) this.drawStep({ ...shown, place });
+    else {
+      setText(p.where, "Lesson");
+      setText(p.title, "There is no such step");
+      p.verdict.replaceChildren(
+        h("p", {}, sentence),
+        button("all lessons", () => this.act("lessons")),
+      );
+    }
+  }
+
+  /** @param {Shown & {place: Place}} shown */
+  drawStep(shown) {
+    const { p } = this;
+    const { lesson, number, of, step, at } = shown.place;
+    const count = lesson.steps.length;
+    setText(p.where, `Lesson ${number} of ${of} · ${lesson.minutes} minutes · step ${at} of ${count}`);
+    setText(p.title, lesson.title);
+    /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
+    setText(p.say, step.say);
+    setText(p.ask, step.ask);
+    setAttribute(p.options, "aria-label", step.ask);
+    p.away.hidden = !shown.away;
+    this.drawOptions(shown);
+    p.show.hidden = shown.open;
+    setAttribute(p.taught, "aria-pressed", String(shown.taught));
+    this.hands.element.hidden = !shown.taught;
+    this.drawVerdict(shown);
+    p.now.hidden = !shown.open || at < count || !lesson.now_you;
+    if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
+    setText(p.back, shown.back);
+    setText(p.next, shown.next);
+    p.back.hidden = !shown.back;
+    setAttribute(p.next, "class", shown.open ? "strong" : null);
+    setAttribute(p.notes, "aria-expanded", String(shown.notes));
+    setAttribute(p.help, "aria-expanded", String(shown.keys));
+    p.said.hidden = !shown.notes;
+    p.keys.hidden = !shown.keys;
+    const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
+    const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
+    const lines = notes.length ? [...notes, OPEN] : ["There are no notes on this step."];
+    fill(p.said, lines, () => h("p"), setText);
+  }
+
+  /** @param {Shown & {place: Place}} shown */
+  drawOptions({ place, answer, open, verdict }) {
+    const make = (/** @type {number} */ at) => {
+      const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
+      option.append(h("span", { class: "letter" }), h("span", { class: "text" }), h("span", { class: "mark" }));
+      return option;
+    };
+    this.letters = place.step.options.map(({ letter }) => letter);
+    fill(this.p.options, place.step.options, make, (option, { letter, text }) => {
+      const [name, words, mark] = option.children;
+      const [chosen, right] = [answer === letter, open && verdict?.picked === letter];
+      setText(name, letter);
+      setText(words, text);
+      setText(mark, [right && "✓ the numbers say so", chosen && open && "your answer"].filter(Boolean).join(" · "));
+      setAttribute(option, "aria-pressed", String(chosen));
+      setAttribute(option, "data-right", right ? "" : null);
+    });
+  }
+
+  /** @param {Shown} shown */
+  drawVerdict({ open, verdict, sentence }) {
+    const { p } = this;
+    const lines = /** @type {HTMLElement[]} */ ([]);
+    if (open && verdict) {
+      const told = verdict.numbers.map(([label, , text]) =>
+        h("li", {}, h("strong", {}, text), " ", h("span", {}, label)),
+      );
+      lines.push(h("p", { class: verdict.picked ? "picked" : "open" }, verdict.sentence), h("ul", {}, ...told));
+    } else if (sentence) lines.push(h("p", {}, sentence));
+    const text = lines.map((line) => line.textContent).join("\n");
+    if (p.verdict.dataset.text === text) return; // said once
+    p.verdict.dataset.text = text;
+    p.verdict.replaceChildren(...lines);
+    if (open && verdict) p.verdict.scrollIntoView({ block: "nearest" }); // on a phone it would come below the fold
+  }
+}

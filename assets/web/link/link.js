@@ -1,0 +1,79 @@
+// @ts-check
+// The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
+// and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
+
+import { LEFT_OUT, LONGEST_LINK } from "../base/facts.js";
+
+/** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
+
+/** True while we write the address: the rest is Streamlit's. */
+export const writing = { isOurs: false };
+
+/** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
+export function say(kind, state, url) {
+  writing.isOurs = true;
+  history[kind](state, "", url);
+  writing.isOurs = false;
+}
+
+const { navigation } = /** @type {any} */ (globalThis);
+const tell = () => dispatchEvent(new Event("headlight-address"));
+navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
+
+/** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
+export function put(params, key, value) {
+  const values = value === null ? [] : [value].flat();
+  if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
+  params.delete(key);
+  for (const one of values) params.append(key, one);
+}
+
+/** A query as one text, but for some keys. @param {URLSearchParams} query @param {...string} keys */
+export function without(query, ...keys) {
+  const rest = new URLSearchParams(query);
+  for (const key of keys) rest.delete(key);
+  return String(rest);
+}
+
+/** What this entry of the history says: its address, and what had no room there. */
+export function read() {
+  const link = new URLSearchParams(location.search);
+  for (const [key, text] of Object.entries(history.state?.leftOut ?? {})) if (!link.has(key)) link.set(key, text);
+  return link;
+}
+
+/** The names of what the present address leaves out. @returns {string[]} */
+export const leftOut = () => Object.keys(history.state?.leftOut ?? {});
+
+/** An address of this app with these values, and what of them it leaves out.
+ * @param {URL} url @param {URLSearchParams} link
+ */
+function fitted(url, link) {
+  const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
+  const whole = () => Object.assign(new URL(url), { search: String(short) });
+  for (const key of LEFT_OUT) {
+    if (whole().search.length <= LONGEST_LINK) break;
+    const text = short.get(key);
+    if (text !== null) left[key] = text;
+    short.delete(key);
+  }
+  return { url: whole(), state: Object.keys(left).length ? { leftOut: left } : null };
+}
+
+/** Writes into the present address what it says otherwise; a new entry of the history only a page, or a step, makes.
+ * @param {Values} values
+ */
+export function write(values) {
+  const link = read();
+  for (const [key, value] of Object.entries(values)) put(link, key, value);
+  const { url, state } = fitted(new URL(location.href), link);
+  if (url.href === location.href && !state && !history.state?.leftOut) return;
+  say("replaceState", state, url);
+  if (!navigation) tell();
+}
+
+/** Makes this address a new entry of the history. @param {URL} to */
+export function enter(to) {
+  const { url, state } = fitted(to, to.searchParams);
+  say("pushState", state, url);
+}

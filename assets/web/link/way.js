@@ -1,0 +1,78 @@
+// @ts-check
+// The way from one page, or one step of a lesson, to the next. The address says all that the next one needs, so it is
+// entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
+
+import { enter, leftOut, put, read, say } from "./link.js";
+import { addressOf, PAGES } from "../base/page_list.js";
+
+const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
+const BAR = "#headlight-bar";
+const MAIN = '[data-testid="stMain"]'; // what scrolls
+
+/** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
+export const arrival = { byBar: false };
+let telling = false;
+
+/** What must be here before a step of a lesson is gone to; the lessons say what. */
+export const before = { lesson: () => /** @type {Promise<unknown>} */ (Promise.resolve()) };
+
+/** True when the script of a page has been here: before that, Streamlit knows no pages. */
+const isThere = () => document.querySelector(".st-key-stage") !== null;
+
+const kept = { state: /** @type {object | null} */ (null) };
+
+/** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
+export function tellAddress() {
+  kept.state = history.state;
+  telling = true;
+  location.replace(`${location.href}#`);
+  telling = false;
+}
+// before anybody else: what is heard is the address itself
+addEventListener("popstate", () => {
+  arrival.byBar &&= telling; // Back and Forward lead to what was
+  if (location.href.endsWith("#")) say("replaceState", kept.state, location.href.slice(0, -1));
+});
+
+/** Goes to an address of this app, in the same visit. @param {URL | string} to @param {{byBar?: boolean}} [how] */
+export function go(to, { byBar = false } = {}) {
+  dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
+  const url = new URL(to, location.href);
+  const now = read();
+  for (const key of STAYS) if (!url.searchParams.has(key)) put(url.searchParams, key, now.getAll(key));
+  if (!isThere()) return location.assign(url);
+  const isOther = url.pathname !== location.pathname;
+  enter(url);
+  arrival.byBar = byBar;
+  tellAddress();
+  if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // another page begins at its top
+}
+
+/** @param {URL} url */
+const isOfPage = ({ origin, pathname, hash }) =>
+  origin === location.origin && !hash && PAGES.some(({ path }) => addressOf(path) === pathname);
+
+/** A press on any link to a page, wherever it stands, stays in this visit. @param {MouseEvent} event */
+function follow(event) {
+  const isLink = (/** @type {EventTarget} */ at) => at instanceof Element && at.matches("a[href]");
+  const link = /** @type {Element | undefined} */ (event.composedPath().find(isLink));
+  const addressed = () => new URL(link?.getAttribute("href") ?? "", document.baseURI);
+  if (!link || !isOfPage(addressed())) return;
+  dispatchEvent(new Event("headlight-leave")); // also before another tab: links of the bar say what the address says
+  const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
+  if (button || ctrlKey || metaKey || shiftKey || altKey || link.getAttribute("target") === "_blank") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (link.ariaCurrent === "page") return;
+  const [to, from] = [addressed(), location.href];
+  const byBar = link.closest(BAR) !== null;
+  if (byBar) {
+    const link = read();
+    for (const key of leftOut()) put(to.searchParams, key, link.getAll(key));
+    document.dispatchEvent(new CustomEvent("headlight-onward", { detail: to.searchParams })); // a view keeps what is its own
+  }
+  if (!to.searchParams.has("learn")) return go(to, { byBar });
+  const begin = () => location.href === from && go(to); // with the lesson, whose curtain comes before the picture
+  before.lesson().then(begin, begin);
+}
+addEventListener("click", follow, true);

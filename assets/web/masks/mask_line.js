@@ -1,0 +1,120 @@
+// @ts-check
+// The line under the gallery: what the mask means, the numbers that it takes, and behind "combine" how a click joins
+// masks, and the rule in use as it is written.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { isUsed, JOINS } from "./gallery.js";
+import { choice, named } from "../base/view_base.js";
+
+/** @typedef {import("./painter.js").Painter} Painter */
+/** @typedef {import("../base/messages.js").MaskNumber} MaskNumber */
+
+const WAYS = "& and · | or · ! not";
+
+export class MaskLine {
+  /** @param {Painter} view */
+  constructor(view) {
+    this.view = view;
+    this.met = /** @type {number | null} */ (null); // the card under the pointer or with the focus
+    this.opened = /** @type {boolean | null} */ (null); // by the visitor; null: as the rule needs it
+    this.name = h("b");
+    this.meaning = h("span");
+    this.numbers = h("span", { class: "numbers" });
+    this.combine = button("combine", () => view.set(this, { opened: !this.isOpen }), {
+      title: "join masks with and, or, not",
+    });
+    this.joins = choice("What a click on a mask does", JOINS, (join) => view.set(view, { join }));
+    this.rule = /** @type {HTMLInputElement} */ (
+      h("input", {
+        class: "rule",
+        type: "text",
+        spellcheck: "false",
+        autocomplete: "off",
+        onchange: () => view.useRule(this.rule.value),
+      })
+    );
+    this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
+    this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
+    this.row = h(
+      "div",
+      { class: "joins" },
+      named("a click on a mask", this.joins.element),
+      h("span", { class: "named written" }, this.ruleName, this.rule, h("span", { class: "label" }, WAYS)),
+    );
+    this.element = h(
+      "div",
+      { class: "line" },
+      h("p", { class: "meaning" }, this.name, this.meaning),
+      h("div", { class: "bar" }, this.numbers, this.combine),
+      this.row,
+    );
+  }
+
+  /** A joined rule in use has its parts in sight. */
+  get isOpen() {
+    const { picture, join } = this.view;
+    const isJoined = /[&|!]/.test(picture.rule);
+    return this.opened ?? (isJoined || join !== "use");
+  }
+
+  /** @param {number | null} card under the pointer or with the focus */
+  meet(card) {
+    this.met = card;
+    this.mean();
+  }
+
+  /** Says what that card means, otherwise the mask in use. */
+  mean() {
+    const { picture } = this.view;
+    const own = picture.cards.find((card) => isUsed(picture, card));
+    const met = this.met === null ? null : picture.cards[this.met];
+    const name = met?.name ?? own?.name ?? (picture.painted ? "painted" : picture.rule);
+    setText(this.name, name);
+    setText(this.meaning, met?.meaning ?? picture.meaning);
+    return own;
+  }
+
+  draw() {
+    const { picture, join } = this.view;
+    const own = this.mean();
+    this.fillNumbers(own && join === "use" ? own.numbers : []);
+    setAttribute(this.combine, "aria-expanded", String(this.isOpen));
+    setAttribute(this.combine, "aria-pressed", String(join !== "use"));
+    this.row.hidden = !this.isOpen;
+    this.joins.press(join);
+    const name = picture.painted ? "Painted on the rule" : "Rules joined by & (and), | (or), ! (not)";
+    setAttribute(this.rule, "aria-label", name);
+    setText(this.ruleName, picture.painted ? "painted on the rule" : "rule in use");
+    const { writtenKey, refused, controls } = this.view;
+    const isRefused = refused.has(writtenKey);
+    const written = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
+    setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
+    if (this.rule !== /** @type {any} */ (this.view.root).activeElement && this.rule.value !== written)
+      this.rule.value = written;
+  }
+
+  /** @param {MaskNumber[]} numbers */
+  fillNumbers(numbers) {
+    const make = () => {
+      const field = h("input", { type: "number", step: "1" });
+      return h("label", { class: "number" }, h("span"), field);
+    };
+    fill(this.numbers, numbers, make, (label, { key, name, label: help, value, ends }) => {
+      const [text, field] = label.children;
+      if (!(field instanceof HTMLInputElement)) return;
+      setText(text, name.toLowerCase());
+      setAttribute(label, "title", help);
+      setAttribute(field, "aria-label", help);
+      setAttribute(field, "min", ends[0]);
+      setAttribute(field, "max", ends[1]);
+      field.onkeydown = (event) => event.stopPropagation();
+      field.onchange = () => {
+        if (field.value && field.checkValidity()) return this.view.useNumber(key, field.value);
+        field.reportValidity();
+        field.value = String(value);
+      };
+      if (field !== /** @type {any} */ (this.view.root).activeElement && field.value !== String(value))
+        field.value = String(value);
+    });
+  }
+}

@@ -1,0 +1,116 @@
+// @ts-check
+// The mask of one head as a grid that is painted: pointer strokes, labels for whole rows and columns, and keys.
+
+import { isShortcut, walked } from "../base/grid_keys.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+
+/** @typedef {import("../base/grid_keys.js").Place} Place */
+/**
+ * @typedef {object} Strokes
+ * @property {(at: Place) => void} begin
+ * @property {(at: Place) => void} paint
+ * @property {() => void} end
+ * @property {(tool: "row" | "column", at: number) => void} line
+ * @property {(at: Place) => void} toggle
+ * @property {() => void} undo
+ * @property {(text: string | null) => void} hover
+ */
+/** @typedef {Pick<import("../picture/map.js").Shown, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
+
+const GLOW = { dark: 190, light: 105 }; // how strongly an allowed cell glows, on the ramp of the weights
+
+export class PaintGrid extends BigMap {
+  /** @param {Strokes} strokes */
+  constructor(strokes) {
+    super({ pick: () => {}, hover: strokes.hover });
+    this.strokes = strokes;
+    this.scrolls = false; // what a finger does, instead of painting
+    this.stroke = /** @type {Place | null} */ (null); // the last cell of the stroke that goes on
+    this.tap = /** @type {Place | null} */ (null); // where a finger went down while it may still scroll
+    this.element.onclick = null;
+    this.element.onpointerdown = (event) => this.down(event);
+    this.element.onpointermove = (event) => this.move(event);
+    this.element.onpointerup = () => this.up(true);
+    this.element.onpointercancel = () => this.up(false);
+  }
+
+  /** Draws the mask of a head: cells of 0 and 1. @param {ShownMask} mask @param {any} inks @param {any} room */
+  drawMask({ allow, scrolls, ...shown }, inks, room) {
+    const n = shown.tokens.length;
+    const map = { size: n, bytes: allow.map((cell) => cell * GLOW[shown.theme]) };
+    const forbids = (/** @type {number} */ i, /** @type {number} */ j) => !allow[i * n + j];
+    this.scrolls = scrolls;
+    this.draw(
+      { ...wholeMap(shown.tokens, new Float32Array(), { ...shown, map, forbids, scale: "linear" }), weights: null },
+      inks,
+      room,
+    );
+    this.element.style.touchAction = scrolls ? "auto" : "none";
+  }
+
+  down(event) {
+    const at = this.under(event);
+    if (event.button || !at) return;
+    if (at[1] < 0) this.strokes.line("row", at[0]);
+    else if (at[0] < 0) this.strokes.line("column", at[1]);
+    else if (event.pointerType === "touch" && this.scrolls) this.tap = at;
+    else {
+      event.preventDefault(); // no text is selected on the way
+      this.element.setPointerCapture(event.pointerId);
+      this.begin(at);
+    }
+  }
+
+  /** @param {Place} at */
+  begin(at) {
+    this.strokes.begin(at);
+    this.strokes.paint(at);
+    this.stroke = this.active = at;
+    this.cell.element.focus({ preventScroll: true });
+  }
+
+  move(event) {
+    const at = this.under(event);
+    const to = at && Math.min(...at) >= 0 ? at : null;
+    this.point(to);
+    if (!this.stroke || !to) return;
+    // a fast pointer leaves cells out: all on the straight way are meant
+    const [i, j] = this.stroke;
+    const steps = Math.max(Math.abs(to[0] - i), Math.abs(to[1] - j));
+    for (let step = 1; step <= steps; step++)
+      this.strokes.paint([Math.round(i + ((to[0] - i) * step) / steps), Math.round(j + ((to[1] - j) * step) / steps)]);
+    this.stroke = this.active = to;
+  }
+
+  up(meant) {
+    if (this.tap && meant) this.begin(this.tap);
+    if (this.stroke) this.strokes.end();
+    this.stroke = this.tap = null;
+  }
+
+  say([i, j]) {
+    const { tokens, forbids } = /** @type {import("../picture/map.js").Shown} */ (this.shown);
+    return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
+  }
+
+  get label() {
+    return `${super.label}; Space turns a cell round, Shift and arrows paint`;
+  }
+
+  key(event) {
+    const from = this.active;
+    if (!from) return;
+    const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
+    if (isShortcut(event) && !undoes) return;
+    const to = walked(event, from, this.ends, this.ends);
+    if (undoes) this.strokes.undo();
+    else if (to && event.shiftKey && event.key.startsWith("Arrow")) {
+      this.strokes.begin(from);
+      for (const at of [from, to]) this.strokes.paint(at);
+      this.strokes.end();
+    } else if (event.key === "Enter" || event.key === " ") this.strokes.toggle(from);
+    else if (!to) return;
+    event.preventDefault();
+    this.moveTo(to ?? from);
+  }
+}

@@ -1,0 +1,159 @@
+// @ts-check
+// The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
+
+import { inks } from "../base/colour.js";
+import { h, setText, styles } from "../base/dom.js";
+import { drawGallery } from "./gallery.js";
+import { MaskAlso } from "./mask_also.js";
+import { MaskLine } from "./mask_line.js";
+import { MaskView } from "./mask_view.js";
+import { fitsTwo, roomsOf } from "./mask_rooms.js";
+import { mount } from "../base/mount.js";
+import { PaintGrid } from "./paint_grid.js";
+import { PainterBar } from "./painter_bar.js";
+import { legend, limitsInWords } from "./painter_words.js";
+import { SentenceBox } from "../picture/sentence.js";
+import { fillNotices, notices, panel } from "../base/view_base.js";
+import { WeightsPanels, heading } from "./weights_panels.js";
+
+const THREE = 900; // pixels of a view that has three maps in a row
+
+const STYLES = await styles("base/view.css", "sheets/sheet.css", "masks/painter.css");
+
+export class Painter extends MaskView {
+  /** @param {ShadowRoot} root */
+  constructor(root) {
+    super(root, STYLES);
+    this.asTable = false;
+    this.large = /** @type {import("./painter_bar.js").Large} */ ("both"); // what the projector shows
+    this.scrolls = matchMedia("(pointer: coarse)").matches;
+    this.box = new SentenceBox(
+      "Sentence",
+      (text) => this.type(text),
+      () => this.writeAddress(),
+    );
+    this.parts = {
+      notices: notices(),
+      gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
+      counted: h("span", { class: "label" }),
+      readout: h("p", { class: "readout" }),
+    };
+    this.line = new MaskLine(this);
+    this.bar = new PainterBar(this);
+    this.also = new MaskAlso(this);
+    this.grid = this.makeGrid();
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
+    const p = this.parts;
+    const room = h("div", { class: "room" }, this.grid.element);
+    this.show(
+      h("div", { class: "top" }, this.box.element, p.notices),
+      h("div", { class: "strip" }, p.gallery, this.bar.projected),
+      this.line.element,
+      panel("who", null, [heading("The mask"), p.counted], room, legend()),
+      this.bar.brushes,
+      ...this.panels.elements,
+      this.bar.places,
+      p.readout,
+      this.also.element,
+      this.outcomes.element,
+    );
+  }
+
+  makeGrid() {
+    /** Paints where painting is possible. @param {() => void} stroke @param {boolean} ends the weights may follow */
+    const paint = (stroke, ends = true) => {
+      if (!this.paintable) return;
+      this.mask.head = this.at.head;
+      this.ahead = true;
+      stroke();
+      if (ends) this.painted();
+      else this.redraw();
+    };
+    return new PaintGrid({
+      begin: (at) => paint(() => this.mask.begin(at), false),
+      paint: (at) => paint(() => this.mask.paint(at), false),
+      end: () => paint(() => {}),
+      line: (tool, at) => paint(() => this.mask.line(tool, at)),
+      toggle: (at) => paint(() => this.mask.toggle(at)),
+      undo: () => this.undo(),
+      hover: (text) => this.readOut(text),
+    });
+  }
+
+  // ---- what the visitor does
+
+  /** Changes what the server need not know. @param {object} owner @param {object} change */
+  set(owner, change) {
+    Object.assign(owner, change);
+    this.redraw();
+  }
+
+  readOut(text) {
+    setText(this.parts.readout, text ?? "");
+  }
+
+  get stroking() {
+    return this.grid.stroke !== null;
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    super.adopt(link);
+    this.also.adopt(link);
+  }
+
+  // ---- drawing
+
+  /** What the projector shows: two maps where their numbers can be read. */
+  get projects() {
+    const fits = fitsTwo(this.element.clientWidth, this.picture.tokens, this.panels.beside);
+    return this.large === "both" && !fits ? "after" : this.large;
+  }
+
+  draw(width) {
+    const { picture, at, mask, weights } = this;
+    const n = picture.tokens.length;
+    this.load();
+    this.box.text = this.text;
+    mask.head = at.head;
+    const projecting = this.projector && !this.narrow;
+    this.kinds({ wide: !projecting && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
+    const style = getComputedStyle(this.element);
+    const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
+    const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);
+    const meet = (/** @type {number | null} */ card) => this.line.meet(card);
+    const accent = style.getPropertyValue("--glow").trim();
+    drawGallery(this.parts.gallery, picture, { inks: colours, accent, join: this.join, choose, meet });
+    fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
+    this.line.draw();
+    this.bar.draw();
+    this.also.draw();
+    this.outcomes.draw();
+    const [before, after] = this.panels.maps.map(({ map }) => map);
+    after.beside = this.panels.beside;
+    const roomFor = roomsOf([this.grid, before, after], projecting, this.element, n);
+    this.drawMask(colours, roomFor(this.grid));
+    this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
+    const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);
+    this.wait(!fits); // until the numbers of this mask and head have come, those shown are of the one before
+    this.element.dataset.digest = picture.digest;
+  }
+
+  /** @param {import("../base/colour.js").Inks} colours @param {import("../picture/map.js").Room} room */
+  drawMask(colours, room) {
+    const { parts: p, mask, scrolls, theme } = this;
+    const { row, key, head } = this.at;
+    const { tokens } = this.picture;
+    const allow = mask.allow();
+    const name = mask.isShared ? "Mask of all heads" : `Mask of head ${head}`;
+    this.grid.drawMask({ tokens, allow, row, key, theme, scrolls, name }, colours, room);
+    const blocked = allow.reduce((sum, cell) => sum + 1 - cell, 0);
+    const where = mask.isShared ? "" : ` in head ${head}`;
+    const text = `${blocked.toLocaleString("en")} of ${allow.length.toLocaleString("en")} blocked${where}`;
+    if (p.counted.textContent !== text) this.say(text);
+    setText(p.counted, text);
+  }
+}
+
+export default mount(Painter);

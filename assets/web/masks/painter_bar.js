@@ -1,0 +1,78 @@
+// @ts-check
+// What stands at the grids: the brushes under the mask, the place under the weights, and which picture is projected.
+
+import { button, h, setAttribute } from "../base/dom.js";
+import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
+
+/** @typedef {import("./painter.js").Painter} Painter */
+/** @typedef {import("./mask_paint.js").Tool} Tool */
+/** @typedef {import("./mask_paint.js").Scope} Scope */
+/** @typedef {"both" | "who" | "before" | "after"} Large what the projector shows */
+
+/** @type {[Tool, string, string][]} */
+const TOOLS = [
+  ["block", "block", "paint: what is touched is blocked"],
+  ["allow", "allow", "erase: what is touched is allowed"],
+  ["row", "row", "flip whole rows"],
+  ["column", "column", "flip whole columns"],
+  ["others", "column but itself", "nobody but itself may look at this word: flip its column, but for its own row"],
+];
+/** @type {[Scope, string][]} */
+const SCOPES = [
+  ["all", "all heads"],
+  ["one", "this head"],
+];
+/** @type {[boolean, string][]} */
+const TOUCHES = [
+  [false, "paint"],
+  [true, "scroll"],
+];
+/** @type {[Large, string][]} */
+const LARGE = [
+  ["both", "both"],
+  ["who", "mask"],
+  ["before", "before"],
+  ["after", "after"],
+];
+const EMPTY = "block every cell of the row in focus: what becomes of a word that may look at nobody?";
+
+export class PainterBar {
+  /** @param {Painter} view */
+  constructor(view) {
+    this.view = view;
+    this.undo = button("undo", () => view.undo());
+    this.clear = button("clear", () => view.clear());
+    this.empty = button("empty a row", () => view.emptyRow(), { title: EMPTY });
+    this.layers = group("Layer");
+    this.heads = group("Head");
+    this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
+    this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
+    this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
+    this.touches = choice("What touching does", TOUCHES, (scrolls) => view.set(view, { scrolls }));
+    this.touch = named("touch:", this.touches.element);
+    this.larges = choice("What is projected", LARGE, (large) => view.set(view, { large }));
+    const painting = group("Painting", this.undo, this.clear);
+    this.brushes = bar("brushes", this.tools.element, painting, this.scopes.element, this.empty, this.touch);
+    this.places = bar("places", named("layer", this.layers), named("head", this.heads), this.modes.element);
+    this.projected = bar("projected", this.larges.element);
+  }
+
+  draw() {
+    const { view } = this;
+    const { picture, mask, at, paintable } = view;
+    this.tools.press(mask.tool);
+    this.scopes.press(mask.scope);
+    this.modes.press(view.asTable);
+    this.touches.press(view.scrolls);
+    this.larges.press(view.projects);
+    this.touch.hidden = !view.narrow && !matchMedia("(pointer: coarse)").matches;
+    for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
+    setAttribute(this.undo, "disabled", !mask.undone.length);
+    setAttribute(this.clear, "disabled", mask.isEmpty);
+    fillChoice(this.layers, numbers(picture.layers), at.layer, (layer) => view.go({ layer }), "layer");
+    fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.go({ head }), "head");
+  }
+}
+
+/** @param {string} kind @param {...Node} parts */
+const bar = (kind, ...parts) => h("div", { class: `bar ${kind}` }, ...parts);

@@ -1,0 +1,84 @@
+// @ts-check
+// The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
+
+import { inkOnSigned, pixel, pixels, signedColour } from "../base/colour.js";
+import { goOn } from "../base/dom.js";
+import { BigMap } from "./map.js";
+import { pooled } from "../wire/packets.js";
+import { number, shortSigned, signed } from "../base/words.js";
+
+/** @typedef {import("../base/colour.js").Inks} Inks */
+
+const BARS = 26; // pixels beside the map
+const MIDDLE = 128; // the byte of no change
+
+/** The colour of a difference, far from none as the maps themselves: √ of the weight.
+ * @param {number} share −1 to 1 @param {Inks} inks
+ */
+const colourOf = (share, inks) => signedColour(Math.sign(share) * Math.sqrt(Math.abs(share)), inks);
+
+const shareOf = (byte) => Math.max(-1, (byte - MIDDLE) / 127);
+
+/** The ramp as a CSS gradient, for the legend. @param {Inks} inks */
+export function signedGradient(inks) {
+  const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map(
+    (share) => `rgb(${colourOf(share, inks).join(" ")}) ${50 + 50 * share}%`,
+  );
+  return `linear-gradient(to right, ${stops.join(", ")})`;
+}
+
+/** Differences as bytes, 128 for none. @param {Float32Array} values */
+export const asBytes = (values) =>
+  Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
+
+/** How a table says them. @type {import("./table.js").Writing} */
+export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
+
+/** @typedef {import("./map.js").Shown & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
+
+/** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, null until they have come, and
+ * a distance a row.
+ */
+export class DifferenceMap extends BigMap {
+  /** @param {import("./map.js").Actions} actions */
+  constructor(actions) {
+    super(actions);
+    this.beside = BARS;
+    this.roomy = 29; // signs need more
+  }
+
+  /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */
+  draw(shown, inks, room) {
+    super.draw(shown, inks, room);
+    const { left, top, side, step } = this;
+    const context = goOn(this.base);
+    const longest = this.right - 10;
+    context.fillStyle = inks.line;
+    context.fillRect(left + side + 6, top, 1, side);
+    shown.distances.slice(shown.first, shown.tokens.length - shown.last).forEach((distance, at) => {
+      context.fillStyle = at + shown.first === shown.row ? inks.text : inks.muted;
+      const [x, y] = [left + side + 7, top + at * step + step * 0.2];
+      context.fillRect(x, y, Math.max(0, distance * longest), Math.max(0.5, step * 0.6));
+    });
+  }
+
+  image(cut, room) {
+    const colours = Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(shareOf(byte), this.inks)));
+    return pixels(pooled(cut, room, MIDDLE), colours);
+  }
+
+  written(value) {
+    return shortSigned(value);
+  }
+
+  inkOn(byte) {
+    return inkOnSigned(colourOf(shareOf(byte), this.inks));
+  }
+
+  say([i, j]) {
+    const { tokens, weights, sides } = /** @type {ShownDifference} */ (this.shown);
+    const at = i * tokens.length + j;
+    const [before, after] = sides.map((side) => (side ? number(side[at]) : "…"));
+    return `${tokens[i]} → ${tokens[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
+  }
+}

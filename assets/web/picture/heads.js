@@ -1,0 +1,254 @@
+// @ts-check
+// The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
+
+import { picture } from "../base/colour.js";
+import { button, contextOf, fill, frame, h, setAttribute, setText } from "../base/dom.js";
+import { MOST_OF_IT, STRONG } from "../base/facts.js";
+import { isShortcut, walkedTiles } from "../base/grid_keys.js";
+import { hatched } from "./hatch.js";
+import { pooled, trimmed } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { BLOCKED, number } from "../base/words.js";
+
+/** @typedef {[number, number]} Head layer and head */
+/** @typedef {(layer: number, head: number) => void} Act */
+/** @typedef {{focus: Act, lamp: Act, hide: Act, solo: Act, hover: (text: string | null) => void}} Actions */
+/**
+ * @typedef {import("../link/look.js").Look & {
+ *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
+ *   sortKey: number | null, theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
+ *   forbidden?: string[],
+ * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them
+ */
+
+const TINY = 16; // tiles side by side, above which their names stand at the edges alone
+const POOLED = 128; // cells of a tile's picture
+
+/** @param {Head} pair @param {boolean} all */
+const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head));
+
+/** Why a head is called so (pages/explore/kinds.py). @param {string} name @param {number} value */
+function ruleOf(name, value) {
+  if (name === "word → word")
+    return `one weight between two words that are no neighbours is at least ${STRONG}: ${number(value)}`;
+  if (name === "copies")
+    return `rows whose word stood before give at least half to what followed it there, on average ${number(value)}`;
+  if (name === "spread") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
+  if (name === "near words")
+    return `the words at most two steps away get at least ${MOST_OF_IT} of a row, on average ${number(value)}`;
+  if (name.includes(" and ")) return `both get at least ${MOST_OF_IT} of a row together, on average ${number(value)}`;
+  return `gets at least half of a row, on average ${number(value)}`;
+}
+
+export class HeadsGrid {
+  /** @param {Actions} act */
+  constructor(act) {
+    this.act = act;
+    /** @type {Map<string, HTMLCanvasElement>} */
+    this.images = new Map();
+    this.kind = ""; // what the images are of
+    this.at = 0; // the tile that can be reached with Tab
+    this.state = /** @type {ShownHeads} */ ({});
+    this.maps = /** @type {import("../wire/packets.js").Maps} */ ({});
+    this.shown = /** @type {Head[]} */ ([]);
+    this.columns = this.count = 0;
+    this.width = this.height = 0; // pixels
+    this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
+    this.grid = h("div", { class: "heads", role: "grid" });
+    this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.element = h("div", { class: "heads-holder" }, this.grid, this.canvas);
+    this.grid.onkeydown = (event) => this.key(event);
+    this.grid.addEventListener("focusin", ({ target }) => this.rove(this.indexOf(target)));
+    this.element.onpointermove = (event) => this.hover(event);
+    this.element.onpointerleave = () => this.act.hover(null);
+  }
+
+  /** @returns {HTMLElement[]} */
+  tiles() {
+    return [...this.grid.querySelectorAll(".tile")].map((tile) => /** @type {HTMLElement} */ (tile));
+  }
+
+  /** The tile that an element belongs to. @param {EventTarget | null} target */
+  indexOf(target) {
+    return this.tiles().findIndex((tile) => tile.contains(/** @type {Node | null} */ (target)));
+  }
+
+  /** Lays the tiles out in the order given.
+   * @param {ShownHeads} state @param {import("../wire/packets.js").Maps} maps @param {Head[]} shown
+   */
+  update(state, maps, shown, columns) {
+    if (this.columns !== columns || this.count !== shown.length) this.rects = [];
+    Object.assign(this, { state, maps, shown, columns, count: shown.length });
+    setAttribute(this.grid, "style", `--columns:${columns}`);
+    setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
+    setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}${columns > TINY ? " tiny" : ""}`);
+    const rows = Array.from({ length: Math.ceil(shown.length / columns) }, (_, r) =>
+      shown.slice(r * columns, (r + 1) * columns),
+    );
+    const makeRow = () => h("div", { role: "row", class: "row" });
+    fill(this.grid, rows, makeRow, (row, pairs, r) =>
+      fill(
+        row,
+        pairs,
+        () => this.makeTile(),
+        (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
+      ),
+    );
+    this.rove(Math.min(this.at, shown.length - 1));
+  }
+
+  makeTile() {
+    const pair = () => this.shown[this.indexOf(tile)];
+    const toggle = (/** @type {MouseEvent} */ event) => {
+      event.stopPropagation();
+      this.act.lamp(...pair());
+    };
+    const lamp = button("", toggle, { class: "lamp", tabindex: "-1" });
+    const tile = h(
+      "div",
+      { class: "tile", role: "gridcell" },
+      h("div", { class: "square" }, h("span", { class: "note" })),
+      h("div", { class: "tile-head" }, h("span", { class: "name" }), h("span", { class: "kind" }), lamp),
+    );
+    tile.onclick = () => this.act.focus(...pair());
+    return tile;
+  }
+
+  /** @param {HTMLElement} tile @param {Head} pair @param {number} index */
+  updateTile(tile, pair, index) {
+    const { state } = this;
+    const id = pair.join(".");
+    const off = state.off.has(id);
+    const away = this.isAway(pair);
+    const focused = id === `${state.layer}.${state.head}`;
+    const name = `layer ${pair[0]} head ${pair[1]}`;
+    setAttribute(tile, "class", `tile${focused ? " focused" : ""}${off ? " off" : ""}${away ? " away" : ""}`);
+    setAttribute(tile, "aria-selected", String(focused));
+    setAttribute(tile, "data-head", id);
+    setAttribute(tile, "aria-label", `${name}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
+    const [shortName, kind, lamp] = tile.children[1].children;
+    setText(shortName, nameOf(pair, state.all));
+    this.updateKind(kind, state.kinds[pair[0]]?.[pair[1]]);
+    setText(tile.children[0].children[0], away ? "hidden" : "");
+    const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
+    setAttribute(lamp, "aria-pressed", String(!off));
+    setAttribute(lamp, "aria-label", `${name} ${click}`);
+    setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
+    tile.style.setProperty("--index", String(index));
+    this.updateEdges(tile, pair, index);
+  }
+
+  /** What stands at the edges: of small tiles the names, and which query heads share a key and value head.
+   * @param {HTMLElement} tile @param {Head} pair @param {number} index
+   */
+  updateEdges(tile, [layer, head], index) {
+    const { columns, maps, state } = this;
+    const isTiny = columns > TINY;
+    setAttribute(tile, "data-column", isTiny && index < columns ? String(layer) : null);
+    setAttribute(tile, "data-row", isTiny && index % columns === 0 ? String(head) : null);
+    const each = state.kv && state.kv < maps.heads ? maps.heads / state.kv : 0;
+    const group = each ? Math.floor(head / each) : null;
+    setAttribute(tile, "data-group", group === null ? null : String(group % 3));
+    const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
+    setAttribute(tile, "title", group === null ? null : `layer ${layer} head ${head}: ${shared}`);
+  }
+
+  /** What the head does on this sentence, and the rule that says so. @param {Element} place @param {[string, number] | undefined} kind */
+  updateKind(place, kind) {
+    setText(place, kind?.[0] ?? "");
+    setAttribute(place, "title", kind ? ruleOf(...kind) : null);
+  }
+
+  /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */
+  isAway(pair) {
+    const id = pair.join(".");
+    return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
+  }
+
+  measure() {
+    const origin = this.element.getBoundingClientRect();
+    this.width = origin.width;
+    this.height = origin.height;
+    this.rects = [...this.grid.querySelectorAll(".square")].map((square) => {
+      const box = square.getBoundingClientRect();
+      return { x: box.left - origin.left, y: box.top - origin.top, width: box.width, height: box.height };
+    });
+  }
+
+  /** @param {{query: string, line: string}} inks */
+  draw(inks) {
+    if (!this.rects.length) this.measure();
+    const { off, layer, head, row, first, last, forbidden = [] } = this.state;
+    const context = contextOf(this.canvas, this.width, this.height);
+    const size = this.maps.n - first - last;
+    context.imageSmoothingEnabled = false;
+    this.shown.forEach((pair, index) => {
+      if (this.isAway(pair)) return;
+      const { x, y, width, height } = this.rects[index];
+      context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
+      context.drawImage(this.image(pair), x, y, width, height);
+      context.globalAlpha = 1;
+      const hatch = hatched(forbidden, pair[1], this.maps.n, [first, last], this.rects[index], inks.line);
+      if (hatch) context.drawImage(hatch, x, y, width, height);
+      if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
+        frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
+    });
+  }
+
+  /** The coloured map of one head, made once for each picture, scale and theme. @param {Head} head */
+  image([layer, head]) {
+    const { scale, first, last, theme } = this.state;
+    const kind = `${this.maps.digest} ${theme} ${scale} ${first}${last}`;
+    if (this.kind !== kind) this.images.clear();
+    this.kind = kind;
+    const whole = this.maps.isWhole(layer);
+    const id = `${layer}.${head} ${whole}`;
+    const known = this.images.get(id);
+    if (known) return known;
+    const map = this.maps.map(layer, head);
+    const made = picture(pooled(whole ? trimmed(map, first, last) : map, POOLED), theme, scale);
+    this.images.set(id, made);
+    return made;
+  }
+
+  hover(event) {
+    const origin = this.element.getBoundingClientRect();
+    const [px, py] = [event.clientX - origin.left, event.clientY - origin.top];
+    const index = this.rects.findIndex(
+      ({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height,
+    );
+    const pair = this.shown[index];
+    if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
+    const { x, y, width, height } = this.rects[index];
+    const { first, last, forbidden = [] } = this.state;
+    const { tokens, n } = this.maps;
+    const size = n - first - last;
+    const at = (/** @type {number} */ share) => first + Math.min(size - 1, Math.floor(share * size));
+    const [i, j] = [at((py - y) / height), at((px - x) / width)];
+    const weight = this.maps.map(...pair).bytes[i * n + j] / 255;
+    const blocked = forbids(forbidden, pair[1], n)(i, j) ? `, ${BLOCKED}` : "";
+    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}${blocked}`);
+  }
+
+  /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */
+  rove(index) {
+    if (index < 0) return;
+    this.at = index;
+    this.tiles().forEach((tile, i) => setAttribute(tile, "tabindex", i === index ? "0" : "-1"));
+  }
+
+  key(event) {
+    const { key, target } = event;
+    if (isShortcut(event)) return;
+    const onLamp = target instanceof Element && target.closest(".lamp");
+    if (onLamp && (key === "Enter" || key === " ")) return; // the lamp's own click
+    /** @type {Record<string, Act>} */
+    const acts = { Enter: this.act.focus, " ": this.act.lamp, o: this.act.lamp, s: this.act.solo, h: this.act.hide };
+    if (key in acts) acts[key](...this.shown[this.at]);
+    else if (key.startsWith("Arrow") || key === "Home" || key === "End") {
+      const to = walkedTiles(event, this.at, this.count, this.columns);
+      if (to !== null) this.tiles()[to].focus();
+    } else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,43 @@
+// @ts-check
+// Which heads are in sight, in which order, and how many side by side.
+
+import { ranked } from "../base/words.js";
+
+/** @typedef {import("../explore/explore.js").Explore} Explore */
+
+/** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. @param {Explore} view */
+export function sortKey({ at, maps }) {
+  if (at.key !== null) return at.key;
+  if (!maps.isWhole(at.layer)) return null;
+  const { bytes } = maps.map(at.layer, at.head);
+  return ranked(bytes.subarray(at.row * maps.n, (at.row + 1) * maps.n))[0][0];
+}
+
+const MOST_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
+
+/** Whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
+export const isAcross = ({ layers }) => layers > MOST_DOWN;
+
+/** The heads in sight, in the order wanted. @param {Explore} view @param {boolean} all @returns {[number, number][]} */
+export function order(view, all) {
+  const { maps, at, look } = view;
+  const layers = all ? [...Array(maps.layers).keys()] : [at.layer];
+  const key = sortKey(view);
+  const ordered = layers.map((layer) => {
+    const pairs = Array.from({ length: maps.heads }, (_, head) => /** @type {[number, number]} */ ([layer, head]));
+    if (!look.sort || key === null || !maps.isWhole(layer)) return pairs;
+    const byteOf = (/** @type {number} */ head) => maps.map(layer, head).bytes[at.row * maps.n + key];
+    return pairs.sort(([, a], [, b]) => byteOf(b) - byteOf(a) || a - b);
+  });
+  return all && isAcross(maps)
+    ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place]))
+    : ordered.flat();
+}
+
+/** Tiles side by side; of few heads two, so that they fill the place.
+ * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide
+ */
+export function columns({ layers, heads }, all, wide) {
+  if (all && isAcross({ layers })) return layers;
+  return all || wide || heads <= 2 ? heads : heads <= 4 ? 2 : 3;
+}

@@ -1,0 +1,84 @@
+// @ts-check
+// The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
+
+import { contextOf, h } from "../base/dom.js";
+
+const ROW = 26; // pixels of a word
+const LEAST = 0.03; // weight of the faintest line
+export const MOST_WORDS = 40; // tokens that lines can be told apart of
+
+export class Lines {
+  /** @param {(row: number) => void} pick */
+  constructor(pick) {
+    this.pick = pick;
+    this.canvas = h("canvas", { role: "img" });
+    this.element = h("div", { class: "lines" }, this.canvas);
+    this.rows = 0;
+    this.first = 0;
+    this.step = ROW;
+    this.canvas.onclick = (event) => {
+      const row = Math.floor(event.offsetY / this.step);
+      if (row >= 0 && row < this.rows && event.offsetX < this.canvas.clientWidth / 2) this.pick(this.first + row);
+    };
+  }
+
+  /** @param {import("./map.js").Shown} shown @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
+  draw(shown, inks, { width, height }) {
+    const { tokens, weights, row, first, last, name } = shown;
+    const words = tokens.slice(first, tokens.length - last);
+    this.rows = words.length;
+    this.first = first;
+    this.step = Math.max(16, Math.min(ROW * 1.6, height / Math.max(1, words.length)));
+    const wide = Math.min(width, 640);
+    const context = contextOf(this.canvas, wide, this.step * words.length);
+    const [left, right] = [wide * 0.3, wide * 0.7];
+    const size = Math.min(17, this.step * 0.62);
+    context.textBaseline = "middle";
+    words.forEach((word, at) => {
+      const own = at + first === row;
+      context.font = `${own ? "bold " : ""}${size}px ${inks.mono}`;
+      context.fillStyle = own ? inks.query : inks.muted;
+      context.textAlign = "right";
+      context.fillText(word, left - 8, (at + 0.5) * this.step);
+      const weight = weights ? Math.abs(weights[row * tokens.length + at + first]) : 0;
+      context.font = `${weight > 0.2 ? "bold " : ""}${size}px ${inks.mono}`;
+      context.fillStyle = inks.key;
+      context.globalAlpha = 0.5 + 0.5 * Math.min(1, weight * 4);
+      context.textAlign = "left";
+      context.fillText(word, right + 8, (at + 0.5) * this.step);
+      context.globalAlpha = 1;
+    });
+    const colour = (/** @type {number} */ value, /** @type {boolean} */ own) => {
+      if ("sides" in shown) return value < 0 ? inks.less : inks.more; // a difference of weights
+      return own ? inks.query : inks.muted;
+    };
+    if (weights) this.drawLines(context, colour, tokens.length, weights, row, [left, right]);
+    this.canvas.setAttribute("aria-label", `${name} as lines: from each word to those that it looks at`);
+  }
+
+  /** The row in focus last. @param {CanvasRenderingContext2D} context
+   * @param {(value: number, own: boolean) => string} colour @param {number} n
+   * @param {Float32Array} weights @param {number} row @param {[number, number]} ends
+   */
+  drawLines(context, colour, n, weights, row, [left, right]) {
+    const middle = (left + right) / 2;
+    const rows = [...Array(this.rows).keys()].map((at) => at + this.first).filter((i) => i !== row);
+    for (const i of [...rows, row]) {
+      const own = i === row;
+      for (let at = 0; at < this.rows; at += 1) {
+        const value = weights[i * n + at + this.first];
+        const weight = Math.abs(value);
+        if (value === undefined || weight < LEAST) continue;
+        const [y, to] = [(i - this.first + 0.5) * this.step, (at + 0.5) * this.step];
+        context.beginPath();
+        context.moveTo(left, y);
+        context.bezierCurveTo(middle, y, middle, to, right, to);
+        context.strokeStyle = colour(value, own);
+        context.globalAlpha = own ? 0.35 + 0.65 * weight : 0.35 * weight;
+        context.lineWidth = own ? 1 + 7 * weight : 1 + 3 * weight;
+        context.stroke();
+      }
+    }
+    context.globalAlpha = 1;
+  }
+}

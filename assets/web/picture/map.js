@@ -1,0 +1,320 @@
+// @ts-check
+// One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
+
+import { inkOn, mostOf, picture } from "../base/colour.js";
+import { contextOf, drawing, frame, h, setAttribute } from "../base/dom.js";
+import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
+import { Bubble } from "./bubble.js";
+import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
+import { pooled, toBytes, trimmed } from "../wire/packets.js";
+import { BLOCKED, number, ranked, short } from "../base/words.js";
+
+/** @typedef {import("../base/colour.js").Bytes} Bytes */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+/** @typedef {import("../base/grid_keys.js").Place} Place */
+/** @typedef {{width: number, height: number}} Room */
+/** @typedef {{pick(row: number, key: number | null): void, hover(text: string | null, at: Place | null): void}} Actions */
+/**
+ * @typedef {object} Shown
+ * @property {string[]} tokens
+ * @property {string} name
+ * @property {Bytes} map
+ * @property {boolean} whole `map` has one cell a token; otherwise it is a thumbnail
+ * @property {Float32Array | null} weights null until they have come
+ * @property {number} row the query in focus; −1 = none
+ * @property {number | null} key
+ * @property {number | null} [best] what the row looks at most, marked at its column while no key is chosen
+ * @property {import("../base/colour.js").Scale} scale
+ * @property {import("../base/colour.js").Theme} theme
+ * @property {number} first tokens left out at the start
+ * @property {number} last tokens left out at the end
+ * @property {(i: number, j: number) => boolean} forbids
+ */
+
+const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
+
+/** A map that is there as float32, all of it in sight unless `more` says otherwise.
+ * @param {string[]} tokens @param {Float32Array} weights
+ * @param {Partial<Shown> & Pick<Shown, "name" | "row" | "theme">} more @returns {Shown}
+ */
+export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: toBytes(weights) }, ...more }) => ({
+  ...{ tokens, weights, map, whole: true, key: null, scale: "root", first: 0, last: 0, forbids: () => false },
+  ...more,
+});
+
+export class BigMap {
+  /** @param {Actions} actions */
+  constructor(actions) {
+    this.actions = actions;
+    this.base = h("canvas", { "aria-hidden": "true" });
+    this.over = h("canvas", { class: "over", "aria-hidden": "true" });
+    this.cell = new GridCell();
+    this.bubble = new Bubble();
+    this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
+    this.shown = /** @type {Shown | null} */ (null);
+    this.inks = /** @type {Inks} */ ({});
+    this.visible = /** @type {string[]} */ ([]);
+    this.active = /** @type {Place | null} */ (null);
+    this.left = this.top = this.right = this.side = this.step = 0; // pixels
+    this.roomy = 22; // pixels of a cell that a number fits into
+    this.smallest = 10; // pixels of a number
+    this.font = 11.5; // pixels of a label
+    this.every = 1; // of how many tokens one is written at the sides
+    this.share = 0.4; // of a cell that its number is high
+    this.beside = 0; // pixels to keep free on the right, besides what the labels take
+    this.isSteady = false; // what is drawn is drawn again only where something of it has changed
+    this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
+    this.element.onpointermove = (event) => this.point(this.cellAt(event));
+    this.element.onpointerleave = () => this.point(null);
+    this.element.onclick = (event) => {
+      const at = this.cellAt(event);
+      if (!at) return;
+      this.active = at;
+      this.actions.pick(...at);
+      this.point(at); // a finger has left by now, and its cell is not read out any more
+      if (/** @type {PointerEvent} */ (event).pointerType === "touch") this.bubble.put(at, this);
+    };
+    this.cell.element.onkeydown = (event) => this.key(event);
+    this.cell.element.onfocus = () => this.point(this.active);
+    this.cell.element.onblur = () => this.point(null);
+  }
+
+  /** @param {Shown} shown @param {Inks} inks @param {Room} room */
+  draw(shown, inks, room) {
+    Object.assign(this, { shown, inks });
+    const { tokens, first, last, row, key } = shown;
+    this.visible = tokens.slice(first, tokens.length - last);
+    const n = this.visible.length;
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    if (!this.isDrawn(unit, room)) this.paint(unit, room);
+    this.cell.element.hidden = !n;
+    if (!n) {
+      this.active = null;
+      return;
+    }
+    this.active = nearest(this.active ?? [row, key ?? first], this.ends, this.ends);
+    this.describe();
+    this.bubble.draw(this);
+  }
+
+  /** True where all that it is made from is as it was; notes it otherwise. @param {number} unit @param {Room} room */
+  isDrawn(unit, room) {
+    const { map, tokens, ...shown } = /** @type {Shown} */ (this.shown);
+    const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
+    const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, devicePixelRatio, this.smallest];
+    const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
+    const is = this.isSteady && !drawing.recorder && from.every((value, at) => value === this.drawn[at]);
+    this.drawn = from;
+    return is;
+  }
+
+  /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
+  paint(unit, room) {
+    const { inks, visible } = this;
+    const shown = /** @type {Shown} */ (this.shown);
+    const { first, last, row, key } = shown;
+    const font = 11.5 * unit;
+    const context = this.layOut(room, unit, font);
+    const n = visible.length;
+    if (!n) return;
+    const { left, top, side, step } = this;
+    const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image(cut, side * (window.devicePixelRatio || 1)), left, top, side, side);
+    this.drawLines(context);
+    this.drawForbidden(context);
+    const size = Math.max(this.smallest * unit, Math.min(13 * unit, step * this.share));
+    const numbered = shown.weights && shown.whole && step >= this.roomy * unit;
+    setAttribute(this.element, "data-number", numbered ? size : null); // pixels
+    if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
+    this.font = font;
+    this.every = drawLabels(context, this);
+    if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, side, step, inks.query);
+    if (key !== null && key >= first && key - first < n)
+      frame(context, left + (key - first) * step, top, step, side, inks.key);
+  }
+
+  /** The first and the last token in sight. @returns {Place} */
+  get ends() {
+    const { tokens, first, last } = /** @type {Shown} */ (this.shown);
+    return [first, tokens.length - 1 - last];
+  }
+
+  /** Finds the largest cells that fit and sizes the canvases. @param {Room} room @param {number} unit @param {number} font */
+  layOut(room, unit, font) {
+    MEASURE.font = `${font}px ${this.inks.mono}`;
+    const n = this.visible.length;
+    const widths = this.visible.map((token) => MEASURE.measureText(clip(token)).width);
+    const widest = Math.max(20, ...widths);
+    this.left = widest + 12;
+    this.top = widest * Math.sin(LEAN) + 16;
+    this.right = Math.max(6, (widths[n - 1] ?? 0) * Math.cos(LEAN) - 4) + this.beside;
+    const fits = Math.min(room.width - this.left - this.right, room.height - this.top - 4, 54 * unit * n);
+    this.side = Math.max(60, fits);
+    this.step = this.side / Math.max(1, n);
+    const [width, height] = [this.left + this.side + this.right, this.top + this.side + 4];
+    this.element.style.width = `${width}px`;
+    this.element.style.height = `${height}px`;
+    contextOf(this.over, width, height);
+    return contextOf(this.base, width, height);
+  }
+
+  /** The cells as a picture, pooled where they are smaller than a pixel. @param {Bytes} cut @param {number} room */
+  image(cut, room) {
+    const { theme, scale } = /** @type {Shown} */ (this.shown);
+    return picture(pooled(cut, room), theme, scale);
+  }
+
+  drawLines(context) {
+    const { step, left, top, side } = this;
+    if (step < 12) return;
+    context.fillStyle = this.inks.panel;
+    for (let at = 1; at < this.visible.length; at++) {
+      context.fillRect(left + at * step - 0.5, top, 1, side);
+      context.fillRect(left, top + at * step - 0.5, side, 1);
+    }
+  }
+
+  /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
+  drawForbidden(context) {
+    const { step, left, top, visible } = this;
+    const { first, forbids } = /** @type {Shown} */ (this.shown);
+    if (step < 5) return;
+    context.strokeStyle = this.inks.line;
+    context.lineWidth = 1;
+    context.beginPath();
+    visible.forEach((_, i) => {
+      visible.forEach((_, j) => {
+        if (!forbids(i + first, j + first)) return;
+        const [x, y] = [left + j * step, top + i * step];
+        for (const at of HATCH) {
+          context.moveTo(x + Math.max(0, at - 1) * step, y + Math.min(1, at) * step);
+          context.lineTo(x + Math.min(1, at) * step, y + Math.max(0, at - 1) * step);
+        }
+      });
+    });
+    context.stroke();
+  }
+
+  /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
+  drawNumbers(context, weights, cut, size) {
+    const { step, left, top, visible } = this;
+    const { first, tokens, scale } = /** @type {Shown} */ (this.shown);
+    const n = visible.length;
+    const most = mostOf(cut.bytes, scale);
+    Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        const text = this.written(weights[(i + first) * tokens.length + j + first]);
+        if (!text) continue;
+        context.fillStyle = this.inkOn(cut.bytes[i * n + j], most);
+        context.fillText(text, left + (j + 0.5) * step, top + (i + 0.5) * step);
+      }
+    }
+  }
+
+  /** The number inside a cell. @param {number} weight */
+  written(weight) {
+    return short(weight);
+  }
+
+  /** Ink that can be read on a byte's colour. @param {number} byte @param {number} most */
+  inkOn(byte, most) {
+    const { theme, scale } = /** @type {Shown} */ (this.shown);
+    return inkOn(byte, theme, scale, most);
+  }
+
+  /** Row and column under a pointer, from 0 among those in sight; negative on the labels; null elsewhere.
+   * @returns {Place | null}
+   */
+  under(event) {
+    if (!this.shown) return null;
+    const box = this.element.getBoundingClientRect();
+    const j = Math.floor((event.clientX - box.left - this.left) / this.step);
+    const i = Math.floor((event.clientY - box.top - this.top) / this.step);
+    const n = this.visible.length;
+    return j >= n || i >= n || (i < 0 && j < 0) ? null : [i, j];
+  }
+
+  /** The cell that a pointer means: a label stands for its whole row or column. @returns {Place | null} */
+  cellAt(event) {
+    const at = this.under(event);
+    if (!at || !this.shown) return null;
+    const { first, row, key } = this.shown;
+    const [i, j] = [at[0] + first, at[1] + first];
+    if (at[1] < 0) return [i, key ?? this.bestOf(i)];
+    return at[0] < 0 ? [row, j] : [i, j];
+  }
+
+  /** The key with the largest weight in a row. @param {number} i */
+  bestOf(i) {
+    const { weights, tokens } = /** @type {Shown} */ (this.shown);
+    const [first, last] = this.ends;
+    if (!weights) return first;
+    return first + ranked(weights.subarray(i * tokens.length + first, i * tokens.length + last + 1))[0][0];
+  }
+
+  /** Marks a cell and says its number. @param {Place | null} at */
+  point(at) {
+    this.bubble.put(null, this);
+    this.mark(at);
+    if (at && this.shown) this.actions.hover(this.say(at), at);
+    else this.actions.hover(null, null);
+  }
+
+  /** Marks a cell on a canvas of its own, so that nothing else is painted again. @param {Place | null} at */
+  mark(at) {
+    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
+    context.clearRect(0, 0, this.over.width, this.over.height);
+    if (!at || !this.shown) return;
+    const { step } = this;
+    const { left, top } = this.boxOf(at);
+    context.lineWidth = 2;
+    context.strokeStyle = this.inks.text;
+    context.strokeRect(left, top, Math.max(2, step), Math.max(2, step));
+    if (this.every > 1) drawPointedLabels(context, this, at);
+  }
+
+  /** @param {Place} at */
+  boxOf([i, j]) {
+    const { step } = this;
+    const first = this.shown?.first ?? 0;
+    return { left: this.left + (j - first) * step, top: this.top + (i - first) * step, width: step, height: step };
+  }
+
+  /** What a cell says. @param {Place} at */
+  say([i, j]) {
+    const { tokens, weights, forbids } = /** @type {Shown} */ (this.shown);
+    const weight = weights ? number(weights[i * tokens.length + j]) : "…";
+    return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
+  }
+
+  /** What the grid is called. */
+  get label() {
+    return `${this.shown?.name}: rows are queries, columns are keys`;
+  }
+
+  /** Moves the cell that has the focus to the active place. */
+  describe() {
+    if (!this.shown || !this.active) return;
+    const n = this.shown.tokens.length;
+    this.cell.put(this.element, this.label, [n, n], this.active, this.say(this.active), this.boxOf(this.active));
+  }
+
+  key(event) {
+    if (!this.active || isShortcut(event)) return;
+    const to = walked(event, this.active, this.ends, this.ends);
+    if (!to && event.key !== "Enter" && event.key !== " ") return;
+    if (!to) this.actions.pick(...this.active);
+    event.preventDefault();
+    this.moveTo(to ?? this.active);
+  }
+
+  /** @param {Place} at */
+  moveTo(at) {
+    this.active = at;
+    this.describe();
+    this.point(at);
+  }
+}

@@ -1,0 +1,74 @@
+// @ts-check
+// The tokens at both sides of an enlarged map: as many as there is room for, and always those that are pointed at.
+
+/** @typedef {import("./map.js").BigMap} BigMap */
+/** @typedef {import("../base/grid_keys.js").Place} Place */
+
+export const LEAN = Math.PI / 3; // of the column labels
+const LONGEST = 12; // characters
+const AWAY = 7; // pixels from the cells
+
+/** @param {string} token */
+export const clip = (token) => (token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token);
+
+/** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
+ * @param {number} at the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
+ */
+function write(context, { left, top, step, visible, font, inks }, at, { asRow, ink, ground, strong }) {
+  const text = clip(visible[at]);
+  context.save();
+  context.font = `${strong ? "bold " : ""}${font}px ${inks.mono}`;
+  context.textBaseline = "middle";
+  context.textAlign = asRow ? "right" : "left";
+  const middle = (at + 0.5) * step;
+  context.translate(asRow ? left - AWAY : left + middle, asRow ? top + middle : top - AWAY);
+  if (!asRow) context.rotate(-LEAN);
+  if (ground) {
+    const width = context.measureText(text).width;
+    const box = /** @type {const} */ ([asRow ? -width - 4 : -4, -0.7 * font, width + 8, 1.4 * font]);
+    context.fillStyle = ground;
+    context.fillRect(...box);
+    context.strokeStyle = inks.muted;
+    context.lineWidth = 1;
+    context.strokeRect(...box);
+  }
+  context.fillStyle = ink;
+  context.fillText(text, 0, 0);
+  context.restore();
+}
+
+/** Writes as many tokens as there is room for, those in focus among them.
+ * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
+ */
+export function drawLabels(context, map) {
+  const { step, inks, font, visible } = map;
+  const { first, row, key: chosen, best = null } = /** @type {import("./map.js").Shown} */ (map.shown);
+  const key = chosen ?? best;
+  const every = Math.max(1, Math.ceil((font * 1.05) / step));
+  visible.forEach((_, at) => {
+    const own = at + first;
+    const seen = (/** @type {number | null} */ other) => {
+      const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
+      return (at % every === 0 || own === other) && !crowded;
+    };
+    if (seen(row)) write(context, map, at, { asRow: true, ink: own === row ? inks.query : inks.muted });
+    if (!seen(key)) return;
+    context.globalAlpha = key === null || own === key ? 1 : 0.8;
+    write(context, map, at, { asRow: false, ink: inks.key, strong: own === key });
+    context.globalAlpha = 1;
+  });
+  return every;
+}
+
+/** Writes the row and the column that are pointed at over what stands there.
+ * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {Place} at
+ */
+export function drawPointedLabels(context, map, [i, j]) {
+  const { panel, text } = map.inks;
+  const first = map.shown?.first ?? 0;
+  for (const [at, asRow] of /** @type {[number, boolean][]} */ ([
+    [i - first, true],
+    [j - first, false],
+  ]))
+    if (at >= 0 && at < map.visible.length) write(context, map, at, { asRow, ink: text, ground: panel });
+}

@@ -1,0 +1,71 @@
+// @ts-check
+// The part of a lesson's curtain that hangs over the cells of a map, and the lamp that lights the row in focus after it.
+// The numbers under it are taken out of what is drawn, read out and listed: nothing under the veil is there.
+
+import { hidesRow, isLit } from "../base/curtain.js";
+import { fill, h, setText } from "../base/dom.js";
+
+/** @typedef {import("./map.js").Shown} Shown */
+/** @typedef {import("./map.js").BigMap} BigMap */
+
+const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture
+const LARGE = 48; // pixels of a veil that has room for its mark
+
+export class MapVeil {
+  constructor() {
+    this.element = h("div", { class: "veils", "aria-hidden": "true" });
+    this.rows = /** @type {number[]} */ ([]); // those that are hidden
+  }
+
+  /** What may be seen of a map. @template {Shown} Map @param {Map} shown @param {Element} place of it @returns {Map} */
+  seen(shown, place) {
+    const n = shown.tokens.length;
+    const second = place.closest(SECOND) !== null;
+    this.rows = [...shown.tokens.keys()].filter((row) => hidesRow(shown.tokens, row, second));
+    if (!this.rows.length) return shown;
+    const weights = shown.weights?.slice() ?? null;
+    const whole = shown.map.size === n;
+    const bytes = whole ? shown.map.bytes.slice() : new Uint8Array(shown.map.bytes.length); // a thumbnail's rows are others
+    for (const row of this.rows) {
+      weights?.fill(NaN, row * n, (row + 1) * n);
+      if (whole) bytes.fill(0, row * n, (row + 1) * n);
+    }
+    return { ...shown, weights, map: { ...shown.map, bytes }, best: null, key: null };
+  }
+
+  /** Hangs it over the rows as they lie now. @param {BigMap} map */
+  put(map) {
+    const { first = 0, row = -1 } = map.shown ?? {};
+    const { left, top, side, step } = map;
+    const n = map.visible.length;
+    if (this.element.parentElement !== map.element) map.element.append(this.element);
+    Object.assign(this.element.style, pixels({ left, top, width: side, height: side }));
+    const within = this.rows.map((hidden) => hidden - first).filter((at) => at >= 0 && at < n);
+    const lit = isLit() && !within.length && row >= first && row - first < n ? [[row - first, 1]] : [];
+    this.element.hidden = !within.length && !lit.length;
+    fill(
+      this.element,
+      [...blocks(within), ...lit],
+      () => h("div"),
+      (veil, [from, count]) => {
+        veil.className = lit.length ? "lit" : "veil";
+        setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
+        Object.assign(veil.style, pixels({ left: 0, top: from * step, width: side, height: count * step }));
+      },
+    );
+  }
+}
+
+/** Neighbouring rows as one: first row and how many. @param {number[]} rows in order @returns {number[][]} */
+function blocks(rows) {
+  const found = /** @type {number[][]} */ ([]);
+  for (const row of rows) {
+    const last = found.at(-1);
+    if (last && last[0] + last[1] === row) last[1] += 1;
+    else found.push([row, 1]);
+  }
+  return found;
+}
+
+/** @param {Record<string, number>} sizes */
+const pixels = (sizes) => Object.fromEntries(Object.entries(sizes).map(([side, size]) => [side, `${size}px`]));

@@ -1,0 +1,63 @@
+// @ts-check
+// The tokens most likely to come next, each with its probability as a bar, and beside it what it is compared with; and a
+// field for a word whose probability is told.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { number } from "../base/words.js";
+
+/** @typedef {import("../base/messages.js").NextToken} NextToken */
+
+const LONGEST = "60"; // characters of a word
+const PARTIAL = "a part of a character, which cannot be typed";
+
+/** Fills a list with bars: `choose` is what a press does, none where it does nothing.
+ * @param {HTMLElement} list @param {NextToken[]} tokens
+ * @param {{choose?: (at: number) => void, before: string}} way before: where the earlier probability was, in words
+ */
+export function drawNext(list, tokens, { choose, before }) {
+  const make = (/** @type {number} */ at) => {
+    const one = choose ? button("", () => choose(at), { class: "next" }) : h("div", { class: "next" });
+    one.append(h("span", { class: "label-of-token" }), h("span", { class: "value" }), h("i"), h("i", { class: "was" }));
+    return h("li", {}, one);
+  };
+  fill(list, tokens, make, (item, token) => {
+    const one = /** @type {HTMLButtonElement} */ (item.firstElementChild);
+    drawToken(one, token, before);
+    if (!choose) return;
+    one.disabled = !token.text;
+    setAttribute(one, "title", token.text ? "write it behind the sentence" : PARTIAL);
+    setAttribute(one, "aria-label", `write ${said(token, before)}`);
+  });
+}
+
+/** @param {HTMLElement} one @param {NextToken} token @param {string} where */
+function drawToken(one, { label, chance, before }, where) {
+  const [name, value, now, was] = /** @type {HTMLElement[]} */ ([...one.children]);
+  setText(name, label);
+  setText(value, before === null ? number(chance) : `${number(before)} → ${number(chance)}`);
+  setAttribute(value, "title", before === null ? null : `${where} → now`);
+  now.style.setProperty("--share", String(chance));
+  was.style.setProperty("--share", String(before ?? 0));
+  was.hidden = before === null;
+}
+
+/** @param {NextToken} token @param {string} where */
+const said = ({ label, chance, before }, where) =>
+  `${label}: probability ${number(chance)}${before === null ? "" : `, ${number(before)} ${where}`}`;
+
+/** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
+export function makeWord(typed) {
+  const field = /** @type {HTMLInputElement} */ (
+    h("input", { type: "text", maxlength: LONGEST, placeholder: "a word", "aria-label": "How likely is this word?" })
+  );
+  field.addEventListener("input", () => typed(field.value));
+  field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
+  const text = h("span", { class: "word-said", role: "status" });
+  const label = h("label", { class: "named" }, h("span", { class: "label" }, "How likely is"), field);
+  const element = h("div", { class: "word" }, label, text);
+  const draw = (/** @type {string} */ word, /** @type {string} */ sentence) => {
+    if (!field.matches(":focus") && field.value !== word) field.value = word;
+    setText(text, sentence);
+  };
+  return { element, draw };
+}

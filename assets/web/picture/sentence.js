@@ -1,0 +1,46 @@
+// @ts-check
+// The sentence box of a view: a plain text field whose every key is heard, and whose text is only set when it differs.
+
+import { h } from "../base/dom.js";
+
+// how a field of one line shows a line break, which a model may write; the selector of its plain form tells it from one
+// that is typed
+const BREAK = "⏎\ufe0e";
+const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
+
+export class SentenceBox {
+  /** @param {string} label @param {(text: string) => void} typed every key @param {() => void} done Enter @param {string} placeholder */
+  constructor(label, typed, done, placeholder = "Type a sentence") {
+    this.composing = false;
+    this.input = /** @type {HTMLInputElement} */ (
+      h("input", { type: "text", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
+    );
+    this.element = h("div", { class: "sentence" }, this.input);
+    // what an input method has not finished is no text yet
+    this.input.addEventListener("compositionstart", () => {
+      this.composing = true;
+    });
+    this.input.addEventListener("compositionend", () => {
+      this.composing = false;
+      typed(this.text);
+    });
+    this.input.addEventListener("input", () => {
+      if (!this.composing) typed(this.text);
+    });
+    this.input.addEventListener("keydown", (event) => {
+      event.stopPropagation(); // letters here are no shortcuts
+      if (event.key === "Enter" && !this.composing) done();
+    });
+    this.input.addEventListener("blur", done);
+  }
+
+  get text() {
+    return this.input.value.slice(0, LONGEST).replaceAll(BREAK, "\n");
+  }
+
+  /** @param {string} text */
+  set text(text) {
+    const shown = text.replace(/\r\n?|\n/g, BREAK);
+    if (!this.composing && this.input.value !== shown) this.input.value = shown;
+  }
+}

@@ -1,0 +1,72 @@
+// @ts-check
+// The map as a table of float32 weights.
+
+import { h } from "../base/dom.js";
+import { BLOCKED, ranked } from "../base/words.js";
+
+/** @typedef {import("./map.js").Shown} Shown */
+/** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
+
+const NONE = "—"; // stands where the mask lets nobody look
+const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
+
+/** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
+const filled = new WeakMap();
+
+/** @param {"td" | "th"} tag @param {string} text @param {Record<string, string>} props */
+const cell = (tag, text, props = {}) => h(tag, props, text);
+/** @param {HTMLElement} head @param {HTMLElement[]} body */
+const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+
+/** Read aloud as what it means. @param {string} text */
+const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLOCKED } : {});
+
+/** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
+ * @param {Element} parent @param {Shown} shown @param {Writing} writing
+ */
+export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
+  const { tokens, weights, row, first, last } = shown;
+  const kind = `${tokens.join("\0")} ${row} ${first}${last}`;
+  const before = filled.get(parent);
+  if (before?.weights === weights && before?.kind === kind) return;
+  filled.set(parent, { weights, kind });
+  if (!weights) {
+    parent.replaceChildren(h("p", {}, "…"));
+    return;
+  }
+  const n = tokens.length;
+  const written = (/** @type {number} */ i, /** @type {number} */ j) =>
+    Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * n + j]);
+  if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, written));
+  else {
+    const note = `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
+    parent.replaceChildren(h("p", {}, note), rowTable(shown, weights, what, written));
+  }
+}
+
+/** @param {Shown} shown @param {(i: number, j: number) => string} written */
+function wholeTable({ tokens, row, first, last }, written) {
+  const places = [...tokens.keys()].slice(first, tokens.length - last);
+  const names = places.map((j) => cell("th", tokens[j], { scope: "col" }));
+  const body = places.map((i) =>
+    h(
+      "tr",
+      { class: i === row ? "focused" : null },
+      cell("th", tokens[i], { scope: "row" }),
+      ...places.map((j) => valueCell(written(i, j))),
+    ),
+  );
+  return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
+}
+
+/** @param {Shown} shown @param {Float32Array} weights @param {string} what @param {(i: number, j: number) => string} written */
+function rowTable({ tokens, row, first, last }, weights, what, written) {
+  const n = tokens.length;
+  const own = weights.subarray(row * n, (row + 1) * n).map(Math.abs);
+  const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
+  const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
+  const body = listed.map(([j]) =>
+    h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), valueCell(written(row, j))),
+  );
+  return table(h("tr", {}, ...names), body);
+}

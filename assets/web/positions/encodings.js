@@ -1,0 +1,155 @@
+// @ts-check
+// One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
+
+import { inks, picture } from "../base/colour.js";
+import { button, contextOf, fill, h, setAttribute, setText, styles } from "../base/dom.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { mount } from "../base/mount.js";
+import { toBytes } from "../wire/packets.js";
+import { contentWidth, panel, View } from "../base/view_base.js";
+
+/** @typedef {import("../base/messages.js").EncodingsState & import("../base/view_base.js").Turns} State */
+/** @typedef {import("../base/messages.js").EncodingTile} Tile */
+
+const STYLES = await styles("base/view.css", "positions/encodings.css");
+const GROUPS = [
+  { learnt: true, title: "What this model learnt with", note: "", link: "" },
+  {
+    learnt: false,
+    title: "Never seen by this model",
+    note: "All its weights learnt beside its own table. So these figures tell what this model does when the encoding is exchanged, not which encoding is better. For that, each model must be trained with its own encoding: ",
+    link: "compared on Train →",
+  },
+];
+const HIGH = 400; // pixels of the large map
+const READABLE = 12.5; // of a number, at 16 pixels of the page's own letters: 16 pixels when projected
+const AROUND = 175; // of a projected one: the bar, the title, the frame
+
+/** @extends {View<State>} */
+class Encodings extends View {
+  constructor(root) {
+    super(root, STYLES, "encodings", ["chosen"]);
+    this.packed = ""; // what the maps were unpacked from
+    this.maps = /** @type {Float32Array[]} */ ([]);
+    this.bytes = /** @type {import("../base/colour.js").Bytes[]} */ ([]);
+    this.told = false; // that the maps are drawn
+    this.row = -1; // that is framed in the large map
+    this.key = /** @type {number | null} */ (null);
+    this.large = new BigMap({
+      pick: (row, key) => {
+        Object.assign(this, { row, key });
+        this.redraw();
+      },
+      hover: (text) => this.read(text),
+    });
+    this.name = h("h2");
+    this.place = h("span", { class: "label" });
+    this.readout = h("p", { class: "readout" });
+    this.note = h("p", { class: "note-below" });
+    this.groups = GROUPS.map((group) => this.makeGroup(group));
+    const header = [h("div", { class: "titles" }, this.name, this.place)];
+    const holder = h("div", { class: "holder" }, this.large.element);
+    this.picture = panel("enlarged", null, header, holder, this.readout, this.note);
+    this.caption = h("p", { class: "label" });
+    const groups = this.groups.map(({ element }) => element);
+    const all = { class: "all", role: "group", "aria-label": "Encodings" };
+    this.show(this.picture, h("div", all, ...groups, this.caption));
+  }
+
+  /** @param {number} width */
+  draw(width) {
+    const { tiles, chosen, tokens, place } = this.state;
+    this.unpack();
+    const at = Math.max(
+      0,
+      tiles.findIndex(({ name }) => name === chosen),
+    );
+    for (const { learnt, element, list } of this.groups) {
+      const own = tiles.filter((tile) => tile.learnt === learnt);
+      element.hidden = !own.length;
+      const make = () => this.makeTile();
+      fill(list, own, make, (tile, one) => this.updateTile(tile, one, tiles.indexOf(one)));
+    }
+    setText(this.name, tiles[at].told);
+    setText(this.place, "a row is the word that looks, a column what it looks at");
+    setText(this.note, tiles[at].note);
+    const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
+    const name = `${place}, ${tiles[at].title}`;
+    const shown = wholeMap(tokens, this.maps[at], { name, row, key, theme: this.theme, map: this.bytes[at] });
+    const room = { width: contentWidth(this.picture), height: this.room(width) };
+    this.large.smallest = this.projector ? READABLE : 10;
+    this.large.draw(shown, inks(this.element), room);
+    setText(this.caption, `${place} under each encoding: the mean weight on the word before. Press one to enlarge it.`);
+    this.read(null);
+    if (this.state.asks && !this.told) setTimeout(() => this.tell({}, { drawn: true })); // once this frame is painted
+    this.told = true;
+  }
+
+  /** Pixels that the large map may be high. @param {number} width */
+  room(width) {
+    if (!this.projector) return Math.min(HIGH, Math.max(280, width));
+    return Math.max(320, window.innerHeight - AROUND);
+  }
+
+  unpack() {
+    const { maps, tokens, tiles } = this.state;
+    if (maps === this.packed) return;
+    this.packed = maps;
+    const bytes = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
+    const floats = new Float32Array(bytes.buffer);
+    const cells = tokens.length ** 2;
+    this.maps = tiles.map((_, at) => floats.subarray(at * cells, (at + 1) * cells));
+    this.bytes = this.maps.map((map) => ({ size: tokens.length, bytes: toBytes(map) }));
+  }
+
+  /** Maps under a heading. @param {(typeof GROUPS)[number]} group */
+  makeGroup({ learnt, title, note, link }) {
+    const list = h("div", { class: "maps" });
+    const train = h("a", { href: "./train" }, link);
+    const said = note ? [h("p", { class: "label" }, note, train)] : [];
+    const name = h("h3", { id: learnt ? "learnt" : "unseen" }, title);
+    const attributes = { class: learnt ? "group learnt" : "group", role: "group", "aria-labelledby": name.id };
+    return { learnt, list, element: h("div", attributes, h("div", {}, name, ...said), list) };
+  }
+
+  makeTile() {
+    const name = h("span", { class: "name" });
+    const figure = h("span", { class: "figure-of" });
+    const tile = button("", () => this.choose(/** @type {string} */ (tile.dataset.name)), { class: "encoding" });
+    tile.append(h("canvas", { "aria-hidden": "true" }), name, figure);
+    return tile;
+  }
+
+  /** @param {Element} tile @param {Tile} one @param {number} at */
+  updateTile(tile, one, at) {
+    const [canvas, name, figure] = tile.children;
+    setAttribute(tile, "data-name", one.name);
+    setAttribute(tile, "aria-label", one.told);
+    setAttribute(tile, "aria-pressed", String(one.name === this.state.chosen));
+    setText(name, one.title);
+    setText(figure, one.figure);
+    const side = Math.max(24, Math.floor(contentWidth(tile)));
+    const context = contextOf(canvas, side, side);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture(this.bytes[at], this.theme, "root"), 0, 0, side, side);
+  }
+
+  /** @param {string} name */
+  choose(name) {
+    this.state.chosen = name;
+    this.redraw();
+    this.tell({ chosen: name });
+  }
+
+  /** @param {string | null} text */
+  read(text) {
+    const { row, key, maps, state } = this;
+    const place = row >= 0 && key !== null && row < state.tokens.length && key < state.tokens.length;
+    setText(
+      this.readout,
+      text ?? (place && maps.length ? this.large.say([row, key]) : "point at a cell, or tap it, to read it"),
+    );
+  }
+}
+
+export default mount(Encodings);

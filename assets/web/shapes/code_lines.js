@@ -1,0 +1,110 @@
+// @ts-check
+// The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
+// behind a line stands the shape of what it made.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {import("./tensor.js").Trace} Trace */
+/** @typedef {{text: string, shape: string, marked: boolean, record: boolean, folded: string}} Line folded: the lines
+ * that one dot stands for
+ */
+
+const shapeOf = (/** @type {Tensor} */ { sizes }) => `(${sizes.join(", ")})`;
+const baseOf = (/** @type {Tensor} */ { name }) => name.split(".")[0];
+
+/** The shape behind each line, by its number: of the steps that it made last, as far as this run of the function made
+ * them. @param {Trace} trace @param {Tensor} step
+ */
+export function shapesBehind(trace, step) {
+  // a statement that ran several times, for q, k and v, made several steps: the one of this step's name counts
+  const ran = new Map();
+  for (const other of trace.steps) {
+    if (other.source !== step.source || other.onlyHead !== step.onlyHead) continue;
+    if (!ran.has(other.recorded) || baseOf(other) === baseOf(step)) ran.set(other.recorded, other);
+  }
+  const made = /** @type {Map<number, Tensor[]>} */ (new Map());
+  for (const other of ran.values()) {
+    const line = Math.max(...other.marked);
+    made.set(line, [...(made.get(line) ?? []), other]);
+  }
+  const words = (/** @type {Tensor[]} */ tensors) =>
+    new Set(tensors.map(shapeOf)).size === 1
+      ? shapeOf(tensors[0])
+      : tensors.map((one) => `${one.name} ${shapeOf(one)}`).join(", ");
+  return new Map([...made].map(([line, tensors]) => [line, `  # ${words(tensors)}`]));
+}
+
+/** The lines as they are to be seen. @param {Trace} trace @param {Tensor} step @param {boolean} whole nothing is folded
+ * @returns {Line[]}
+ */
+function linesOf(trace, step, whole) {
+  const { lines, records } = trace.sources[step.source];
+  const shapes = shapesBehind(trace, step);
+  const folds = (/** @type {number} */ n) => !whole && records.includes(n) && !step.marked.includes(n);
+  const shown = /** @type {Line[]} */ ([]);
+  lines.forEach((text, n) => {
+    const before = shown.at(-1);
+    if (folds(n) && before?.folded) before.folded += `\n${text.trim()}`;
+    else
+      shown.push({
+        text,
+        shape: shapes.get(n) ?? "",
+        marked: step.marked.includes(n),
+        record: records.includes(n),
+        folded: folds(n) ? text.trim() : "",
+      });
+  });
+  return shown;
+}
+
+export class CodeLines {
+  constructor() {
+    this.whole = false; // the lines that record are shown too
+    this.where = h("span");
+    this.fold = button("", () => {
+      this.whole = !this.whole;
+      this.draw(...this.drawn);
+    });
+    this.list = h("ol");
+    this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
+    this.element = h("div", { class: "source" }, h("p", { class: "label" }, this.where, this.fold), this.room);
+    this.drawn = /** @type {[Trace, Tensor]} */ (/** @type {unknown} */ ([]));
+  }
+
+  /** @param {Trace} trace @param {Tensor} step */
+  draw(trace, step) {
+    this.drawn = /** @type {[Trace, Tensor]} */ ([trace, step]);
+    const { where, first, lines, records } = trace.sources[step.source];
+    const hidden = records.filter((n) => !step.marked.includes(n)).length;
+    setText(this.where, `${where}, lines ${first}–${first + lines.length - 1}: what ran; the marked lines made this`);
+    setText(this.fold, this.whole ? "fold the lines that record" : `· ${hidden} that only record`);
+    setAttribute(this.fold, "aria-pressed", String(this.whole));
+    setAttribute(this.fold, "title", "A line trace(…) hands a tensor to this page and changes nothing.");
+    this.fold.hidden = !hidden;
+    setAttribute(this.room, "aria-label", `source of ${step.name}`);
+    fill(
+      this.list,
+      linesOf(trace, step, this.whole),
+      () => h("li", {}, h("span", { class: "line" }), h("span", { class: "shape" })),
+      (line, { text, shape, marked, record, folded }) => {
+        setText(line.children[0], folded ? "·" : text || " ");
+        setText(line.children[1], folded ? "" : shape);
+        const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
+        setAttribute(line, "class", kinds.join(" ") || null);
+        setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
+        setAttribute(line, "aria-current", marked ? "true" : null);
+      },
+    );
+    this.bringIntoSight();
+  }
+
+  /** Scrolls to the marked lines. */
+  bringIntoSight() {
+    const shown = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(".marked")]);
+    const [top, end] = [shown[0], shown[shown.length - 1]];
+    if (!top) return;
+    const middle = (top.offsetTop + end.offsetTop + end.offsetHeight - this.room.clientHeight) / 2;
+    this.room.scrollTop = Math.min(top.offsetTop - 4, Math.max(0, middle));
+  }
+}

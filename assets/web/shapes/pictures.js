@@ -1,0 +1,233 @@
+// @ts-check
+// Pictures of tensors: as matrices in tiles, one colour a head, and as the memory that they lie in.
+
+import { canvasOf, mixed, pixel, rgb } from "../base/colour.js";
+import { contextOf } from "../base/dom.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+/** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area what a click there means */
+
+const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+const LEVELS = 64; // of a head's colour
+const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in sight, the others, what nothing reads
+
+/** A hue a head, evenly spread. @returns {import("../base/colour.js").Rgb} */
+export function hue(head, heads, theme) {
+  const lightness = theme === "light" ? 0.45 : 0.6;
+  const spread = 0.6 * Math.min(lightness, 1 - lightness);
+  const part = (/** @type {number} */ n) => {
+    const k = (n + (head / heads) * 12) % 12;
+    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [part(0), part(8), part(4)];
+}
+
+/** @type {Map<string, Uint32Array>} */
+const ramps = new Map();
+
+/** Pixels from the paper to the full colour of a head, in `LEVELS` steps; to grey where there is no head.
+ * @param {Inks} inks
+ */
+function ramp(head, heads, theme, inks) {
+  const key = `${head}/${heads} ${theme}`;
+  const [from, to] = [rgb(inks.panel), head === null ? rgb(inks.muted) : hue(head, heads, theme)];
+  const levels =
+    ramps.get(key) ?? Uint32Array.from({ length: LEVELS + 1 }, (_, n) => pixel(mixed(from, to, n / LEVELS)));
+  ramps.set(key, levels);
+  return levels;
+}
+
+/** How strong a value is drawn, 0 to LEVELS; what is forbidden is not drawn at all. */
+function strength(value, weights, scale) {
+  if (value === -Infinity) return 0;
+  if (weights) return (LEVELS * Math.sqrt(Math.min(1, value))) | 0; // dropout makes them larger than 1
+  return (LEVELS * (0.12 + 0.88 * (0.5 + 0.5 * Math.max(-1, Math.min(1, value / scale))))) | 0;
+}
+
+/** One tile as an image of one pixel an element, or of every second, third, … */
+function image(tensor, plan, tile, every, theme, inks) {
+  const [height, width] = [Math.ceil(plan.height / every), Math.ceil(plan.width / every)];
+  // heads lie in tiles or in columns, never in rows: place and colour of a cell are its row's plus its column's
+  const columns = Array.from({ length: width }, (_, x) => plan.index(tile, 0, x * every));
+  const places = columns.map((at) => tensor.place(at));
+  const colours = columns.map((at) => ramp(tensor.headOf(at), tensor.heads, theme, inks));
+  const { memory, isWeights, scale } = tensor;
+  return canvasOf(width, height, (pixels) => {
+    for (let y = 0; y < height; y++) {
+      const row = y * every * tensor.strides[plan.rows.axis];
+      for (let x = 0; x < width; x++)
+        pixels[y * width + x] = colours[x][strength(memory[places[x] + row], isWeights, scale)];
+    }
+  });
+}
+
+/** How a tensor is laid out: the last axis, or heads and channels together, are columns; before them rows; then tiles. */
+function layout(tensor) {
+  const seen = ({ letter, axis }) => letter !== "b" && (letter !== "" || tensor.sizes[axis] > 1);
+  const axes = tensor.letters.map((letter, axis) => ({ letter, axis })).filter(seen);
+  const split = axes.length > 2 && axes.at(-1).letter === "d" && axes.at(-2).letter === "h";
+  let columns = [axes.pop()];
+  if (split) columns = [axes.pop(), ...columns];
+  if (axes.length > 1 && axes.at(-1).letter === "") columns = [axes.pop(), ...columns];
+  const rows = axes.pop();
+  const tiles = axes.pop() ?? null;
+  const size = (axis) => tensor.sizes[axis.axis];
+  return {
+    tiles,
+    rows,
+    columns,
+    count: tiles ? size(tiles) : 1,
+    height: size(rows),
+    width: columns.reduce((all, axis) => all * size(axis), 1),
+    group: split ? tensor.sizes[columns.at(-1).axis] : 0,
+    index(tile, y, x) {
+      const at = new Array(tensor.sizes.length).fill(0);
+      if (tiles) at[tiles.axis] = tile;
+      at[rows.axis] = y;
+      let rest = x;
+      for (const axis of [...columns].reverse()) {
+        at[axis.axis] = rest % size(axis);
+        rest = Math.floor(rest / size(axis));
+      }
+      return at;
+    },
+  };
+}
+
+/** @type {Record<string, string>} */
+const NAMES = { h: "head", i: "query", j: "key" };
+
+/** Draws a tensor as its matrices: what is seen, in words, and what a click means where.
+ * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
+ * @param {{theme: string, colours: Inks, width: number, room: number, head: number, scale: number}} state
+ * width, and room: pixels to both sides and, where there is more than that, down; scale: of letters
+ * @returns {{seen: string, areas: Area[]}}
+ */
+export function drawTiles(canvas, tensor, { theme, colours, width, room, head, scale }) {
+  const plan = layout(tensor);
+  if (!tensor.here) {
+    contextOf(canvas, width, 1);
+    return { seen: "its numbers were too many to send", areas: [] };
+  }
+  const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
+  const single = plan.count === 1;
+  const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
+  const [gap, label] = single ? [0, 0] : [6, 13 * scale]; // pixels
+  const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
+  const fit = single
+    ? [24, 96 * scale, plan.height * 8 * scale]
+    : [20, 46 * scale * scale, (wide * plan.height) / plan.width];
+  const lines = Math.ceil(plan.count / perRow);
+  const most = (room - (lines - 1) * gap) / lines - label;
+  const high = Math.max(fit[0], Math.min(fit[1], fit[2], most));
+  const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
+  context.font = `${11 * scale}px ${colours.mono}`;
+  context.textBaseline = "top";
+  const areas = Array.from({ length: plan.count }, (_, tile) => {
+    const [x, y] = [(tile % perRow) * (wide + gap), Math.floor(tile / perRow) * (high + label + gap)];
+    const letter = plan.tiles?.letter ?? "";
+    if (label) {
+      context.fillStyle = letter === "h" && tile === head ? colours.text : colours.muted;
+      context.fillText(wide < 54 * scale ? String(tile) : `${NAMES[letter] ?? ""} ${tile}`, x, y);
+    }
+    const drawn = image(tensor, plan, tile, every, theme, colours);
+    const box = { x, y: y + label, width: wide, height: high };
+    return drawTile(context, drawn, tensor, plan, tile, box, head, colours.text);
+  }).flat();
+  const size = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
+  const blocks = plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : "";
+  return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
+}
+
+/** Draws one matrix, heads that lie side by side a little apart; frames the head in sight. @returns {Area[]} */
+function drawTile(context, drawn, tensor, plan, tile, { x, y, width, height }, head, ink) {
+  const groups = plan.group ? plan.width / plan.group : 1;
+  const space = plan.group ? Math.min(3, width / groups / 4) : 0;
+  const part = (width - space * (groups - 1)) / groups;
+  const ofChannels = plan.columns[0].letter === "c";
+  context.imageSmoothingEnabled = part < plan.width / groups;
+  const areas = Array.from({ length: groups }, (_, n) => {
+    const left = x + n * (part + space);
+    const cut = drawn.width / groups;
+    context.drawImage(drawn, n * cut, 0, cut, drawn.height, left, y, part, height);
+    const own = ofChannels ? null : tensor.headOf(plan.index(tile, 0, (n * plan.width) / groups));
+    return { x: left, y, width: part, height, head: own };
+  });
+  if (plan.group || plan.tiles?.letter === "h")
+    for (const area of areas) if (area.head === head) outline(context, area, ink);
+  if (!ofChannels || !tensor.ofHeads) return areas;
+  const own = (width * tensor.dHead) / plan.width;
+  const count = Math.ceil(plan.width / tensor.dHead);
+  outline(context, { x: x + own * head, y, width: own, height }, ink);
+  return Array.from({ length: count }, (_, n) => ({ x: x + n * own, y, width: own, height, head: n % tensor.heads }));
+}
+
+function outline(context, { x, y, width, height }, colour) {
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
+}
+
+/** Lights a step along an axis: every place that it comes by, and the jump from one to the next.
+ * @param {CanvasRenderingContext2D} context @param {{places: number[], from: number, to: number}} jump
+ * @param {{line: number, lines: number, width: number, high: number}} size @param {Inks} colours
+ */
+function light(context, { places, from, to }, { line, lines, width, high }, colours) {
+  const [wide, tall] = [width / line, high / lines];
+  const [w, t] = [Math.max(3, wide), Math.max(3, tall)];
+  const middle = (/** @type {number} */ place) =>
+    /** @type {[number, number]} */ ([((place % line) + 0.5) * wide, (Math.floor(place / line) + 0.5) * tall]);
+  const dot = (/** @type {number} */ place, more = 0) => {
+    const [x, y] = middle(place);
+    context.fillRect(x - w / 2 - more, y - t / 2 - more, w + 2 * more, t + 2 * more);
+  };
+  context.fillStyle = colours.panel;
+  context.globalAlpha = 0.6;
+  context.fillRect(0, 0, width, high);
+  context.globalAlpha = 1;
+  context.fillStyle = colours.text;
+  for (const place of places) dot(place);
+  context.fillStyle = context.strokeStyle = colours.more;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(...middle(from));
+  context.lineTo(...middle(to));
+  context.stroke();
+  for (const place of [from, to]) dot(place, 1);
+}
+
+/** Draws the memory of a tensor line by line: the head in sight in its colour, the row in sight bright, the rest faint.
+ * @param {HTMLCanvasElement} canvas @param {Tensor} tensor
+ * @param {{theme: string, colours: Inks, width: number, head: number, row: number}} state
+ * @param {ReturnType<Tensor["jump"]>} [jump] a step along an axis, which is lit
+ * @returns {string} what is seen
+ */
+export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
+  const { memory, heads, strides, sizes, letters } = tensor;
+  canvas.hidden = !tensor.here || memory.length > MOST_PIXELS;
+  if (canvas.hidden)
+    return tensor.here ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
+  const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");
+  const line = Math.max(1, ...steps);
+  const lines = Math.ceil(memory.length / line);
+  const rowAxis = tensor.axis(tensor.plane(head).rows);
+  const level = (/** @type {number | null} */ own, /** @type {number} */ n) => ramp(own, heads, theme, colours)[n];
+  const bright = pixel(theme === "light" ? [27, 34, 51] : [255, 244, 220]);
+  const shades = Array.from({ length: heads }, (_, own) => level(own, own === head ? STRONG : WEAK));
+  const grey = level(null, STRONG);
+  const drawn = canvasOf(line, lines, (pixels) => {
+    pixels.fill(level(null, FAINT), 0, memory.length);
+    tensor.each((place, index) => {
+      const own = tensor.headOf(index);
+      if ((own === null || own === head) && index[rowAxis] === row) pixels[place] = bright;
+      else pixels[place] = own === null ? grey : shades[own];
+    });
+  });
+  const high = Math.min(96, Math.max(lines * 2, Math.min(72, lines * 8)));
+  const context = contextOf(canvas, width, high);
+  context.imageSmoothingEnabled = line > width * 1.5;
+  context.drawImage(drawn, 0, 0, width, high);
+  if (jump) light(context, jump, { line, lines, width, high }, colours);
+  return `its memory, place by place, ${line.toLocaleString("en")} a line`;
+}

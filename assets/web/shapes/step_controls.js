@@ -1,0 +1,119 @@
+// @ts-check
+// What is chosen for the layer whose steps are shown: its implementation and another one beside it, what every page can
+// change in the model, and random weights in the place of the model's own.
+
+import { ControlChips } from "../picture/control_chips.js";
+import { fill, h, setText } from "../base/dom.js";
+import { choice, fillChoice, group, named } from "../base/view_base.js";
+
+/** @typedef {import("./steps.js").StepView} StepView */
+
+const OWN = "the model’s"; // weights
+
+/** A list to choose one of. @param {string} label @param {(value: string) => void} choose */
+function makeList(label, choose) {
+  const select = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": label }));
+  select.onchange = () => choose(select.value);
+  const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
+    fill(select, names, () => h("option"), setText);
+    select.value = now;
+  };
+  return { element: named(label, select), draw };
+}
+
+/** A number that is typed or slid. @param {string} label @param {Record<string, any>} props
+ * @param {(value: string) => void} set
+ */
+function makeNumber(label, props, set) {
+  const input = /** @type {HTMLInputElement} */ (h("input", { ...props, "aria-label": label }));
+  input.oninput = () => input.value && input.checkValidity() && set(String(Number(input.value)));
+  const value = h("output");
+  const say = (/** @type {string} */ now) => {
+    if (Number(input.value) !== Number(now) || !input.value) input.value = now;
+    setText(value, props.type === "range" ? now : "");
+  };
+  return { element: h("label", {}, h("span", {}, `${label} `, value), input), say };
+}
+
+/** @extends {ControlChips<StepView>} */
+export class StepControls extends ControlChips {
+  /** @param {StepView} view */
+  constructor(view) {
+    super(view, "What is changed in the layer", { lw: "Weights of this layer" });
+    this.first = makeList("Implementation", (impl) => this.set({ impl }));
+    this.second = makeList("Beside it", (vs) => this.set({ vs }));
+    this.whose = choice(
+      "Weights of this layer",
+      [
+        [OWN, OWN],
+        ["random", "random"],
+      ],
+      (lw) => this.set({ lw }),
+    );
+    this.biases = group("Biases");
+    const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
+    this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
+    const whole = { type: "number", min: "0", max: "9999", step: "1" };
+    this.dice = makeNumber("Seed of the draws", whole, (dice) => this.set({ dice }, true));
+    this.random = h("div", { class: "numbers" }, named("Biases", this.biases), this.drop.element, this.dice.element);
+    this.caption = h("p", { class: "label" });
+    this.inside.lw = h("div", { class: "weights" }, this.whose.element, this.caption, this.random);
+    this.panel.append(this.inside.lw);
+    this.parts = [this.first.element, this.second.element, this.chips];
+  }
+
+  /** @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  set(change, typing = false) {
+    this.view.set(change, typing);
+  }
+
+  /** @param {string} key */
+  value(key) {
+    return String(this.view.values[key] ?? this.view.picture.defaults[key]);
+  }
+
+  get off() {
+    return new Set([this.view.values.off ?? []].flat().map((name) => name.slice(1).replace(" H", ".")));
+  }
+
+  /** @param {string} key */
+  whyNot(key) {
+    return this.view.picture.cannot[key] ?? "";
+  }
+
+  /** Heads of the layers before are switched off all the same. @param {string} key */
+  isIdle(key) {
+    return key !== "off" && super.isIdle(key);
+  }
+
+  /** @param {string} key */
+  differs(key) {
+    return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
+  }
+
+  said() {
+    const own = this.value("lw") === OWN;
+    return { ...super.said(), lw: own ? "the model’s weights" : `random weights, seed ${this.value("dice")}` };
+  }
+
+  /** @param {import("../base/colour.js").Inks} inks */
+  draw(inks) {
+    const { implementations } = this.view.picture;
+    this.first.draw(implementations, this.value("impl"));
+    this.second.draw(["none", ...implementations], this.value("vs"));
+    super.draw(inks);
+  }
+
+  /** @param {string} key @param {import("../base/colour.js").Inks} inks */
+  fill(key, inks) {
+    super.fill(key, inks);
+    if (key !== "lw") return;
+    const { biases, weights } = this.view.picture;
+    this.whose.press(this.value("lw"));
+    setText(this.caption, weights);
+    this.random.hidden = this.value("lw") === OWN;
+    fillChoice(this.biases, biases, biases.indexOf(this.value("biases")), (at) => this.set({ biases: biases[at] }));
+    this.drop.say(this.value("drop"));
+    this.dice.say(this.value("dice"));
+  }
+}

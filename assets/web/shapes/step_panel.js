@@ -1,0 +1,205 @@
+// @ts-check
+// One implementation at one step: its line of source, sizes, what it was made from, and its values.
+
+import { CodeLines } from "./code_lines.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { nearest } from "../base/grid_keys.js";
+import { drawMemory, drawTiles } from "./pictures.js";
+import { Plane } from "./plane.js";
+import { lessonOf, whyOf } from "./steps_why.js";
+import { axisName, madeFrom, sourcesOf, titleOf } from "./steps_words.js";
+import { Strides } from "./strides.js";
+import { panel } from "../base/view_base.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {import("./tensor.js").Trace} Trace */
+/** @typedef {import("./pictures.js").Area} Area */
+/** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
+
+const PADDING = 34; // pixels of the panel beside its content
+const MEMORY = 7.6; // rem of what stands below the matrices in a projected picture: their memory, two captions, the edge
+const ROOMY = 400; // pixels; above, a step stands beside what it was made from
+
+export class Side {
+  /** @param {{pick: (row: number, column: number) => void, chooseHead: (head: number) => void,
+   *   learn: (lesson: string, side: Side) => void}} choices
+   */
+  constructor({ pick, chooseHead, learn }) {
+    this.chooseHead = chooseHead;
+    this.plane = new Plane(pick);
+    this.code = new CodeLines();
+    this.strides = new Strides(() => this.lightMemory());
+    this.lesson = /** @type {string | null} */ (null); // what happens without this step
+    this.gap = h("div", { class: "lesson-gap", hidden: "" }); // where the lesson stands while it is open
+    /** @type {[Tensor, Painting] | null} what the memory was drawn with */
+    this.painted = null;
+    /** @type {WeakMap<EventTarget, Area[]>} what a click on a picture means */
+    this.areas = new WeakMap();
+    this.parts = {
+      title: h("h2"),
+      name: h("code"),
+      label: h("p", { class: "label" }),
+      axes: h("span", { class: "axes" }),
+      texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
+      why: h("span"),
+      learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
+      facts: h("dl", { class: "facts" }),
+      said: h("p", { class: "said" }),
+      before: h("div", { class: "pictures" }),
+      after: h("div", { class: "pictures" }),
+    };
+    const p = this.parts;
+    const made = h("div", { class: "made" }, p.before, p.after);
+    made.onclick = (event) => this.click(event);
+    this.made = made;
+    const header = [h("div", { class: "titles" }, p.title, p.name, p.label), p.axes];
+    const why = h("div", { class: "why" }, h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
+    const inside = [
+      p.texts,
+      why,
+      this.gap,
+      this.code.element,
+      p.facts,
+      p.said,
+      made,
+      this.strides.element,
+      this.plane.element,
+    ];
+    this.element = panel("side", null, header, ...inside);
+  }
+
+  click({ target, offsetX, offsetY }) {
+    const inside = (/** @type {Area} */ { x, y, width, height }) =>
+      offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
+    const area = this.areas.get(target ?? this.element)?.find((own) => own.head !== null && inside(own));
+    if (area && area.head !== null) this.chooseHead(area.head);
+  }
+
+  /** @param {Trace} trace @param {number} at the step
+   * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
+   * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
+   *   projected: boolean}} ink scale: of the letters in pictures
+   * @param {Record<string, string>} lessons the question of each
+   */
+  draw(trace, at, place, ink, lessons) {
+    const step = trace.steps[at];
+    const p = this.parts;
+    setText(p.title, titleOf(step, trace));
+    setText(p.label, trace.label);
+    setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
+    drawTexts(p.texts, step.texts);
+    drawAxes(p.axes, step);
+    setText(p.why, whyOf(step, trace));
+    this.lesson = lessonOf(step.name, trace.implementation);
+    p.learn.hidden = !this.lesson;
+    setText(p.learn, `? ${lessons[this.lesson ?? ""] ?? ""}`);
+    this.code.draw(trace, step);
+    this.drawFacts(step);
+    setText(p.said, madeFrom(step, trace));
+    const width = this.element.clientWidth - PADDING;
+    const paired = width > ROOMY && step.parents.length > 0;
+    setAttribute(this.element, "data-paired", paired ? "" : null);
+    const { head, row, key, feature } = place;
+    const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
+    const plane = step.plane(head);
+    const index = plane.index(...nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]));
+    this.strides.draw(step, index);
+    const room = ink.projected ? this.roomDown() : Number.POSITIVE_INFINITY;
+    const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
+    const from = sourcesOf(step, trace, place.head);
+    const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
+    this.drawPictures(p.before, from, "from ", { ...each, width: share });
+    this.drawPictures(p.after, [step], step.parents.length ? "to " : "", each);
+    this.painted = [step, each];
+    if (this.strides.jump) this.lightMemory();
+    this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, ...ink, width });
+  }
+
+  /** Pixels that the window has for the matrices, so that their memory ends above its edge while nothing is scrolled. */
+  roomDown() {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const top = this.parts.before.getBoundingClientRect().top + scrolled - this.gap.offsetHeight;
+    return window.innerHeight - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  }
+
+  /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */
+  lightMemory() {
+    const canvas = /** @type {HTMLCanvasElement | null} */ (this.parts.after.querySelector(".memory canvas"));
+    if (canvas && this.painted) drawMemory(canvas, ...this.painted, this.strides.jump);
+  }
+
+  /** @param {Tensor} step */
+  drawFacts(step) {
+    const facts = [
+      ["shape", `(${step.sizes.join(", ")})`],
+      ["strides", `(${step.strides.join(", ")})`],
+      ["contiguous", step.contiguous ? "yes" : "no"],
+      ["memory", step.view ? "view" : "own"],
+      ["bytes", step.bytes.toLocaleString("en")],
+    ];
+    fill(
+      this.parts.facts,
+      facts,
+      () => h("div", {}, h("dt"), h("dd")),
+      (element, [name, value]) => {
+        setText(element.children[0], name);
+        setText(element.children[1], value);
+      },
+    );
+  }
+
+  /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
+  drawPictures(parent, tensors, word, state) {
+    const picture = (/** @type {string} */ name) =>
+      h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
+    fill(
+      parent,
+      tensors,
+      () => h("div", { class: "pair" }, picture("tiles"), picture("memory")),
+      (pair, tensor) => {
+        const [tiles, memory] = [...pair.children].map((figure) => ({
+          caption: figure.children[0],
+          canvas: /** @type {HTMLCanvasElement} */ (figure.children[1]),
+        }));
+        const { seen, areas } = drawTiles(tiles.canvas, tensor, state);
+        this.areas.set(tiles.canvas, areas);
+        setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
+        setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
+        setText(memory.caption, drawMemory(memory.canvas, tensor, state));
+        setAttribute(memory.canvas, "aria-label", `the memory of ${tensor.name}, ${tensor.memory.length} places`);
+      },
+    );
+  }
+}
+
+/** What a step is called in the texts that write it this way. @param {HTMLElement} parent @param {[string, string][]} texts */
+function drawTexts(parent, texts) {
+  parent.hidden = !texts.length;
+  fill(
+    parent,
+    texts,
+    () => h("div", {}, h("dt"), h("dd")),
+    (line, [text, words]) => {
+      setText(line.children[0], text);
+      setText(line.children[1], words);
+    },
+  );
+}
+
+/** The axes of a step as coloured pills: "heads 12", in a list of steps the size alone.
+ * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
+ */
+export function drawAxes(parent, step, { words = true } = {}) {
+  fill(
+    parent,
+    step.axes,
+    () => h("span"),
+    (pill, axis, at) => {
+      const { letter, size } = axis;
+      const name = `${axisName(axis)} ${size}`;
+      setAttribute(pill, "class", `axis ${letter || "v"}`);
+      setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
+      setText(pill, words ? name : String(size));
+    },
+  );
+}

@@ -1,0 +1,334 @@
+// The step view: every tensor on the way through one layer, one step at a time, in one implementation or two.
+
+import { SIDE } from "../base/facts.js";
+import { inks } from "../base/colour.js";
+import { button, h, setAttribute, setText, styles } from "../base/dom.js";
+import { without } from "../link/link.js";
+import { parseAt, writeAt } from "../link/look.js";
+import { mount } from "../base/mount.js";
+import { unpack } from "../wire/packets.js";
+import { SentenceBox } from "../picture/sentence.js";
+import { StepClasses } from "./step_classes.js";
+import { StepControls } from "./step_controls.js";
+import { StepLesson } from "./step_lesson.js";
+import { Side } from "./step_panel.js";
+import { StepList } from "./steps_list.js";
+import { groupOf, madeFrom, titleOf } from "./steps_words.js";
+import { findStep, unpackTrace } from "./tensor.js";
+import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
+import { WireView } from "../wire/wire_view.js";
+
+/** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
+
+const BEAT = 1600; // ms a step while playing
+const WALK = 150; // ms between two questions for the numbers of steps, however fast they are walked through
+const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
+const PROJECTED = 1.5; // how much larger the letters of the pictures are then
+const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
+const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no business of the traces
+const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
+const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
+
+const STYLES = await styles("base/view.css", "picture/choices.css", "shapes/steps.css", "sheets/sheet.css");
+
+/** @extends {WireView<Picture>} */
+export class StepView extends WireView {
+  /** @param {ShadowRoot | HTMLElement} root */
+  constructor(root) {
+    super(root, STYLES, "steps");
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
+    this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
+    this.placed = false; // the visitor, not the page, has chosen layer and head,
+    this.rowChosen = false; // and the row
+    this.tracesOf = ""; // the query that the traces answer, but for what is in sight
+    this.lastAsked = ""; // the traces that were asked for last, and when
+    this.askedAt = 0;
+    this.later = 0;
+    this.playing = 0;
+    this.box = new SentenceBox(
+      "Sentence",
+      (text) => this.type(text),
+      () => this.writeAddress(),
+    );
+    const choices = {
+      pick: (row, column) => this.pick(row, column),
+      chooseHead: (head) => this.go({ head }),
+      learn: (lesson, side) => this.lesson.turn(side, lesson),
+    };
+    this.controls = new StepControls(this);
+    this.lesson = new StepLesson(this);
+    this.classes = new StepClasses(this);
+    this.list = new StepList((by) => this.walk(by));
+    this.sides = [new Side(choices), new Side(choices)];
+    const p = {
+      notices: notices(),
+      back: button("◀ back", () => this.walk(-1)),
+      count: h("span", { class: "count" }),
+      next: button("next ▶", () => this.walk(1)),
+      play: button("play", () => this.play(!this.playing), { "aria-pressed": "false" }),
+      layers: group("Layer"),
+      heads: group("head"),
+      label: h("p", { class: "label" }),
+    };
+    this.parts = p;
+    const stepper = group("steps", p.back, p.count, p.next, p.play);
+    const places = [named("layer", p.layers), named("head", p.heads)];
+    const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, stepper, ...places), p.label);
+    const controls = h("div", { class: "controls" }, ...this.controls.parts);
+    const top = h("div", { class: "top" }, this.box.element, p.notices);
+    const end = h("div", { class: "end" }, this.lesson.home, this.classes.element);
+    const sides = this.sides.map(({ element }) => element);
+    this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
+  }
+
+  get main() {
+    return this.sides[0].made;
+  }
+
+  // ---- what comes in
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.values = { ...Object.fromEntries(OWN.map((key) => [key, link.get(key)])), off: link.getAll("off") };
+    const at = link.get("at");
+    const { layer, head, row, key } = parseAt(at ?? String(this.picture?.defaults.at ?? "0.0"));
+    this.placed = at !== null;
+    this.rowChosen = row !== null;
+    this.at = {
+      layer,
+      head,
+      row: row ?? this.picture?.row ?? 0,
+      key: row === null ? (this.picture?.key ?? null) : key,
+    };
+    this.box.text = this.text;
+  }
+
+  /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
+  receive([said, ...traces], query) {
+    this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
+    this.same(query);
+    this.choosePlace(this, this.picture.traces[0].tokens.length);
+    if (this.values.s === null) this.box.text = this.picture.typed;
+  }
+
+  /** @param {URLSearchParams} query */
+  same(query) {
+    this.tracesOf = without(query, ...IN_SIGHT);
+  }
+
+  /** What stands in the box. */
+  get text() {
+    return String(this.values.s ?? this.picture?.typed ?? "");
+  }
+
+  /** The step in sight. */
+  get step() {
+    return String(this.values.step ?? this.picture.defaults.step);
+  }
+
+  /** The channel of the head in focus. */
+  get feature() {
+    const feature = Number(this.values.f ?? 0);
+    return Number.isInteger(feature) && feature >= 0 ? feature : 0;
+  }
+
+  answered(bytes, question) {
+    super.answered(bytes, question);
+    this.ask(); // another step may be in sight by now
+  }
+
+  // ---- what goes out
+
+  link() {
+    const { values, at, opened, placed, rowChosen } = this;
+    return { ...values, at: opened ? values.at : placed ? writeAt(at, rowChosen) : null };
+  }
+
+  own() {
+    const { layer, head } = this.at;
+    return { ...this.link(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
+  }
+
+  /** @param {string} _key */
+  still(_key) {
+    return "The steps below are still those of";
+  }
+
+  /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
+  route(query) {
+    const here = this.picture?.layer === this.at.layer && this.tracesOf === without(query, ...IN_SIGHT);
+    return here && !this.isComing && !this.picture.cut ? "" : "steps";
+  }
+
+  /** True when the traces were too large to be sent whole, and not for what is in sight now. */
+  get isComing() {
+    const { picture, at, step } = this;
+    if (picture.head === at.head && picture.step === step) return false;
+    return picture.traces.some(({ steps }) => {
+      const { parents } = steps[this.placeIn(steps)];
+      return [this.placeIn(steps), ...parents].some((n) => !steps[n].here);
+    });
+  }
+
+  ask() {
+    clearTimeout(this.later);
+    const query = this.query();
+    const traces = `${this.at.layer} ${without(query, ...IN_SIGHT)}`;
+    const wait = traces === this.lastAsked && this.route(query) ? this.askedAt + WALK - performance.now() : 0;
+    if (wait > 0) {
+      this.later = setTimeout(() => this.ask(), wait);
+      return;
+    }
+    this.lastAsked = traces;
+    this.askedAt = performance.now();
+    super.ask();
+    this.askLesson();
+  }
+
+  /** Asks for the lesson, once the traces are here and nobody types. */
+  askLesson() {
+    const query = this.query();
+    if (this.picture && this.isHere && !this.pause && !this.route(query)) this.lesson.ask(query);
+  }
+
+  writeAddress() {
+    super.writeAddress();
+    this.askLesson();
+  }
+
+  // ---- what the visitor does
+
+  /** @param {string} text */
+  type(text) {
+    this.set({ s: text }, true);
+  }
+
+  /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
+  get listed() {
+    const own = ({ step }) => step.onlyHead === null || step.onlyHead === this.head;
+    const all = this.picture.traces[0].steps.map((step, at) => ({ step, at, group: groupOf(step) })).filter(own);
+    return all.sort((one, other) => one.group - other.group); // q, k and v go through a group together
+  }
+
+  /** The head in focus; of the traces that are here, where the model in focus has more heads. */
+  get head() {
+    return Math.min(this.at.head, this.picture.traces[0].heads - 1);
+  }
+
+  /** The place of the step in focus, or of what stands for it, in a trace. */
+  placeIn(steps) {
+    return findStep(steps, this.step, this.head);
+  }
+
+  walk(by) {
+    const { listed } = this;
+    const here = this.placeIn(this.picture.traces[0].steps);
+    const now = listed.findIndex(({ at }) => at === here);
+    const to = Math.max(0, Math.min(listed.length - 1, now + by));
+    if (to !== now) this.goTo(listed[to].step.name);
+    else if (this.playing) this.play(false);
+  }
+
+  play(on) {
+    clearInterval(this.playing);
+    this.playing = on ? setInterval(() => this.beat(), BEAT) : 0;
+    const { steps } = this.picture.traces[0];
+    if (on && this.placeIn(steps) === steps.length - 1) this.goTo(steps[0].name);
+    setAttribute(this.parts.play, "aria-pressed", String(on));
+    setText(this.parts.play, on ? "pause" : "play");
+  }
+
+  /** The next step, once the numbers of this one have been seen. */
+  beat() {
+    if (!this.element.isConnected) this.play(false);
+    else if (!this.isComing) this.walk(1);
+  }
+
+  goTo(step) {
+    this.set({ step });
+  }
+
+  pick(row, column) {
+    const { steps } = this.picture.traces[0];
+    if (steps[this.placeIn(steps)].hasKeys) this.at.key = column;
+    else this.values.f = String(column);
+    this.rowChosen = true;
+    this.go({ row });
+  }
+
+  /** @param {Partial<StepView["at"]>} change */
+  go(change) {
+    Object.assign(this.at, change);
+    this.placed = true;
+    this.chose();
+  }
+
+  /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */
+  set(change, typing = false) {
+    Object.assign(this.values, change);
+    this.chose(typing);
+  }
+
+  leave() {
+    super.leave();
+    clearTimeout(this.later);
+    clearInterval(this.playing);
+    this.lesson.leave();
+    this.classes.wire.stop();
+  }
+
+  // ---- drawing
+
+  draw() {
+    const { parts: p, picture, at, head } = this;
+    const { traces } = picture;
+    if (!this.waiting) this.keepWithin(traces[0].tokens.length);
+    this.kinds({ pair: traces.length > 1 });
+    this.sides[1].element.hidden = traces.length < 2;
+    const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
+    const [{ trace, at: here }] = shown;
+    const step = trace.steps[here];
+    fillNotices(p.notices, this.notices);
+    this.drawList(here);
+    fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
+    fillChoice(p.heads, numbers(trace.heads), at.head, (own) => this.go({ head: own }), "head");
+    // until the numbers of a step have come, nothing must be said that follows from them
+    const { isComing } = this;
+    this.wait(isComing);
+    const place = { head, row: at.row, key: at.key, feature: this.feature };
+    const projected = this.projector && !this.narrow;
+    const colours = inks(this.element);
+    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected };
+    shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
+    this.lesson.draw();
+    this.controls.draw(colours);
+    const title = `${p.count.textContent}: ${titleOf(step, trace)}, shape ${step.sizes.join(", ")}`;
+    if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
+    const names = traces.map(({ implementation }) => implementation);
+    this.classes.draw(names);
+    const whole = picture.cut ? "" : "true";
+    Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names.join(" "), whole });
+  }
+
+  /** A row or key that the sentence does not have is no choice. @param {number} tokens */
+  keepWithin(tokens) {
+    const { at, picture } = this;
+    if (at.row >= tokens) {
+      this.rowChosen = false;
+      Object.assign(at, { row: picture.row, key: picture.key });
+    }
+    if (at.key !== null && at.key >= tokens) at.key = null;
+  }
+
+  drawList(now) {
+    const { parts: p, listed } = this;
+    const place = listed.findIndex(({ at }) => at === now);
+    setText(p.count, `step ${place + 1} of ${listed.length}`);
+    setAttribute(p.back, "disabled", place === 0);
+    setAttribute(p.next, "disabled", place === listed.length - 1);
+    setText(p.label, `${this.picture.label}. Layers, heads and tokens are counted from 0; ${LETTERS}.`);
+    this.list.draw(listed, now, (name) => this.goTo(name));
+  }
+}
+
+export default mount(StepView);

@@ -1,0 +1,83 @@
+// @ts-check
+// Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { axisName } from "./steps_words.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+
+const ONE = { b: "text", i: "query", j: "key", h: "head", d: "feature", c: "channel" };
+const AT_REST = "Point at an axis to see its jump in the memory above.";
+const many = (/** @type {number} */ count, word = "place") =>
+  `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+/** @param {Tensor} tensor @param {number[]} index @param {number} axis */
+function sentence(tensor, index, axis) {
+  const stride = tensor.strides[axis];
+  const jump = tensor.jump(index, axis);
+  const one = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
+  if (!jump) return `There is only one ${one} here; the next would lie ${many(stride)} on.`;
+  const { first, from, to } = jump;
+  const places = `from place ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
+  return `From ${one} ${first} to ${one} ${first + 1} memory jumps ${many(stride)}: ${places}.`;
+}
+
+export class Strides {
+  /** @param {(axis: number | null) => void} light */
+  constructor(light) {
+    this.tell = light;
+    this.lit = /** @type {number | null} */ (null);
+    this.focused = /** @type {number | null} */ (null); // lit again when the pointer leaves
+    this.tensor = /** @type {Tensor} */ (/** @type {unknown} */ (null));
+    this.index = /** @type {number[]} */ ([]);
+    this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
+    this.said = h("p", { class: "label jumped", "aria-live": "polite" });
+    const lead = h("span", { class: "label" }, "One step along an axis jumps so many places in memory:");
+    this.element = h("div", { class: "strides" }, lead, this.axes, this.said);
+  }
+
+  /** The step along the lit axis. */
+  get jump() {
+    const { lit, tensor, index } = this;
+    return lit === null || lit >= tensor.sizes.length ? null : tensor.jump(index, lit);
+  }
+
+  /** @param {Tensor} tensor @param {number[]} index of the number in sight */
+  draw(tensor, index) {
+    Object.assign(this, { tensor, index });
+    if (this.lit !== null && this.lit >= tensor.sizes.length) this.lit = null;
+    fill(
+      this.axes,
+      tensor.axes,
+      (axis) =>
+        button("", () => this.light(axis), {
+          onpointerenter: () => this.light(axis),
+          onpointerleave: () => this.light(this.focused),
+          onfocus: () => this.focus(axis),
+          onblur: () => this.focus(null),
+        }),
+      (element, axis, at) => {
+        setAttribute(element, "class", `axis ${axis.letter || "v"}`);
+        setText(element, `${axisName(axis)} ${tensor.strides[at].toLocaleString("en")}`);
+      },
+    );
+    this.say();
+  }
+
+  /** @param {number | null} axis */
+  focus(axis) {
+    this.focused = axis;
+    this.light(axis);
+  }
+
+  /** @param {number | null} axis */
+  light(axis) {
+    this.lit = axis;
+    this.say();
+    this.tell(axis);
+  }
+
+  say() {
+    setText(this.said, this.lit === null ? AT_REST : sentence(this.tensor, this.index, this.lit));
+  }
+}

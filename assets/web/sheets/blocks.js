@@ -1,0 +1,211 @@
+// The blocks of a sheet that hold no matrix. Each kind makes its element once and updates it in place.
+
+import { curves } from "./curves.js";
+import { diagram } from "./diagram.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { equation } from "./equation.js";
+import { hull } from "./hull.js";
+import { lessons } from "../lessons/lesson_cards.js";
+import { terms } from "./terms.js";
+import { fillNotices, notices } from "../base/view_base.js";
+
+const heading = () => h("div", { class: "heading" }, h("h2"), h("span", { class: "label" }));
+
+function fillHeading(element, text, note) {
+  setText(element.children[0], text);
+  setText(element.children[1], note);
+}
+
+const classes = (...names) => names.filter(Boolean).join(" ") || null;
+
+/** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by. */
+function fillColumn(cell, text, at, order, sheet) {
+  setAttribute(cell, "aria-sort", order && at === order[0] ? (order[1] ? "descending" : "ascending") : null);
+  if (!order || !text) return setText(cell, text);
+  const arrow = at === order[0] ? (order[1] ? " ↓" : " ↑") : "";
+  if (!cell.firstElementChild) cell.replaceChildren(button("", () => {}));
+  const head = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
+  setText(head, text + arrow);
+  head.onclick = () => sheet.tell({ sort: at });
+}
+
+function updateTable(element, block, sheet) {
+  setAttribute(element, "aria-label", block.caption || block.head.join(", "));
+  element.classList.toggle("prose", block.prose);
+  const [caption, head, body] = element.firstElementChild.children;
+  setText(caption, block.caption);
+  caption.hidden = !block.caption;
+  const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
+  const side = (at) => block.right[at] && "right";
+  const fillHead = (cell, text, at) => {
+    fillColumn(cell, text, at, block.order, sheet);
+    setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
+    setAttribute(cell, "class", classes(side(at)));
+  };
+  const fillRow = (line, texts, i) => {
+    setAttribute(line, "class", marks.get(`${i}.-1`));
+    const make = (j) => (j ? h("td") : h("th", { scope: "row" }));
+    fill(line, texts, make, (cell, text, j) => {
+      setText(cell, text);
+      setAttribute(cell, "title", text.length > 40 ? text : null);
+      setAttribute(cell, "class", classes(side(j), marks.get(`${i}.${j}`)));
+    });
+  };
+  fill(head.rows[0], block.head, () => h("th", { scope: "col" }), fillHead);
+  fill(body, block.rows, () => h("tr"), fillRow);
+}
+
+function makeTable() {
+  const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
+  return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
+}
+
+function makeBar() {
+  const track = h("span", { class: "track", "aria-hidden": "true" }, h("span"));
+  return h("li", {}, h("span", { class: "bar-label" }), track, h("span", { class: "bar-value" }));
+}
+
+/** Bars to both sides of a zero line; from the left edge when none is negative. */
+function updateBars(element, block) {
+  const [name, list, note] = element.children;
+  setText(name, block.name);
+  setText(note, block.note);
+  note.hidden = !block.note;
+  setAttribute(list, "aria-label", block.name);
+  list.style.setProperty("--label", `${Math.min(14, Math.max(2, ...block.labels.map((label) => label.length)))}ch`);
+  const signed = block.sizes.some((size) => size < 0);
+  setAttribute(list, "class", classes("bar-list", signed && "signed"));
+  fill(list, block.labels, makeBar, (item, label, at) => {
+    const [tag, track, value] = item.children;
+    setText(tag, label);
+    setAttribute(tag, "title", label);
+    setText(value, block.values[at]);
+    const size = block.sizes[at];
+    const scale = signed ? 50 : 100;
+    const bar = /** @type {HTMLElement} */ (track.firstElementChild);
+    setAttribute(bar, "class", size < 0 ? "less" : "more");
+    bar.style.insetInlineStart = `${signed ? 50 + Math.min(0, size) * scale : 0}%`;
+    bar.style.width = `${Math.abs(size) * scale}%`;
+  });
+}
+
+function makeButtons() {
+  const name = h("span", { class: "label", "aria-hidden": "true" });
+  return h("div", { class: "choice" }, name, h("div", { class: "presets", role: "group" }));
+}
+
+function updateButtons(element, block, sheet) {
+  const [name, group] = element.children;
+  setText(name, block.name);
+  element.classList.toggle("code", block.code);
+  setAttribute(group, "aria-label", block.name || null);
+  let chosen = /** @type {HTMLElement | null} */ (null);
+  fill(
+    group,
+    block.buttons,
+    () => button("", () => {}),
+    (one, { text, event, pressed }) => {
+      setText(one, text);
+      one.onclick = () => sheet.tell(event);
+      if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
+      setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
+    },
+  );
+  // on a phone they stand in one line: the chosen one is brought into sight, once
+  if (chosen && group.scrollWidth > group.clientWidth)
+    group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
+}
+
+function updateLinks(element, block) {
+  fill(
+    element,
+    block.links,
+    () => h("a"),
+    (link, [text, path]) => {
+      setText(link, text);
+      setAttribute(link, "href", `./${path}`);
+    },
+  );
+}
+
+/** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
+function updateContinuation(element, block) {
+  const [text, readout] = element.children;
+  const [given, drawn] = text.children;
+  setText(given, block.given);
+  const said = ([, token, chance]) => `“${token}”: probability ${chance}`;
+  const make = () => h("span", {}, h("span"), h("mark"));
+  fill(drawn, block.tokens, make, (one, token) => {
+    setText(one.children[0], token[0]);
+    setText(one.children[1], token[1]);
+    setAttribute(one.children[1], "title", said(token));
+    setAttribute(one, "style", `--share: ${token[3]}%`);
+    one.onpointerenter = one.onclick = () => setText(readout, said(token));
+  });
+  setText(readout, block.tokens.length ? "The stronger the colour, the likelier the model found the token." : "");
+}
+
+const makeContinuation = () =>
+  h(
+    "div",
+    { class: "continuation" },
+    h("p", { class: "words" }, h("span", { class: "given" }), h("span")),
+    h("p", { class: "label" }),
+  );
+
+const table = { make: makeTable, update: updateTable };
+
+/** What was found: the element stands there empty, and what comes into it is read aloud. */
+const verdict = {
+  make: () => h("div", { class: "verdict", role: "status" }, h("p", { class: "words" }), h("p", { class: "words" })),
+  update: (element, block) => {
+    setAttribute(element, "data-result", block.result || null);
+    setText(element.children[0], block.heading);
+    setText(element.children[1], block.said);
+  },
+};
+
+export const PLAIN = {
+  title: { make: heading, update: (element, block) => fillHeading(element, block.text, block.note) },
+  text: {
+    make: () => h("p"),
+    update: (element, block) => {
+      setText(element, block.text);
+      setAttribute(element, "class", classes("words", block.muted && "label"));
+      setAttribute(element, "aria-live", block.live ? "polite" : null);
+    },
+  },
+  continuation: { make: makeContinuation, update: updateContinuation },
+  sign: { make: () => h("span", { class: "sign" }), update: (element, block) => setText(element, block.text) },
+  verdict,
+  notices: { make: notices, update: (element, block) => fillNotices(element, block.sentences) },
+  row: {
+    make: () => h("div", { class: "side-by-side" }),
+    update: (element, block, sheet) => {
+      element.classList.toggle("even", block.even);
+      element.classList.toggle("chain", Boolean(block.chain));
+      element.classList.toggle("columns", Boolean(block.columns));
+      element.classList.toggle("pictures", Boolean(block.pictures));
+      element.classList.toggle("beside-list", Boolean(block.listed));
+      sheet.place(element, block.blocks);
+    },
+  },
+  panel: {
+    make: () => h("section", { class: "panel" }, heading(), h("div", { class: "stack" })),
+    update: (element, block, sheet) => {
+      setAttribute(element, "aria-label", block.heading);
+      fillHeading(element.children[0], block.heading, block.note);
+      sheet.place(element.children[1], block.blocks);
+    },
+  },
+  table,
+  terms,
+  links: { make: () => h("nav", { class: "links" }), update: updateLinks },
+  lessons,
+  curves: curves(table),
+  diagram,
+  equation,
+  hull,
+  bars: { make: () => h("div", { class: "bars" }, h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
+  buttons: { make: makeButtons, update: updateButtons },
+};

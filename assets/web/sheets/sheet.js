@@ -1,0 +1,35 @@
+// A sheet: blocks (blocks_panel.js) in a place of their own. What the visitor edits or presses goes back as numbered
+// events, until the server has heard it.
+
+import { BlocksPanel } from "./blocks_panel.js";
+import { styles } from "../base/dom.js";
+import { mount } from "../base/mount.js";
+import { View } from "../base/view_base.js";
+
+// the colours, buttons and notices are those of the map view
+const STYLES = await styles("base/view.css", "sheets/sheet.css");
+
+/** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Turns>} */
+export class Sheet extends View {
+  constructor(root) {
+    super(root, STYLES, "sheet");
+    this.panel = new BlocksPanel((event) => this.tell(event));
+    this.show(this.panel.stack);
+  }
+
+  draw() {
+    this.panel.heard = this.heard;
+    this.panel.draw(this.state.blocks, this.theme);
+  }
+
+  /** Sends an event, and with it every earlier one that the server has not heard yet; returns its number. */
+  tell(event) {
+    this.turn += 1;
+    this.element.dataset.turn = String(this.turn);
+    this.wishes.push({ turn: this.turn, wish: event });
+    this.send({ wishes: this.wishes.map(({ turn, wish }) => ({ turn, event: wish })) });
+    return this.turn;
+  }
+}
+
+export default mount(Sheet);

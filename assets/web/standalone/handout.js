@@ -1,0 +1,188 @@
+// @ts-check
+// A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
+
+import { inks } from "../base/colour.js";
+import { names } from "../base/curtain.js";
+import { button, drawing, h, urlOf } from "../base/dom.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { unpackFloats } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { Recorder, svg } from "../files/recording.js";
+
+/** @typedef {import("../base/messages.js").Handout} Handout */
+/** @typedef {import("../base/messages.js").HandoutStep} Step */
+/** @typedef {import("../base/messages.js").HandoutMap} Told */
+
+const LINES = 3; // to write on
+const ROOM = { one: 350, two: 305 }; // pixels of a map on paper
+const NOTHING = { pick: () => {}, hover: () => {} };
+
+/** The rows that a curtain covers. @param {Told} map @param {{part: string, words: string[]}[]} curtain @param {boolean} second */
+function coveredRows({ tokens }, curtain, second) {
+  const all = tokens.map((_, row) => row);
+  const named = (/** @type {string[]} */ words) => all.filter((row) => names(tokens, row, words));
+  return curtain.flatMap(({ part, words }) => {
+    if (part === "map" || part === "all" || (part === "second" && second)) return all;
+    if (part === "row") return named(words);
+    return part === "rows" ? all.filter((row) => !named(words).includes(row)) : [];
+  });
+}
+
+/** A map as shapes. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
+ * @param {boolean} numbered @param {import("../base/colour.js").Inks} colours
+ */
+function drawn(told, weights, size, covered, numbered, colours) {
+  const { tokens, layer, head, row, forbidden } = told;
+  const n = tokens.length;
+  const seen = weights.map((weight, at) => (covered.includes(Math.floor(at / n)) ? 0 : weight));
+  const name = `Layer ${layer} head ${head}`;
+  const shown = { ...wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) }) };
+  if (!numbered) shown.weights = null;
+  const recorder = new Recorder();
+  const map = Object.assign(new BigMap(NOTHING), { roomy: 14, smallest: 7 });
+  drawing.recorder = recorder;
+  try {
+    map.draw(shown, colours, { width: size, height: size });
+  } finally {
+    drawing.recorder = null;
+  }
+  const { left, top, side, step } = map;
+  const [width, height] = [map.element, map.element].map(({ style }, at) =>
+    parseFloat(at ? style.height : style.width),
+  );
+  const shapes = recorder.canvases.get(map.base)?.element ?? svg("g");
+  const over = covered.map((at) =>
+    svg("rect", {
+      x: left,
+      y: top + at * step,
+      width: side,
+      height: step,
+      fill: "#FFF",
+      stroke: colours.line,
+      "stroke-dasharray": "3 3",
+    }),
+  );
+  return svg(
+    "svg",
+    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name },
+    shapes,
+    ...over,
+  );
+}
+
+/** @param {Step} step @param {Float32Array[]} maps @param {boolean} answered @param {import("../base/colour.js").Inks} colours */
+function figures(step, maps, answered, colours) {
+  const hidden = step.curtain.some(({ part }) => part === "numbers" || part === "all");
+  const size = maps.length > 1 ? ROOM.two : ROOM.one;
+  const made = step.maps.map((told, at) => {
+    const covered = answered ? [] : [...new Set(coveredRows(told, step.curtain, at > 0))];
+    const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
+    const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
+    const figure = h(
+      "figure",
+      {},
+      picture,
+      h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`),
+    );
+    figure.style.width = `${picture.getAttribute("width")}px`;
+    return figure;
+  });
+  return made.length ? h("div", { class: `maps maps-${made.length}` }, ...made) : null;
+}
+
+/** @param {Step} step @param {number} number */
+function questionOf(step, number, maps, colours) {
+  const address = step.address || new URL(step.link, location.origin).href;
+  const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
+  const options = step.options.map(([letter, text]) =>
+    h("li", {}, h("span", { class: "box" }), h("b", {}, letter), h("span", {}, text)),
+  );
+  const question = h(
+    "div",
+    { class: "question" },
+    h("p", { class: "ask" }, step.ask),
+    h("ul", { class: "options" }, ...options),
+    ...Array.from({ length: LINES }, () => h("div", { class: "line" })),
+  );
+  return h(
+    "section",
+    { class: "step" },
+    h("h2", {}, `${number} · ${step.page}`),
+    h("p", {}, step.say),
+    h("div", { class: "code" }, code, h("a", { href: address }, code ? "this step, live" : address)),
+    h("div", { class: "body" }, figures(step, maps, false, colours), question),
+  );
+}
+
+/** @param {Step} step @param {number} number */
+function answerOf(step, number, maps, colours) {
+  const rows = step.answer.numbers.map(([label, text]) => h("tr", {}, h("td", {}, label), h("td", {}, text)));
+  const hides = step.curtain.some(({ part }) => part !== "numbers");
+  return h(
+    "section",
+    { class: "answer" },
+    h("h2", {}, `${number} · ${step.answer.sentence}`),
+    h("p", {}, step.ask),
+    rows.length ? h("table", {}, h("tbody", {}, ...rows)) : null,
+    hides ? figures(step, maps, true, colours) : null,
+  );
+}
+
+/** @param {Handout} lesson @param {Float32Array} floats @param {HTMLElement} place */
+function draw(lesson, floats, place) {
+  document.title = `${lesson.title} · Handout · Headlight`;
+  const page = h("div", { class: "view handout", "data-theme": "light" });
+  place.replaceChildren(
+    h(
+      "div",
+      { class: "to-print" },
+      button("Print", () => window.print()),
+      h("a", { href: new URL("./", location.href).href }, "Headlight"),
+    ),
+    page,
+  );
+  const colours = inks(page);
+  let at = 0;
+  const maps = lesson.steps.map((step) =>
+    step.maps.map(({ tokens }) => {
+      at += tokens.length ** 2;
+      return floats.subarray(at - tokens.length ** 2, at);
+    }),
+  );
+  const line = () => h("div", { class: "line" });
+  page.append(
+    h("h1", {}, lesson.title),
+    h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
+    h("div", { class: "who" }, h("span", {}, "Name"), h("span", {}, "Date")),
+    ...lesson.steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
+    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line(), line()),
+    h(
+      "section",
+      { class: "answers" },
+      h("h1", {}, "Answers"),
+      ...lesson.steps.map((step, place) => answerOf(step, place + 1, maps[place], colours)),
+      lesson.papers.length ? h("p", { class: "papers" }, `To read on: ${lesson.papers.join("; ")}`) : null,
+    ),
+  );
+}
+
+async function begin() {
+  const place = /** @type {HTMLElement} */ (document.getElementById("handout"));
+  const asked = new URLSearchParams({
+    lesson: new URLSearchParams(location.search).get("lesson") ?? "",
+    from: location.origin,
+  });
+  try {
+    const answer = await fetch(urlOf(`api/lesson.handout?${asked}`));
+    if (!answer.ok) throw new Error(await answer.text());
+    const { header, floats } = unpackFloats(new Uint8Array(await answer.arrayBuffer()));
+    draw(header, floats, place);
+  } catch (error) {
+    place.replaceChildren(
+      h("p", { role: "alert" }, error instanceof Error ? error.message : "The lesson cannot be shown."),
+    );
+  }
+  place.removeAttribute("aria-busy");
+}
+
+begin();

@@ -1,0 +1,235 @@
+// @ts-check
+// The picture of one run in a file of its own (mha_core/show): all heads, one of them large, as Explore draws them.
+
+import { gradient, inks } from "../base/colour.js";
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { HeadsGrid } from "../picture/heads.js";
+import { columns, isAcross } from "../picture/heads_order.js";
+import { Lines, MOST_WORDS } from "../picture/lines.js";
+import { parseLook } from "../link/look.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { MapPanel } from "../picture/map_panel.js";
+import { parts, unpackFloats, unpackMaps } from "../wire/packets.js";
+import { forbids } from "../link/painted.js";
+import { View, choice, contentWidth, fillChoice, group, numbers, panel } from "../base/view_base.js";
+import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js";
+
+/** @typedef {import("../base/messages.js").StandaloneRun} Said */
+/** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
+/** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
+
+const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
+const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
+const LIGHT = matchMedia("(prefers-color-scheme: light)");
+
+/** @extends {View<Said & import("../base/view_base.js").Turns>} */
+class Standalone extends View {
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {Moved} moved */
+  constructor(root, bytes, moved) {
+    super(root, [], "explore standalone");
+    this.moved = moved;
+    const [focus, maps] = parts(bytes);
+    const { header, floats } = unpackFloats(focus);
+    this.state = /** @type {Said & import("../base/view_base.js").Turns} */ ({ visit: "", heard: 0, ...header });
+    this.off = new Set(this.state.off);
+    this.maps = unpackMaps(maps);
+    this.floats = floats;
+    const { layer, head, row } = this.state;
+    this.at = /** @type {Place} */ ({ layer, head, row, key: null });
+    this.mode = "map";
+    this.all = false;
+    this.themed = true;
+    this.theme = /** @type {import("../base/view_base.js").Theme} */ (LIGHT.matches ? "light" : "dark");
+    LIGHT.addEventListener("change", () => this.showIn(LIGHT.matches ? "light" : "dark"));
+    this.title = h("h2");
+    this.label = h("span", { class: "label" });
+    this.readout = h("div", { class: "readout", role: "status" });
+    this.ramp = h("span", { class: "ramp" });
+    this.layers = group("Layer");
+    this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
+    this.modes = choice("Map, lines or table", MODES, (mode) => this.change({ mode }));
+    this.other = button("", () => this.showIn(this.theme === "dark" ? "light" : "dark"));
+    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    this.heads = new HeadsGrid({
+      focus: (layer, head) => this.go({ layer, head }),
+      lamp: (layer, head) => this.go({ layer, head }), // there is no model here to switch it off in
+      hide: () => {},
+      solo: () => {},
+      hover: (text) => setText(this.readout, text ?? ""),
+    });
+    const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
+    this.map = new MapPanel(
+      new BigMap({ pick, hover: (text) => setText(this.readout, text ?? "") }),
+      "Weights as a table",
+    );
+    this.lines = new Lines((row) => pick(row, null));
+    this.map.element.append(this.lines.element);
+    this.large = this.makeLarge();
+    this.build();
+  }
+
+  makeLarge() {
+    const hatch = this.state.forbidden.some(Boolean) ? `; hatched: ${BLOCKED}` : "";
+    const law = h("span", {}, `colour: √ of the weight${hatch}`);
+    const legend = h("div", { class: "legend" }, "0", this.ramp, "1", law);
+    return panel(
+      "large",
+      "Head in focus",
+      [
+        h("div", { class: "titles" }, this.title, h("div", { class: "under-title" }, this.label)),
+        h("div", { class: "actions" }, this.modes.element),
+      ],
+      h("div", {}, this.map.element, h("div", { class: "under" }, legend, this.readout)),
+    );
+  }
+
+  build() {
+    const { title, changed, link, origin } = this.state;
+    const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
+    const push = () => h("span", { class: "push" });
+    const bar = h(
+      "div",
+      { class: "bar", role: "group", "aria-label": "Layers" },
+      layer,
+      this.layers,
+      push(),
+      this.every,
+    );
+    this.show(
+      h("div", { class: "top" }, h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
+      h("div", { class: "words" }, this.chips, push(), this.other),
+      h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
+      this.large,
+      h(
+        "footer",
+        {},
+        h("div", {}, origin, ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0."),
+        link ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link)) : null,
+      ),
+    );
+  }
+
+  /** @param {Partial<Place>} place */
+  go(place) {
+    Object.assign(this.at, place);
+    this.moved(this.at);
+    this.redraw();
+  }
+
+  /** @param {{all?: boolean, mode?: string}} how */
+  change(how) {
+    Object.assign(this, how);
+    this.heads.rects = [];
+    this.redraw();
+  }
+
+  /** @param {import("../base/view_base.js").Theme} theme */
+  showIn(theme) {
+    this.theme = theme;
+    this.redraw();
+  }
+
+  resized() {
+    this.heads.rects = [];
+    this.redraw();
+  }
+
+  /** The weights of the head in focus, and whether they are the float32 that were computed. */
+  weights() {
+    const { layer, head } = this.at;
+    const size = this.maps.n ** 2;
+    const place = this.state.exact.findIndex(([l, h]) => l === layer && h === head);
+    if (place >= 0) return { exact: true, weights: this.floats.subarray(place * size, (place + 1) * size) };
+    return { exact: false, weights: Float32Array.from(this.maps.map(layer, head).bytes, (byte) => byte / 255) };
+  }
+
+  draw() {
+    const { at, maps, theme, narrow, off } = this;
+    const { forbidden } = this.state;
+    const all = this.all && !narrow;
+    this.kinds({ "with-all": all });
+    const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
+    const colours = { ...inks(this.element), line };
+    this.drawBar(all);
+    const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
+    this.heads.update({ ...look, ...at, forbidden }, maps, this.order(all), columns(maps, all, false));
+    this.heads.draw(colours);
+    this.drawFocus(colours);
+    Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
+  }
+
+  /** @param {boolean} all @returns {[number, number][]} */
+  order(all) {
+    const { layers, heads } = this.maps;
+    /** @type {[number, number][]} */
+    const pairs = [];
+    if (!all) for (let head = 0; head < heads; head++) pairs.push([this.at.layer, head]);
+    else if (isAcross(this.maps))
+      for (let head = 0; head < heads; head++) for (let layer = 0; layer < layers; layer++) pairs.push([layer, head]);
+    else
+      for (let layer = 0; layer < layers; layer++) for (let head = 0; head < heads; head++) pairs.push([layer, head]);
+    return pairs;
+  }
+
+  /** @param {boolean} all */
+  drawBar(all) {
+    const { at, maps, theme } = this;
+    const choose = (/** @type {number} */ layer) => {
+      this.all = false;
+      this.go({ layer });
+    };
+    setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
+    fillChoice(this.layers, numbers(maps.layers), all ? -1 : at.layer, choose, "layer");
+    setText(this.every, all ? "one layer" : `all ${maps.layers * maps.heads} heads`);
+    setText(this.other, theme === "dark" ? "light theme" : "dark theme");
+    const makeChip = (/** @type {number} */ row) => button("", () => this.go({ row, key: null }), { class: "chip" });
+    fill(this.chips, maps.tokens, makeChip, (chip, token, row) => {
+      setText(chip, token);
+      setAttribute(chip, "aria-pressed", String(row === at.row));
+    });
+  }
+
+  /** @param {import("../base/colour.js").Inks} colours */
+  drawFocus(colours) {
+    const { at, maps, theme } = this;
+    const { tokens, n } = maps;
+    const { exact, weights } = this.weights();
+    const [best, weight] = ranked(weights.subarray(at.row * n, (at.row + 1) * n))[0];
+    const key = at.key ?? best;
+    const share = at.key === null ? weight : weights[at.row * n + key];
+    const isBlocked = forbids(this.state.forbidden, at.head, n);
+    const own = quoted(tokens[at.row]);
+    const seesNobody = tokens.every((_, j) => isBlocked(at.row, j));
+    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(tokens[key])}`;
+    const isOff = this.off.has(`${at.layer}.${at.head}`);
+    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", h("span", { class: "off-note" }, OFF)] : []));
+    this.large.classList.toggle("is-off", isOff);
+    const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
+    setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
+    this.ramp.style.backgroundImage = gradient(theme);
+    const mode = this.mode === "lines" && n > MOST_WORDS ? "map" : this.mode;
+    this.modes.press(mode);
+    this.modes.buttons[1].disabled = n > MOST_WORDS;
+    const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
+    const map = maps.map(at.layer, at.head);
+    const marked = seesNobody ? null : best;
+    const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
+    const shown = wholeMap(tokens, weights, { name, ...more });
+    const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
+    this.lines.element.hidden = mode !== "lines";
+    if (mode === "lines") {
+      this.map.map.element.hidden = this.map.table.hidden = true;
+      this.lines.draw(shown, colours, room);
+    } else this.map.draw(shown, mode === "table", colours, room);
+    this.say(`${name}. ${own} ${said}`);
+  }
+}
+
+/** Draws the run. @param {HTMLElement | ShadowRoot} place @param {Uint8Array} bytes what mha_core/show/html.py packed
+ * @param {Moved} moved
+ */
+export function open(place, bytes, moved = () => {}) {
+  const view = new Standalone(place, bytes, moved);
+  view.drawNow();
+  return view;
+}

@@ -1,0 +1,282 @@
+// The film: the maps of models while they learn, side by side, from the first step to the last.
+
+import { gradient, inks } from "../base/colour.js";
+import { button, fill, h, setAttribute, setText, styles } from "../base/dom.js";
+import { MODEL } from "../base/facts.js";
+import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
+import { wholeMap } from "../picture/map.js";
+import { MapPanel } from "../picture/map_panel.js";
+import { mount } from "../base/mount.js";
+import { choice, fillChoice, group, named, numbers, panel } from "../base/view_base.js";
+import { WireView } from "../wire/wire_view.js";
+
+const LENGTH = 6000; // ms that the whole film plays
+const SLOWEST = 600; // ms a step
+/** @type {[boolean, string][]} */
+const MODES = [
+  [false, "maps"],
+  [true, "tables"],
+];
+const LEGEND = "rows are queries, columns keys; layers and heads are counted from 0";
+
+const STYLES = await styles("base/view.css", "train/film.css");
+
+/** @typedef {import("../base/messages.js").FilmState & import("../base/view_base.js").Turns} State */
+
+/** @extends {WireView<any>} */
+class FilmView extends WireView {
+  constructor(root) {
+    super(root, STYLES, "film");
+    /** @type {import("./film_maps.js").Films} */
+    this.films = { films: [], steps: [], probes: [], total: 0, notes: [] };
+    this.script = /** @type {State} */ (/** @type {unknown} */ (null)); // what the script says
+    this.choice = parseChoice("");
+    this.at = Infinity; // the place among the steps; at the end it follows a training that goes on
+    this.sought = 0; // how often a step was asked for in the curves
+    this.goal = /** @type {number | null} */ (null); // such a step, until the film is there
+    this.playing = 0;
+    this.panels = /** @type {ReturnType<FilmView["makePanel"]>[]} */ ([]);
+    this.pointed = { n: -1, at: /** @type {number[] | null} */ (null) };
+    this.marked = /** @type {number[] | null} */ (null);
+    const p = {
+      probes: group("Text"),
+      layers: group("Layer"),
+      heads: group("Head"),
+      first: button("first", () => this.seek(0)),
+      play: button("play", () => this.play(!this.playing), { class: "play", "aria-pressed": "false" }),
+      last: button("last", () => this.seek(Infinity)),
+      slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" }),
+      count: h("span", { class: "count" }),
+      panels: h("div", { class: "films" }),
+      ramp: h("span", { class: "ramp" }),
+      law: h("span"),
+    };
+    p.probes.classList.add("texts");
+    p.slider.oninput = () => this.seek(Number(p.slider.value));
+    p.slider.onkeydown = (event) => {
+      if (event.key !== " ") return;
+      event.preventDefault();
+      this.play(!this.playing);
+    };
+    this.modes = choice("Maps or tables", MODES, (table) => this.choose({ table }));
+    this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
+    this.named = { probes: named("text", p.probes), layers: named("layer", p.layers) };
+    const { probes, layers } = this.named;
+    const bar = h("div", { class: "bar" }, probes, layers, named("head", p.heads), this.modes.element);
+    const moves = h("div", { class: "segments" }, p.first, p.play, p.last);
+    const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, moves, p.slider, p.count);
+    this.parts = p;
+    this.show(bar, player, p.panels, h("p", { class: "legend" }, ...this.scale, p.law));
+  }
+
+  // ---- what comes in
+
+  /** @param {State} script */
+  take(script) {
+    this.script = script;
+    if (script.sought > this.sought) this.goal = script.step;
+    this.sought = script.sought;
+    this.reach();
+    return super.take(script);
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    this.choice = parseChoice(link.get("film") ?? "");
+  }
+
+  link() {
+    return { film: writeChoice(this.choice) };
+  }
+
+  /** Goes to the step that was pressed in the curves, once its map is here. */
+  reach() {
+    if (this.goal === null || !this.steps.length) return;
+    const place = this.steps.findLastIndex((step) => step <= /** @type {number} */ (this.goal));
+    this.goal = null;
+    this.seek(Math.max(0, place));
+  }
+
+  /** The films alone: nothing in the link changes them. */
+  query() {
+    return new URLSearchParams(this.script.query);
+  }
+
+  route() {
+    return this.picture?.digest === this.script.wanted ? "" : "film";
+  }
+
+  receive([packed], query) {
+    const nothing = { notices: [], told: [], used: {}, unusable: {}, model: MODEL };
+    this.picture = { ...nothing, digest: query.get("name"), defaults: { film: writeChoice(parseChoice("")) } };
+    this.takeFilms(unpackFilms(packed));
+  }
+
+  /** More snapshots, or other films: the step in sight stays, and the end stays the end. */
+  takeFilms(films) {
+    const step = this.steps[this.at];
+    this.films = films;
+    if (step !== undefined) {
+      const later = this.steps.findIndex((own) => own >= step);
+      this.at = later < 0 ? Infinity : later;
+    }
+    this.reach();
+    this.redraw();
+  }
+
+  /** The steps of the text in sight. */
+  get steps() {
+    return this.films.steps[this.choice.probe] ?? [];
+  }
+
+  // ---- what the visitor does
+
+  choose(change) {
+    const step = this.steps[this.place];
+    Object.assign(this.choice, change);
+    if (change.probe !== undefined) this.marked = null; // a cell of the other text
+    if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
+    this.chose();
+  }
+
+  /** Where the film is. */
+  get place() {
+    return Math.max(0, Math.min(this.at, this.steps.length - 1));
+  }
+
+  seek(place) {
+    this.play(false);
+    this.jump(place);
+  }
+
+  jump(place) {
+    this.at = place >= this.steps.length - 1 ? Infinity : place;
+    this.redraw();
+  }
+
+  play(on) {
+    cancelAnimationFrame(this.playing);
+    this.playing = 0;
+    setAttribute(this.parts.play, "aria-pressed", String(on));
+    setText(this.parts.play, on ? "pause" : "play");
+    if (!on) return this.redraw();
+    const from = this.place === this.steps.length - 1 ? 0 : this.place;
+    const beat = Math.min(SLOWEST, LENGTH / Math.max(1, this.steps.length - 1));
+    const began = performance.now();
+    const go = (now) => {
+      const place = from + Math.max(0, Math.floor((now - began) / beat));
+      if (!this.element.isConnected || place >= this.steps.length) return this.play(false);
+      this.playing = requestAnimationFrame(go);
+      if (place !== this.place) this.jump(place);
+    };
+    this.jump(from);
+    this.playing = requestAnimationFrame(go);
+  }
+
+  /** Reads a cell in every map that has it; without one the marked cell, or the strongest. */
+  point(pointed) {
+    this.pointed = pointed;
+    const here = pointed.at ?? this.marked;
+    this.panels.forEach(({ map, readout }, n) => {
+      if (!map.shown) return setText(readout, "");
+      const inside = here && Math.max(...here) < map.shown.tokens.length;
+      if (n !== pointed.n) map.mark(pointed.at && inside ? pointed.at : null);
+      setText(readout, inside ? map.say(here) : strongest(map.shown));
+    });
+  }
+
+  // ---- drawing
+
+  draw() {
+    const { parts: p, films, choice, theme } = this;
+    const step = this.steps[this.place] ?? 0;
+    this.element.hidden = !films.films.length;
+    this.drawBar();
+    this.drawPlayer(step);
+    const colours = inks(this.element);
+    const make = (n) => {
+      this.panels[n] = this.makePanel(n);
+      return this.panels[n].element;
+    };
+    fill(p.panels, films.films, make, (_, film, n) => this.drawPanel(this.panels[n], film, step, colours));
+    this.panels.length = films.films.length;
+    this.point(this.pointed);
+    p.ramp.style.backgroundImage = gradient(theme);
+    for (const part of this.scale) part.hidden = choice.table; // nothing in a table is told by colour
+    setText(p.law, [...(choice.table ? [] : ["colour: √ of the weight"]), ...films.notes, LEGEND].join(" · "));
+    const readouts = this.panels.map(({ title, readout }) => `${title.textContent}: ${readout.textContent}`);
+    if (!this.playing) this.say([p.count.textContent, ...readouts].join(". "));
+    Object.assign(this.element.dataset, { step, choice: writeChoice(choice), films: films.films.length });
+  }
+
+  drawBar() {
+    const { parts: p, films, choice } = this;
+    const most = (name) => Math.max(1, ...films.films.map(({ header }) => header[name]));
+    const heads = ["mean", ...numbers(most("heads"))];
+    const chosen = choice.head === null ? 0 : choice.head + 1;
+    fillChoice(p.probes, films.probes, choice.probe, (probe) => this.choose({ probe }));
+    fillChoice(p.layers, numbers(most("layers")), choice.layer, (layer) => this.choose({ layer }), "layer");
+    fillChoice(p.heads, heads, chosen, (at) => this.choose({ head: at ? at - 1 : null }), "head");
+    this.named.probes.hidden = films.probes.length < 2;
+    this.named.layers.hidden = most("layers") < 2;
+    this.modes.press(choice.table);
+  }
+
+  drawPlayer(step) {
+    const { parts: p, steps, place } = this;
+    const last = Math.max(0, steps.length - 1);
+    setAttribute(p.slider, "max", last);
+    if (p.slider.value !== String(place)) p.slider.value = String(place);
+    const text = `step ${step.toLocaleString("en")} of ${this.films.total.toLocaleString("en")}`;
+    setText(p.count, text);
+    setAttribute(p.slider, "aria-valuetext", text);
+    setAttribute(p.first, "disabled", place === 0);
+    setAttribute(p.last, "disabled", place === last);
+    for (const part of [p.play, p.slider]) setAttribute(part, "disabled", last === 0);
+  }
+
+  makePanel(n) {
+    const pick = (row, key) => {
+      const at = [Math.max(0, row), key];
+      this.marked = String(this.marked) === String(at) ? null : at; // a second click takes the mark away
+      this.redraw();
+    };
+    const map = new FilmMap({ pick, hover: (_, at) => this.point({ n, at }) });
+    const own = {
+      map,
+      swatch: h("span", { class: "swatch", "aria-hidden": "true" }),
+      title: h("h3"),
+      label: h("span", { class: "label" }),
+      room: new MapPanel(map, ""),
+      absent: h("p", { class: "absent" }),
+      readout: h("p", { class: "readout" }),
+    };
+    const header = [own.swatch, own.title, own.label];
+    return { ...own, element: panel("one-film", null, header, own.room.element, own.absent, own.readout) };
+  }
+
+  drawPanel({ map, swatch, title, label, room, absent, element }, film, step, colours) {
+    const { choice, marked, theme } = this;
+    const { name, causal, colours: own } = film.header;
+    const shot = film.shot(choice, step);
+    setText(title, name);
+    setText(label, shot.said);
+    setText(absent, shot.absent ?? "");
+    setAttribute(element, "aria-label", name);
+    swatch.style.background = own[theme ?? "dark"];
+    absent.hidden = !shot.absent;
+    room.element.hidden = Boolean(shot.absent);
+    map.shown = null;
+    if (shot.absent) return;
+    const { tokens, weights, bytes, said } = shot;
+    const [row, key] = marked && Math.max(...marked) < tokens.length ? marked : [-1, null];
+    const forbids = causal ? (i, j) => j > i : () => false;
+    const cells = { size: tokens.length, bytes };
+    const shown = wholeMap(tokens, weights, { map: cells, row, key, theme, forbids, name: `${name}, ${said}` });
+    const height = Math.max(220, Math.min(440, window.innerHeight - 320));
+    setAttribute(room.table, "aria-label", shown.name);
+    room.draw(shown, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });
+  }
+}
+
+export default mount(FilmView);

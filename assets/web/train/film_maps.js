@@ -1,0 +1,110 @@
+// The maps of a film: what was packed, one map at one step, and how it is drawn and told.
+
+import { BigMap } from "../picture/map.js";
+import { unpack } from "../wire/packets.js";
+import { BLOCKED, quoted } from "../base/words.js";
+
+/** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
+export function parseChoice(text) {
+  const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
+  if (!found) return { probe: 0, layer: 0, head: null, table: false };
+  return {
+    probe: Number(found[1]),
+    layer: Number(found[2]),
+    head: found[3] === "m" ? null : Number(found[3]),
+    table: Boolean(found[4]),
+  };
+}
+
+export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
+
+/** @typedef {{probe: number, layer: number, head: number | null, table: boolean}} Choice */
+/** @typedef {{films: Film[], steps: number[][], probes: string[], total: number, notes: string[]}} Films */
+
+/**
+ * The films of a message; `steps`: for each probe every step that some film has.
+ * @returns {Films}
+ */
+export function unpackFilms(packed) {
+  /** @type {{header: import("../base/messages.js").FilmsHeader, body: Uint8Array}} */
+  const { header, body } = unpack(packed);
+  const films = header.films.map((own) => new Film(own, body));
+  const steps = header.probes.map((_, probe) =>
+    [...new Set(films.flatMap((film) => film.header.probes[probe]?.steps ?? []))].sort((a, b) => a - b),
+  );
+  return { films, steps, probes: header.probes, total: header.steps, notes: header.notes };
+}
+
+export class Film {
+  /** @param {import("../base/messages.js").FilmHeader} header @param {Uint8Array} body */
+  constructor(header, body) {
+    this.header = header;
+    this.body = body;
+    this.last = null; // the map made last: while nothing changes it is the same one
+  }
+
+  /** One map after a step: {tokens, bytes, weights, said}, or {absent, said}, the words for why there is none. */
+  shot({ probe, layer, head }, step) {
+    const { probes, layers, heads, over } = this.header;
+    const own = probes[probe];
+    if (!own?.steps.length) return { absent: "no map yet", said: "" };
+    if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
+    if (head !== null && head >= heads)
+      return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
+    const at = Math.max(
+      0,
+      own.steps.findLastIndex((mine) => mine <= step),
+    );
+    const mine = own.steps[at];
+    const place = layers > 1 ? `layer ${layer} · ` : "";
+    const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its one head";
+    const behind = mine < step && mine === own.steps.at(-1);
+    const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
+    const id = `${probe}.${layer}.${head}.${at}`;
+    if (this.last?.id !== id) this.last = { id, tokens: own.tokens, ...this.map(own, at, layer, head) };
+    return { ...this.last, said: `${place}${which} · ${held}` };
+  }
+
+  map({ tokens, at: start }, at, layer, head) {
+    const { layers, heads } = this.header;
+    const size = tokens.length ** 2;
+    const first = start + (at * layers + layer) * heads * size;
+    const of = (own) => this.body.subarray(first + own * size, first + (own + 1) * size);
+    if (head !== null) return { bytes: of(head), weights: Float32Array.from(of(head), (byte) => byte / 255) };
+    const weights = new Float32Array(size);
+    for (let own = 0; own < heads; own++) {
+      const bytes = of(own);
+      for (let cell = 0; cell < size; cell++) weights[cell] += bytes[cell];
+    }
+    for (let cell = 0; cell < size; cell++) weights[cell] /= 255 * heads;
+    return { weights, bytes: Uint8Array.from(weights, (weight) => Math.round(255 * weight)) };
+  }
+}
+
+/** A weight that is known to 1/510, in two digits: what would read 0 may be more. */
+export function digits(weight) {
+  const short = weight.toFixed(2);
+  return short === "0.00" ? "<0.01" : short;
+}
+
+/** The largest weight among the queries that have a choice, in words. */
+export function strongest({ tokens, weights, forbids }) {
+  const n = tokens.length;
+  const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees itself alone
+  let best = first;
+  for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
+  return `strongest: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(tokens[best % n])} ${digits(weights[best])}`;
+}
+
+export class FilmMap extends BigMap {
+  constructor(actions) {
+    super(actions);
+    this.roomy = 20; // maps side by side are small
+  }
+
+  say([i, j]) {
+    const { tokens, weights, forbids } = /** @type {import("../picture/map.js").Shown} */ (this.shown);
+    const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
+    return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
+  }
+}

@@ -1,0 +1,102 @@
+// @ts-check
+// Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
+
+/** @typedef {import("../base/colour.js").Bytes} Bytes */
+
+/** @param {Uint8Array} bytes @returns {{header: any, body: Uint8Array}} */
+export function unpack(bytes) {
+  // a copy only when the values would not begin at a multiple of 4
+  const own = bytes.byteOffset % 4 ? bytes.slice() : bytes;
+  const length = new DataView(own.buffer, own.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(own.subarray(4, 4 + length)));
+  return { header, body: own.subarray(4 + length) };
+}
+
+/** The messages that one holds, one after another. @param {Uint8Array} bytes @returns {Uint8Array[]} */
+export function parts(bytes) {
+  const { header, body } = unpack(bytes);
+  let at = 0;
+  return header.parts.map((/** @type {number} */ length) => {
+    at += length;
+    return body.subarray(at - length, at);
+  });
+}
+
+/** The header and the float32 values of a message. @param {Uint8Array} bytes */
+export function unpackFloats(bytes) {
+  const { header, body } = unpack(bytes);
+  return { header, floats: new Float32Array(body.buffer, body.byteOffset, body.byteLength / 4) };
+}
+
+/** @typedef {ReturnType<typeof unpackMaps>} Maps */
+
+/** All maps of one picture: `map(layer, head)` is the whole map where it was sent, its thumbnail otherwise.
+ * @param {Uint8Array} packed
+ */
+export function unpackMaps(packed) {
+  const { header, body } = unpack(packed);
+  const { tokens, heads, whole, thumbnail } = /** @type {import("../base/messages.js").Maps} */ (header);
+  const n = tokens.length;
+  const small = whole.length * heads * n * n;
+  return {
+    .../** @type {import("../base/messages.js").Maps} */ (header),
+    n,
+    isWhole: (/** @type {number} */ layer) => whole.includes(layer),
+    /** @param {number} layer @param {number} head @returns {Bytes} */
+    map(layer, head) {
+      const place = whole.indexOf(layer);
+      const size = place >= 0 ? n : thumbnail;
+      const start = place >= 0 ? (place * heads + head) * n * n : small + (layer * heads + head) * size * size;
+      return { size, bytes: body.subarray(start, start + size * size) };
+    },
+  };
+}
+
+/** Weights as bytes, as the maps come. @param {Float32Array} weights */
+export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
+
+/** The byte farthest from `none` of each block of cells, so that a map fits into `room` pixels.
+ * @param {Bytes} map @param {number} none the byte that says nothing: 0 for weights @returns {Bytes}
+ */
+export function pooled({ size, bytes }, room, none = 0) {
+  const step = Math.ceil(size / Math.max(1, room));
+  if (step <= 1) return { size, bytes };
+  const small = Math.ceil(size / step);
+  const result = new Uint8Array(small * small).fill(none);
+  for (let i = 0; i < size; i++) {
+    const to = Math.floor(i / step) * small;
+    const from = i * size;
+    for (let j = 0; j < size; j++) {
+      const at = to + ((j / step) | 0);
+      if (Math.abs(bytes[from + j] - none) > Math.abs(result[at] - none)) result[at] = bytes[from + j];
+    }
+  }
+  return { size: small, bytes: result };
+}
+
+/** The map without its first and last rows and columns. @param {Bytes} map @returns {Bytes} */
+export function trimmed({ size, bytes }, first, last) {
+  if (!first && !last) return { size, bytes };
+  const small = size - first - last;
+  const result = new Uint8Array(small * small);
+  for (let i = 0; i < small; i++) {
+    const from = (i + first) * size + first;
+    result.set(bytes.subarray(from, from + small), i * small);
+  }
+  return { size: small, bytes: result };
+}
+
+/** @typedef {[number, number]} Ends of the tokens in front and behind, how many are the model's own */
+
+/** Tells whether a token is the text's, and none that the model puts round it.
+ * @param {{tokens: string[], ends: Ends}} of @param {number} at
+ */
+export const isWord = ({ tokens, ends }, at) => at >= ends[0] && at < tokens.length - ends[1];
+
+/** How many tokens to leave out at both ends, so that only words are seen; none where the others are wanted.
+ * @param {{ends: Ends}} of @returns {Ends}
+ */
+export const specials = ({ ends }, hidden) => (hidden ? ends : [0, 0]);
+
+/** Tells whether there are tokens that the model puts round a text. @param {{ends: Ends}} of */
+export const hasSpecials = ({ ends }) => ends.some(Boolean);

@@ -1,0 +1,117 @@
+// @ts-check
+// Asks the wire for a picture: the newest question wins, what nobody wants any more is given up, and a lost connection
+// or a busy server is asked again until it answers.
+
+import { urlOf } from "../base/dom.js";
+import { LONGEST_QUERY } from "../base/facts.js";
+
+/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait: (state: Waiting) => void}} Hears */
+/** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
+
+const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
+const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
+const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
+const OLD_PAGE = "Headlight was updated meanwhile. Reload this page to see new pictures.";
+
+export class Wire {
+  /** @param {Hears} hears */
+  constructor(hears) {
+    this.hears = hears;
+    this.question = ""; // the newest one
+    this.count = 0;
+    this.shown = 0; // the number of the question whose answer is shown
+    this.failures = 0;
+    this.again = 0;
+    this.slow = 0;
+    /** @type {Map<number, AbortController>} */
+    this.underWay = new Map();
+  }
+
+  /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
+  ask(route, query, visit) {
+    const question = `${route}?${query}`;
+    if (question === this.question || question.length > LONGEST_QUERY) return;
+    this.question = question;
+    this.failures = 0;
+    clearTimeout(this.slow);
+    this.slow = setTimeout(() => this.hears.wait("slow"), SLOW);
+    this.hears.wait("asked");
+    this.send(visit);
+  }
+
+  /** Nothing is missing: what is on its way comes too late. */
+  settle() {
+    const waited = this.question && this.shown !== this.count;
+    this.stop();
+    this.shown = ++this.count;
+    if (waited) this.rest();
+  }
+
+  /** Gives everything up. */
+  stop() {
+    clearTimeout(this.again);
+    clearTimeout(this.slow);
+    for (const controller of this.underWay.values()) controller.abort();
+    this.underWay.clear();
+    this.question = "";
+  }
+
+  /** @param {string} visit */
+  send(visit) {
+    clearTimeout(this.again);
+    const number = ++this.count;
+    const controller = new AbortController();
+    this.underWay.set(number, controller);
+    for (const [older, early] of [...this.underWay].slice(0, -MOST_UNDER_WAY)) {
+      early.abort();
+      this.underWay.delete(older);
+    }
+    this.fetch(number, this.question, visit, controller).finally(() => this.underWay.delete(number));
+  }
+
+  /** @param {number} number @param {string} question @param {string} visit @param {AbortController} controller */
+  async fetch(number, question, visit, { signal }) {
+    const isNewest = () => number === this.count;
+    try {
+      const answer = await fetch(urlOf(`api/${question}`), {
+        signal,
+        headers: visit ? { "Headlight-Visit": visit } : {},
+      });
+      const bytes = answer.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
+      const sentence = bytes ? "" : await answer.text();
+      if (number < this.shown || signal.aborted) return; // a newer one came first
+      if (bytes) {
+        this.shown = number;
+        if (isNewest()) this.rest();
+        this.hears.take(bytes, question);
+      } else if (isNewest()) this.refused(answer, visit, sentence);
+    } catch {
+      if (!signal.aborted && isNewest()) this.later(AGAIN[Math.min(this.failures, AGAIN.length - 1)], visit, "lost");
+    }
+  }
+
+  /** @param {Response} answer @param {string} visit @param {string} sentence */
+  refused(answer, visit, sentence) {
+    const busy = answer.status === 429 || answer.status >= 500;
+    if (busy && (answer.status !== 500 || this.failures < 1)) {
+      const seconds = Number(answer.headers.get("Retry-After")) || 1;
+      return this.later(1000 * seconds, visit, "slow");
+    }
+    this.rest();
+    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, answer.headers.get("Headlight-Key") ?? "");
+  }
+
+  /** @param {number} ms @param {string} visit @param {Waiting} why */
+  later(ms, visit, why) {
+    this.failures += 1;
+    this.hears.wait(why);
+    this.again = setTimeout(() => this.send(visit), ms);
+  }
+
+  /** The newest question is answered. */
+  rest() {
+    this.failures = 0;
+    clearTimeout(this.slow);
+    this.hears.wait("");
+  }
+}

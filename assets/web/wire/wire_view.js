@@ -1,0 +1,344 @@
+// @ts-check
+// A view that owns what is shown: it reads the link when it is mounted and after Back, holds what the visitor chooses
+// since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
+
+import { h, setAttribute } from "../base/dom.js";
+import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
+import { leftOut, put, read, write } from "../link/link.js";
+import { parts } from "./packets.js";
+import { fillNotices, View } from "../base/view_base.js";
+import { Wire } from "./wire.js";
+
+/** @param {string} text */
+const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
+
+/** @typedef {import("../link/link.js").Values} Values */
+/** @typedef {import("../base/messages.js").Answered} Answered what every picture says of its query */
+
+const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
+const OF_ONE_MODEL = ["at", "look"]; // keys that name heads of it
+const LOADS =
+  "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
+const SHOWN = 60; // characters of a sentence that is repeated
+const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
+
+/** @template {Answered} [Picture=any] @extends {View<any>} */
+export class WireView extends View {
+  /** @param {ShadowRoot | HTMLElement} root @param {CSSStyleSheet[]} styles @param {string} kind */
+  constructor(root, styles, kind) {
+    super(root, styles, kind);
+    this.picture = /** @type {Picture} */ (/** @type {unknown} */ (null));
+    this.modelName = /** @type {string | null} */ (null); // as in the link; null = MiniLM
+    this.deviceName = /** @type {string | null} */ (null);
+    this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
+    this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
+    this.opened = true; // the link is shown as it was opened: nothing was chosen since
+    this.isNewest = true; // the answer that has come is to the newest question
+    this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
+    this.isFitting = false; // another model was chosen, and its first picture has not come
+    this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
+    this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
+    this.pause = 0;
+    this.wire = new Wire({
+      take: (bytes, question) => this.answered(bytes, question),
+      refuse: (sentence, key) => this.refuse(sentence, key),
+      wait: (waiting) => this.waits(waiting),
+    });
+    this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
+    this.here = new AbortController(); // as long as the view is on the page
+    const { signal } = this.here;
+    addEventListener("popstate", () => this.follow(), { signal });
+    addEventListener("headlight-leave", () => this.writeAddress(), { signal });
+    addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
+    addEventListener("pagehide", () => this.writeAddress(), { signal });
+  }
+
+  // ---- for the views
+
+  /** Takes over what a link says. @param {URLSearchParams} _link */
+  adopt(_link) {}
+
+  /** What the link says of it: every key of this view. @returns {Values} */
+  link() {
+    return {};
+  }
+
+  /** The same as the server is asked; a place within a map makes no other picture of it. @returns {Values} */
+  own() {
+    return this.link();
+  }
+
+  /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
+  still(_key) {
+    return "This is still the picture of";
+  }
+
+  /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */
+  route(_query) {
+    return "";
+  }
+
+  /** Whether what was chosen can be drawn before this route's answer has come. @param {string} _route */
+  isDrawable(_route) {
+    return false;
+  }
+
+  /** What is here answers this query too: it asks for the same in other words. @param {URLSearchParams} _query */
+  same(_query) {}
+
+  /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
+  receive(_parts, _query) {}
+
+  // ---- what comes in
+
+  /** Shows what came with the page. @param {Uint8Array} bytes */
+  begin(bytes) {
+    this.read();
+    this.shows(bytes, this.query());
+    this.drawNow();
+  }
+
+  get ready() {
+    return Boolean(this.picture) || this.notices.length > 0;
+  }
+
+  /** What the page's script says: who asks, and nothing of what is shown. @param {{visit: string}} message */
+  take({ visit }) {
+    this.visit = visit;
+    if (!this.picture) this.read();
+    this.ask();
+    this.redraw();
+    return true;
+  }
+
+  /** Takes over what the address says. */
+  read() {
+    const link = read();
+    [this.modelName, this.deviceName] = [link.get("model"), link.get("dev")];
+    this.refused = new Set();
+    this.refusals = {};
+    this.opened = true;
+    this.shortened = {};
+    this.told = [];
+    this.adopt(link);
+  }
+
+  /** Back, Forward, or another step of a lesson. */
+  follow() {
+    clearTimeout(this.pause);
+    this.pause = 0;
+    if (!this.isHere) return;
+    this.read();
+    this.ask();
+    this.redraw();
+  }
+
+  /** @param {Uint8Array} bytes @param {string} question */
+  answered(bytes, question) {
+    this.shows(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
+    this.drawNow();
+  }
+
+  /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
+  shows(bytes, query) {
+    this.forgive();
+    this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
+    this.receive(parts(bytes), query);
+    const { unusable } = this.picture;
+    const { refused, refusals, shortened } = this;
+    // of another model nothing is said: what it cannot take of the one before leaves the link
+    const isUnusable = Object.keys(unusable).length > 0;
+    const told = isUnusable && !this.isFitting ? this.picture.told : this.told;
+    if (this.isNewest) this.isFitting = false;
+    // a shorter sentence may lack the row that was chosen, and what is typed says so after its pause
+    if (this.isNewest && !this.pause) this.writeAddress();
+    if (!this.isNewest || !isUnusable) return;
+    // what the link said and could not be used must not stay in it; the picture is that of the rest
+    write(unusable);
+    this.read();
+    Object.assign(this, { refused, refusals, shortened, told });
+    this.same(this.query());
+  }
+
+  /** What was not chosen of the place looked at is the page's choice; a shorter sentence lacks the row that was.
+   * @param {{placed: boolean, rowChosen: boolean, at: import("../link/look.js").At}} own @param {number} tokens
+   */
+  choosePlace(own, tokens) {
+    const { layer, head, row, key } = /** @type {import("../link/look.js").At} */ (
+      /** @type {unknown} */ (this.picture)
+    );
+    const { at } = own;
+    if (!this.isNewest) return;
+    own.rowChosen &&= at.row !== null && at.row < tokens;
+    if (!own.placed) Object.assign(at, { layer, head });
+    if (!own.rowChosen) Object.assign(at, { row, key });
+    if (at.key !== null && at.key >= tokens) at.key = null;
+  }
+
+  /** Only what still cannot be used is said. */
+  forgive() {
+    this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
+  }
+
+  /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
+  refuse(sentence, key) {
+    this.refusals = { ...this.refusals, [key]: sentence };
+    const again = key !== "" && !this.refused.has(key);
+    this.refused.add(key);
+    if (again) this.ask(); // everything else that is chosen is shown of the last text that could be used
+    this.redraw();
+  }
+
+  /** @param {import("./wire.js").Waiting} waiting */
+  waits(waiting) {
+    const marked = this.isLate;
+    this.waiting = waiting;
+    this.element.toggleAttribute("data-pending", waiting !== "");
+    if (marked !== this.isLate) this.redraw();
+  }
+
+  /** True when the picture has been an earlier one for long enough to say so. */
+  get isLate() {
+    return this.waiting === "slow" || this.waiting === "lost";
+  }
+
+  /** What must be said: why there is no newer picture, what the picture says, what the address leaves out. @returns {string[]} */
+  get notices() {
+    const { waiting, picture, refusals } = this;
+    const refused = Object.entries(refusals).map(([key, said]) => {
+      const last = key && picture?.used[key];
+      return last ? `${said} ${this.still(key)} “${short(last)}”.` : said;
+    });
+    const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
+    const coming = isComing && this.modelName === LARGE_MODEL ? LOADS : "";
+    const left = leftOut().map((key) => CALLED[key]);
+    const most = LONGEST_LINK.toLocaleString("en");
+    const omits = left.length
+      ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
+      : "";
+    const ofPicture = picture?.notices.filter((one) => !picture.told.includes(one)) ?? [];
+    const said = [waiting === "lost" ? LOST : "", coming, ...refused, ...this.told, ...ofPicture];
+    return [...new Set([...said, ...Object.values(this.shortened), omits].filter(Boolean))];
+  }
+
+  paint() {
+    if (this.picture) {
+      this.bare.remove();
+      super.paint();
+    } else {
+      setAttribute(this.element, "class", `view ${this.kind} without-picture`);
+      this.element.prepend(this.bare);
+      fillNotices(this.bare, this.notices);
+      this.element.hidden = false;
+    }
+    setAttribute(this.element, "data-late", this.isLate ? "" : null);
+    setAttribute(this.element, "data-typing", this.pause ? "" : null);
+  }
+
+  // ---- what goes out
+
+  /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
+  get written() {
+    const { picture } = this;
+    const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.link() });
+    if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
+    const said = read().get("at"); // which other pages have another default of
+    const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === said;
+    const isDefault = (/** @type {string} */ key) =>
+      String(values[key] ?? "") === String(picture.defaults[key] ?? "") && !isSaid(key);
+    return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isDefault(key) ? null : value]));
+  }
+
+  /** The link to what is seen now, which the address may not say yet. */
+  get address() {
+    const url = new URL(location.href);
+    const link = read();
+    for (const [key, value] of Object.entries(this.written)) put(link, key, value);
+    url.search = String(link);
+    return url.href;
+  }
+
+  writeAddress() {
+    clearTimeout(this.pause);
+    this.pause = 0;
+    setAttribute(this.element, "data-typing", null);
+    if (this.isHere) write(this.written);
+    this.redraw(); // it may omit something
+  }
+
+  /** A text within its bound; what is beyond it is told. @param {string | null} text @param {string} key */
+  kept(text, key) {
+    delete this.shortened[key];
+    if (text === null || text.length <= LONGEST_TEXT) return text;
+    const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
+    const [had, kept] = [text.length, LONGEST_TEXT].map((count) => count.toLocaleString("en"));
+    this.shortened[key] = `${called} had ${had} characters; the first ${kept} are kept.`;
+    return text.slice(0, LONGEST_TEXT);
+  }
+
+  /** The query of what is to be shown. */
+  query() {
+    const query = new URLSearchParams();
+    const own = this.opened ? this.asOpened() : this.own();
+    const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
+    const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
+    for (const [key, value] of Object.entries(asked)) put(query, key, value);
+    query.sort();
+    return query;
+  }
+
+  /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
+  asOpened() {
+    const link = read();
+    const own = this.link();
+    const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
+    return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
+  }
+
+  /** Asks for what is missing, if anything is. */
+  ask() {
+    const query = this.query();
+    const route = this.route(query);
+    if (route) return this.wire.ask(route, query, this.visit);
+    this.wire.settle();
+    this.forgive();
+  }
+
+  /** The visitor has chosen something. @param {boolean} [typing] it goes on */
+  chose(typing = false) {
+    this.opened = false;
+    this.told = [];
+    this.refused = new Set();
+    this.ask();
+    clearTimeout(this.pause);
+    this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
+    if (!typing) this.writeAddress();
+    this.redraw();
+  }
+
+  /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
+  hear(event) {
+    if (!this.isHere) return;
+    event.preventDefault();
+    this.choose(event.detail);
+  }
+
+  /** Another model, or another device, was chosen in the bar. What only the model before could take leaves the link.
+   * @param {Values} values
+   */
+  choose(values) {
+    this.writeAddress();
+    const isPreset = this.picture?.presets?.includes(read().get("s") ?? "");
+    const gone = "model" in values ? [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])] : [];
+    write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
+    this.follow();
+    this.isFitting = "model" in values;
+  }
+
+  leave() {
+    super.leave();
+    this.here.abort();
+    this.wire.stop();
+    clearTimeout(this.pause);
+  }
+}
