@@ -6,6 +6,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.bench import frames
+from tests.bench.acts import ACTS, KINDS, open_page
+from tests.bench.typist import PICTURES, Typist
+from tests.bench.visitors import sentence
 
 from .server import Server
 
@@ -17,3 +20,19 @@ def test_what_is_pressed_on_explore_is_there(
     monkeypatch.setattr(frames, "HOVERS", 1)
     frames.measure_maps(browser, server.url, 16)
     assert "solo among 72" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_timed_on_a_page_brings_a_picture(browser: Browser, server: Server, name: str) -> None:
+    site = open_page(browser, server.url, name)
+    own = {"Explore": ["lamp"], "Masks": ["painted cell"]}.get(name, [])
+    assert all(ACTS[act].time(site, 8) > 0 for act in (*own, "key", "Enter", "mask", "position", "temperature"))
+    site.page.context.close()
+
+
+@pytest.mark.parametrize("page", PICTURES)
+def test_who_types_without_a_browser_gets_pictures(server: Server, page: str) -> None:
+    typist = Typist(server.url, page)
+    assert typist.ask(sentence(8, page)).status == 200
+    assert page != "compare" or typist.ask(sentence(8, page), "each").status == 200
+    typist.close()

@@ -191,10 +191,10 @@ export class WireView extends View {
 
   /** @param {import("./wire.js").Waiting} waiting */
   waits(waiting) {
-    const marked = this.isLate;
+    const marked = this.isLate && this.waiting;
     this.waiting = waiting;
     this.element.toggleAttribute("data-pending", waiting !== "");
-    if (marked !== this.isLate) this.redraw();
+    if (marked !== (this.isLate && waiting)) this.redraw();
   }
 
   /** True when the picture has been an earlier one for long enough to say so. */
