@@ -9,13 +9,11 @@ The shortest use:
 
 from __future__ import annotations
 
-from . import errors, former_names, masks, positions
+from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
 from .models.model import Model, Run
 from .pretrained import load_model
 from .trace import Step, Trace, no_trace
-
-former_names.keep()
 
 __all__ = [
     "IMPLEMENTATIONS",

@@ -1,4 +1,4 @@
-"""Measurements: `timing`, `benchmark`, `compare`; attention worked `by_hand`, and the steps of an `embedding`."""
+"""Measurements: `timing`, `benchmark`, `measures`, `agreement`; attention `by_hand`, the steps of an `embedding`."""
 
 from __future__ import annotations
 

@@ -8,11 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from ..positions import Position
-from .stack import AttentionBlock, BlockSizes, Stack
+from .stack import BlockSizes, Stack
 
-__all__ = ["Encoder", "EncoderLayer", "EncoderSizes"]
-
-EncoderLayer = AttentionBlock  # its former name, with `EncoderSizes`
+__all__ = ["Encoder", "EncoderSizes"]
 
 
 @dataclass(frozen=True)

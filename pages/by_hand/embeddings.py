@@ -7,8 +7,8 @@ from functools import partial
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core.measure.compare import largest_difference
 from mha_core.measure.embedding import Embedding, embedding_steps
+from mha_core.measure.measures import largest_difference
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, difference, number
 from pages.kit.draw.sheet import Block

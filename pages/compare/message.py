@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import fitting, models, next_token, pictures, words
 from pages.kit.picture.asked import Asked, answered, in_link
@@ -116,7 +116,7 @@ def _header(shown: Pair, at: At) -> dict[str, Any]:
         "tokens": shown.tokens,
         "fits": shown.fits,
         "said": pairs.difference(shown),
-        "distances": compare.row_distances(*shown.maps).tolist() if shown.fits else [],
+        "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
         "next": [asdict(token) for token in next_token.compared(left, right)],
         "figures": pairs.figures(shown, at),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import numbers
 
 from .pairs import Pair
@@ -25,7 +25,7 @@ def of_row(pair: Pair, row: int) -> dict[str, Any]:
         )
         return {"cosines": [], "changes": [], "shown": [], "said": said}
     hidden = (side.run.hidden[:, row] for side in (pair.left, pair.right))
-    cosines, changes = (found.tolist() for found in compare.vector_changes(*hidden))
+    cosines, changes = (found.tolist() for found in measures.vector_changes(*hidden))
     shown = [numbers.cosine(cosine) for cosine in cosines]
     return {
         "cosines": cosines,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import numbers
 from pages.kit.picture import mask_codec, pictures
 from pages.kit.picture.pictures import Picture
@@ -20,7 +20,7 @@ def in_words(picture: Picture, layer: int) -> str:
     maps = picture.run.weights[layer]
     if len(maps) == 1:
         return f"Layer {layer} has one head, so the mean is its map."
-    far = [float(compare.row_distances(own, mean(picture, layer)).mean()) for own in maps]
+    far = [float(measures.row_distances(own, mean(picture, layer)).mean()) for own in maps]
     nearest = min(range(len(far)), key=far.__getitem__)
     if far[nearest] == 0:
         return f"The mean of {len(maps)} heads. Head {nearest} looks exactly like it."

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.asked import Asked, answered
@@ -129,7 +129,7 @@ class Shown:
         now, before = self._map(self.picture), self._map(self.before)
         return {
             "forbidden": self._forbidden(self.before),
-            "distances": compare.row_distances(before, now).tolist(),
+            "distances": measures.row_distances(before, now).tolist(),
         }
 
     def _pin(self) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from mha_core import attention
 from mha_core import device as devices
 from mha_core.errors import SizeError
-from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.measure.measures import largest_difference, relative_difference
 from pages.kit.picture.limits import LONGEST_AXIS
 from pages.kit.picture.sharing import shared, turn
 

@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core.errors import SizeError
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, difference, number, whole
 from pages.kit.draw.sheet import Block

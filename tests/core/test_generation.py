@@ -9,7 +9,7 @@ import torch
 
 from mha_core import masks
 from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from mha_core.models.generation import Generation, NewToken, choose
 from mha_core.models.model import Model
 

@@ -21,7 +21,8 @@ from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAtte
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
 from mha_core.measure import rounding
-from mha_core.measure.compare import loaded, relative_difference
+from mha_core.measure.agreement import loaded
+from mha_core.measure.measures import relative_difference
 
 from .attention_cases import canonical
 from .dense import random_weights, torch_twin

@@ -12,7 +12,7 @@ import torch
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import SizeError
 from mha_core.measure import timing
-from mha_core.measure.compare import BIASES
+from mha_core.measure.agreement import BIASES
 
 
 def test_candidates_are_visited_equally_often_in_shuffled_order() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 
 from . import pictures
 from .settings import Settings
@@ -42,4 +42,4 @@ def cosines(settings: Settings, told: Told, *, patient: bool = False) -> Tensor:
 @shared(LRUCache(64), lambda settings, told: settings)
 def _cosines(settings: Settings, told: Told) -> Tensor:
     model = pictures.model_of(settings)
-    return compare.without_each_head(model, settings.text, **settings.switches(model), told=told)
+    return measures.without_each_head(model, settings.text, **settings.switches(model), told=told)

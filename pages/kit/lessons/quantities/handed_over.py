@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
@@ -43,7 +43,7 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     if len(whole.ids) > MOST_TOKENS:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
     closed = (pictures.picture(replace(settings.untouched, mask=f"unseen:{at}")) for at in range(len(whole.ids)))
-    cosines = [compare.cosine(picture.run.sentence, whole.sentence) for picture in closed]
+    cosines = [measures.cosine(picture.run.sentence, whole.sentence) for picture in closed]
     return Value.of(torch.tensor(cosines), "j", whole.tokens)
 
 

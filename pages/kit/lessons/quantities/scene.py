@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import fitting, pictures
@@ -95,7 +95,7 @@ class Shown:
             return own[name]
         if name == "sim":
             sides = (self.picture(primed=one).run.sentence for one in (False, True))
-            return Value.number(compare.cosine(*sides))
+            return Value.number(measures.cosine(*sides))
         if name not in PLAIN:
             raise RuleError(f"there is no {name} on this page")
         return PLAIN[name](self.picture(primed=primed))

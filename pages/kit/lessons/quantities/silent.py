@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from mha_core import Run
 from mha_core.attention import respelled
-from mha_core.measure import by_hand, compare
+from mha_core.measure import by_hand, measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import mask_codec, models, pictures, traces
@@ -43,7 +43,7 @@ def row_sums(query: Query, settings: Settings, axis: str) -> Value:
 def cosine_in_batch(query: Query, settings: Settings, padding: str) -> Value:
     """`cosine_in_batch("not masked")`: of the shorter sentence's vector, beside the one of `pad`, to the one alone."""
     alone, batched = _beside(query, settings, padding)
-    return Value.number(compare.cosine(batched.sentence, alone.sentence))
+    return Value.number(measures.cosine(batched.sentence, alone.sentence))
 
 
 def weight_on_padding(query: Query, settings: Settings, padding: str) -> Value:
