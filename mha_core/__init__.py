@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
-from .models.model import Model, Run
+from .models.model import Model
+from .models.run import Run
 from .pretrained import load_model
 from .trace import Step, Trace, no_trace
 

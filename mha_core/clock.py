@@ -12,8 +12,6 @@ from pathlib import Path
 
 import torch
 
-__all__ = ["Candidates", "Spread", "calls", "interleaved", "machine", "spread"]
-
 Candidates = Mapping[str, Callable[[], object]]
 
 

@@ -9,8 +9,6 @@ import torch
 
 from .errors import DeviceError, DtypeError
 
-__all__ = ["available", "is_out_of_memory", "or_on_the_cpu", "pick", "require_dtype", "threads"]
-
 T = TypeVar("T")
 
 

@@ -21,19 +21,6 @@ from torch import Tensor
 
 from .errors import SizeError
 
-__all__ = [
-    "AXES",
-    "SECOND_PASS",
-    "Step",
-    "Trace",
-    "Tracer",
-    "no_trace",
-    "of_head",
-    "on_cpu",
-    "second_pass",
-    "together",
-]
-
 AXES = {
     "b": "batch",
     "i": "query",

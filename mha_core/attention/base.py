@@ -17,8 +17,6 @@ from .key_value import Past
 from .switches import EVERYTHING, NO_POSITIONS, Switches
 from .weights import Parts, Weights, read, write
 
-__all__ = ["EVERYTHING", "AttentionLayer", "Switches", "add_once"]
-
 
 class AttentionLayer(nn.Module, ABC):
     """Multi-head attention over batch-first tensors: MultiHead(Q, K, V) = Concat(head₁, …, headₕ) Wᵒ, where

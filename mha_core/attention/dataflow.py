@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from ..trace import SECOND_PASS, Step
 
-__all__ = ["parents"]
-
 MASK = "masked.allow"  # what a mask allows, where a pass records it: it comes from outside, as x does
 
 OPERANDS = {  # the formula of attention; a tensor that a pass does not record stands for its own operands

@@ -11,22 +11,6 @@ from torch.nn import functional as F
 from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from ..trace import Tracer, no_trace
 
-__all__ = [
-    "SCORES",
-    "attention",
-    "check_heads",
-    "check_temperature",
-    "dropped",
-    "formula",
-    "handed_on",
-    "join_heads",
-    "mute",
-    "same_kind",
-    "softmax_over_keys",
-    "split_heads",
-    "tempered",
-]
-
 
 def formula(product: str) -> str:
     """The scores as a formula, for a trace; each implementation writes the product in its own way."""

@@ -7,13 +7,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..trace import Tracer
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import join_heads, mute
 from .kernels import weighted_sum
 from .key_value import served
+from .switches import Switches
 from .weights import Parts, of_stacked, split_stacked
-
-__all__ = ["FusedAttention"]
 
 
 class FusedAttention(AttentionLayer):

@@ -13,8 +13,6 @@ from .functional import SCORES, dropped, handed_on, softmax_over_keys
 from .own_backward import with_own_backward
 from .switches import Switches
 
-__all__ = ["explicit_weights", "weighted_sum", "without_maps"]
-
 
 def weighted_sum(
     q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, switches: Switches, dropout: float = 0.0

@@ -6,8 +6,6 @@ from torch import Tensor, cat
 
 from ..trace import Tracer, no_trace
 
-__all__ = ["Past", "repeated", "served"]
-
 
 class Past:
     """Keys and values of one layer's earlier tokens, so that a text that grows computes those of its new tokens only.

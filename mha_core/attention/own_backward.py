@@ -10,8 +10,6 @@ from torch.autograd.function import once_differentiable
 
 from .functional import softmax_over_keys
 
-__all__ = ["with_own_backward"]
-
 
 def with_own_backward(q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
     """q (b, h, i, d), k and v (b, h, j, d) -> mixed (b, h, i, d), weights (b, h, i, j); differentiable once."""

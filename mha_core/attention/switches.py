@@ -13,8 +13,6 @@ from ..trace import Tracer, no_trace
 from .functional import check_temperature
 from .key_value import Past
 
-__all__ = ["EVERYTHING", "Switches"]
-
 EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature", "kv_heads", "past", "handed"})
 NO_POSITIONS = Nothing()
 

@@ -11,8 +11,6 @@ from ..attention import Weights
 from .agreement import loaded
 from .measures import largest_difference, relative_difference
 
-__all__ = ["Effect", "bias_effects"]
-
 
 @dataclass(frozen=True)
 class Effect:

@@ -15,18 +15,6 @@ from ..attention import Weights
 from ..attention.functional import check_temperature, softmax_over_keys
 from ..errors import MaskError, SizeError
 
-__all__ = [
-    "LARGEST_EXPONENT",
-    "Cell",
-    "Stages",
-    "entropy",
-    "entropy_of_random",
-    "softmax_steps",
-    "softmax_three_ways",
-    "take_apart",
-    "weights_of",
-]
-
 LARGEST_EXPONENT = 88.7  # exp of more than this is infinite in float32
 
 

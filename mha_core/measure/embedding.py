@@ -13,8 +13,6 @@ from ..models.model import Model
 from ..models.stack import Stack
 from ..positions import Position
 
-__all__ = ["Embedding", "Norm", "embedding_steps"]
-
 
 @dataclass(frozen=True)
 class Norm:

@@ -14,8 +14,6 @@ from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
 
-__all__ = ["KINDS", "cells", "head_scores", "repeated_ids", "score"]
-
 
 def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The token just before."""

@@ -14,25 +14,10 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from ..models.model import Mask, Model, Run
+from ..models.inputs import Mask
+from ..models.model import Model
+from ..models.run import Run
 from ..positions import Position
-
-__all__ = [
-    "Change",
-    "Repeated",
-    "cosine",
-    "difference_in_new_order",
-    "largest_change",
-    "largest_difference",
-    "new_places",
-    "previous_token_weight",
-    "relative_difference",
-    "repeated_words",
-    "row_distances",
-    "vector_changes",
-    "without_each_head",
-    "worst_row_sum",
-]
 
 
 def cosine(a: Tensor, b: Tensor) -> float:

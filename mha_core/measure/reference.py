@@ -12,8 +12,6 @@ from ..errors import Unsupported
 from ..models.model import Model
 from .measures import largest_difference
 
-__all__ = ["difference_to_transformers", "read_with_transformers"]
-
 
 def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:
     """The folder's files as transformers' BertModel: CPU, eval mode, and eager, the one kind that shows its maps."""

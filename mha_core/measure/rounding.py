@@ -18,8 +18,6 @@ from torch import Tensor
 from ..attention import AttentionLayer, Weights, join_heads, split_heads
 from ..trace import Trace
 
-__all__ = ["LAMBDA", "Spread", "bound", "of_sums", "spread"]
-
 # an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2), were every rounding as large as it can be
 LAMBDA = 4.0
 # products and sums of one number each, in units of u²: the scaling of a score and its bias; exp, and the division

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from .block import AttentionBlock, BlockSizes
 from .classifier import Classifier, ClassifierSizes
 from .decoder import Decoder, DecoderConfig
 from .encoder import Encoder, EncoderSizes
 from .generation import Generation, NewToken
 from .language_model import LanguageModel, LanguageSizes
-from .model import Model, Run
-from .stack import AttentionBlock, BlockSizes, Stack
+from .model import Model
+from .run import Run
+from .stack import Stack
 
 __all__ = [
     "AttentionBlock",

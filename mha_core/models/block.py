@@ -13,8 +13,6 @@ from ..attention.base import AttentionLayer
 from ..errors import Unsupported
 from ..positions import Position
 
-__all__ = ["AttentionBlock", "BlockSizes"]
-
 
 @dataclass(frozen=True)
 class BlockSizes:

@@ -10,9 +10,8 @@ from torch.nn import functional as F
 from .. import masks
 from ..errors import HeadlightError
 from ..positions import Position
-from .stack import BlockSizes, Stack
-
-__all__ = ["FULLY_CONNECTED", "PADDING", "Classifier", "ClassifierSizes"]
+from .block import BlockSizes
+from .stack import Stack
 
 FULLY_CONNECTED = 128  # width of the layer before the last
 PADDING = 0  # the id of [PAD]

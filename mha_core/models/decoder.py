@@ -13,10 +13,9 @@ from ..attention import IMPLEMENTATIONS
 from ..attention.base import AttentionLayer
 from ..errors import WeightsFileError
 from ..positions import Position, Rotary
+from .block import BlockSizes
 from .linear import linear
-from .stack import BlockSizes, Stack
-
-__all__ = ["Decoder", "DecoderConfig", "SwiGLU", "from_llama"]
+from .stack import Stack
 
 LAYER_NAMES = {  # ours -> transformers', of one layer; q, k and v are joined beside them
     "attention_norm.weight": "input_layernorm.weight",

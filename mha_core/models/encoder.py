@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ..positions import Position
-from .stack import BlockSizes, Stack
-
-__all__ = ["Encoder", "EncoderSizes"]
+from .block import BlockSizes
+from .stack import Stack
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ import torch
 from ..device import or_on_the_cpu
 from .stack import Stack
 
-__all__ = ["FallBack"]
-
 T = TypeVar("T")
 
 

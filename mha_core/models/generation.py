@@ -12,10 +12,9 @@ from torch import Tensor
 from ..attention.key_value import Past
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Position
-from .model import Mask, Model
+from .inputs import Mask
+from .model import Model
 from .stack import Stack
-
-__all__ = ["Generation", "NewToken", "choose"]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from torch import Tensor, nn
 
 from .. import masks
 from ..positions import Position
-from .stack import BlockSizes, Stack
-
-__all__ = ["LanguageModel", "LanguageSizes"]
+from .block import BlockSizes
+from .stack import Stack
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ..training.events import History
 
-__all__ = ["Mask", "Model", "Run"]
-
 T = TypeVar("T")
 
 

@@ -17,8 +17,6 @@ from ..positions import Continued, InLayers, Position
 from ..trace import Tracer, no_trace
 from .block import AttentionBlock, BlockSizes
 
-__all__ = ["AttentionBlock", "BlockSizes", "Stack", "embedding"]
-
 TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 
 

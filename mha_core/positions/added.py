@@ -10,8 +10,6 @@ from torch import Tensor
 from ..errors import PositionError
 from .base import Position, random_table
 
-__all__ = ["BERT_SPREAD", "Learned", "Sinusoidal", "sinusoids"]
-
 BERT_SPREAD = 0.02  # of its initial tables (Devlin et al. 2019)
 
 

@@ -11,8 +11,6 @@ from torch import nn
 from ..errors import PositionError
 from .added import Learned
 
-__all__ = ["altered", "is_altered"]
-
 SEED = 0
 
 

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from ..errors import PositionError
 
-__all__ = ["Continued", "InLayers", "Nothing", "Position", "Together", "random_table"]
-
 PLACES = ("add", "rotate", "bias")
 
 

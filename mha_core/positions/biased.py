@@ -10,8 +10,6 @@ from torch import Tensor
 from ..errors import PositionError
 from .base import Position, random_table
 
-__all__ = ["ALiBi", "Shaw", "T5Bias", "slopes"]
-
 
 def slopes(n_heads: int) -> list[float]:
     """ALiBi's slope of each head, as published: 2^(−8/n), 2^(−16/n), … 2^−8 for n heads, a power of 2.

@@ -11,8 +11,6 @@ from torch import Tensor
 from ..errors import PositionError
 from .base import Position
 
-__all__ = ["Rotary", "turns"]
-
 
 @lru_cache(maxsize=8)
 @torch.inference_mode(False)  # kept tensors serve passes with gradients too

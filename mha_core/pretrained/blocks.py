@@ -12,8 +12,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["FORMATS", "Format"]
-
 
 class Format(NamedTuple):
     """One number format. `unpack` takes blocks uint8 (n, block_bytes) and gives float32 (n, values)."""

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from ..errors import HeadlightError, WeightsFileError
 from .gguf import GGUF
 
-__all__ = ["ByteLevel", "Coded", "label", "of_file"]
-
 KIND = ("gpt2", "smollm")  # llama.cpp's names of byte-level BPE, and of SmolLM2's way to cut a text before it
 SPECIAL = 3  # its number for the type of a token that is written by no letters, as <|endoftext|>
 _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"}

@@ -27,8 +27,6 @@ from torch import Tensor
 from ..errors import WeightsFileError
 from .blocks import FORMATS
 
-__all__ = ["GGUF", "MOST_FIELDS", "MOST_TENSORS", "MOST_VALUES", "Entry", "Value"]
-
 MOST_FIELDS = 1_000
 MOST_TENSORS = 10_000
 MOST_VALUES = 1_000_000  # in all arrays together; a vocabulary of 49,152 tokens needs three of that length

@@ -11,8 +11,6 @@ from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.decoder import DecoderConfig
 from .gguf import GGUF
 
-__all__ = ["config", "shapes", "tensors"]
-
 LARGEST_SIZE = 10**6
 MOST_LAYERS = 1000
 OUTSIDE = {

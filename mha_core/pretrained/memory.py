@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..errors import DeviceError
 
-__all__ = ["available", "require"]
-
 MEMINFO, OWN_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 

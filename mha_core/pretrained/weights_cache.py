@@ -21,8 +21,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-__all__ = ["VARIABLE", "folder", "kept", "read", "write"]
-
 VARIABLE = "HEADLIGHT_CACHE"
 FORMAT = "headlight weights 1"
 SPARE = 2**28  # bytes of the disk that stay free for others

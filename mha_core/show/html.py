@@ -18,8 +18,6 @@ from .packing import as_bytes, pack, pack_focus, pack_parts
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["MOST_WEIGHTS", "STYLES", "check_size", "described", "message", "standalone", "style_sheet"]
-
 MOST_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5

@@ -6,8 +6,6 @@ import html
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Shown"]
-
 # the page may run its script and open links, and nothing of the notebook is in its reach
 _FRAME = (
     '<iframe srcdoc="{page}" title="{title}" sandbox="allow-scripts allow-popups" '

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from ..errors import HeadlightError
 
-__all__ = ["FOLDERS", "read", "script"]
-
 # beside this file in an installed package, at the top of the project otherwise
 FOLDERS = (Path(__file__).parent / "web", Path(__file__).parents[2] / "assets" / "web")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";\n', re.MULTILINE)

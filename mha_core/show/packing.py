@@ -13,8 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["as_bytes", "pack", "pack_focus", "pack_parts"]
-
 
 def pack(header: dict[str, Any], *bodies: bytes) -> bytes:
     """A message: the header's length, the header, and the values one after another."""

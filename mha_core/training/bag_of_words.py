@@ -11,8 +11,6 @@ from torch.nn import functional as F
 from . import tokens
 from .tasks import Labelled
 
-__all__ = ["accuracy", "logits"]
-
 DECAY = 1e-3  # half of it times the squared weights is added to the mean loss, so that there is one best solution
 ROUNDS = range(20, 101)  # of the solver: the fewer, the larger the data
 MOST_PRODUCTS = 200_000_000  # counts · classes of all rounds together: a few seconds on one core

@@ -16,8 +16,6 @@ from . import saved, tasks
 from .loop import Training
 from .recipe import Recipe, defaults
 
-__all__ = ["VARIANTS", "main", "recipes"]
-
 SEEDS = 5
 # task -> name of a variant -> what differs from the task's defaults
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {

@@ -14,8 +14,6 @@ from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
 
-__all__ = ["classes", "continuation", "continuation_with_chances", "logits", "probabilities", "probabilities_of_each"]
-
 MOST_TOKENS = 500  # that are made at once
 MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
 

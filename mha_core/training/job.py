@@ -18,8 +18,6 @@ from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
 from .tasks import Labelled, Language
 
-__all__ = ["Job", "step_times"]
-
 TURN_SECONDS = 1.0
 TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200
 

@@ -11,8 +11,6 @@ from ..errors import HeadlightError, SizeError
 from .events import Start
 from .recipe import Recipe
 
-__all__ = ["KINDS", "Data", "Order", "check_maps", "check_parameters", "check_step", "check_threads", "most_threads"]
-
 KINDS = ("csv", "news", "text", "hub")
 # Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
 MOST_SCORES = 80_000_000  # layers · b · h · n²

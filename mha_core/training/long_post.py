@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from .recipe import Recipe, defaults
 
-__all__ = ["PROBES", "ROWS", "Line", "Said", "recipe"]
-
 PROBES = ("how are you", "you how are", "can you can that")  # the texts whose maps the post shows
 
 

@@ -25,8 +25,6 @@ from .recipe import NOT_A_NUMBER, Recipe
 from .scores import Sums
 from .tasks import Labelled, Language
 
-__all__ = ["Training", "on_threads"]
-
 T = TypeVar("T")
 
 

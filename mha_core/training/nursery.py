@@ -17,8 +17,6 @@ from typing import NoReturn
 
 from .priority import step_back
 
-__all__ = ["NUMBER", "main"]
-
 NUMBER = struct.Struct("<q")  # as the pipe says a number
 IDLE_SECONDS = 600.0
 

@@ -18,8 +18,6 @@ from .loop import on_threads
 from .recipe import Recipe
 from .tasks import Labelled
 
-__all__ = ["expected_length", "fitting", "measured", "reading_seconds", "run_seconds", "step_seconds", "timed"]
-
 CHARACTERS_A_TOKEN = 3.0  # of a vocabulary of a thousand; a larger one has longer tokens
 READING = 2.4e-6  # seconds a character, once for all runs: a tokenizer is trained, and the texts are cut into tokens
 FEW_ROWS = 4  # of a first, cheap step

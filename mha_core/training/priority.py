@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["NICENESS", "step_back"]
-
 NICENESS = 10
 
 

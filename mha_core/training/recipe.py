@@ -8,8 +8,6 @@ from typing import Any, Self
 
 from ..errors import HeadlightError, SizeError
 
-__all__ = ["ENDS", "NOT_A_NUMBER", "Recipe", "defaults"]
-
 NOT_A_NUMBER = "not a number"
 ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end
 _LONGEST = 100  # characters of a name

@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["OfClass", "accuracy", "averages", "confusion", "interval", "mean_and_sd", "per_class"]
-
 
 @dataclass(frozen=True)
 class OfClass:

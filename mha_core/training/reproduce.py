@@ -27,8 +27,6 @@ from .recipe import Recipe
 from .report import confusion, mean_and_sd, per_class
 from .tasks import Labelled, from_csv
 
-__all__ = ["ROWS", "Line", "main", "recipe", "runs", "table"]
-
 
 def runs(
     line: Line,

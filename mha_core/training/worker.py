@@ -27,8 +27,6 @@ from .job import Job
 from .limits import Order
 from .priority import step_back
 
-__all__ = ["main"]
-
 MOST_ORDER = 1_000_000  # characters of the first line
 FLUSH_SECONDS = 0.1
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core import device as devices
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 from mha_core.measure import agreement, rounding
 from mha_core.measure.agreement import Agreement, Difference
 from mha_core.measure.biases import Effect, bias_effects

@@ -11,17 +11,8 @@ import torch
 
 from mha_core import device as devices
 from mha_core.attention.functional import check_heads
-from mha_core.measure.timing import (
-    Candidates,
-    Spread,
-    calls,
-    forward_pass,
-    machine,
-    peak_memory,
-    same_weights,
-    spread,
-    training_step,
-)
+from mha_core.clock import Candidates, Spread, calls, machine, spread
+from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
 from pages.kit.jobs.job import Job
 from pages.kit.jobs.queue import Places, Visitor

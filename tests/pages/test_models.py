@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.attention.base import EVERYTHING, AttentionLayer
+from mha_core.attention.base import AttentionLayer
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures
 from mha_core.models.classifier import Classifier

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import SizeError, TooLong
 from mha_core.measure import agreement
 from mha_core.measure.agreement import BIASES

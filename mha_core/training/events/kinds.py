@@ -8,8 +8,6 @@ from math import prod
 from ...errors import HeadlightError
 from ..recipe import Recipe
 
-__all__ = ["LONGEST", "End", "Evaluation", "Event", "Snapshot", "Start", "Step"]
-
 LONGEST = 1024  # tokens of a text, as in `Recipe.check`
 
 

@@ -14,8 +14,6 @@ from ...errors import HeadlightError
 from ..recipe import Recipe
 from .kinds import End, Evaluation, Event, Snapshot, Start, Step
 
-__all__ = ["from_line", "from_values", "to_line"]
-
 LARGEST = 2**53  # of a whole number: beyond, not every one is a float
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair: no character
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Start, Step, Evaluation, Snapshot, End)}

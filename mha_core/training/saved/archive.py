@@ -12,8 +12,6 @@ from ..events import History
 from .bounds import FILES, LARGEST, LARGEST_PACKED
 from .folder import read, read_stack, read_tokenizer, replaced
 
-__all__ = ["pack", "unpack"]
-
 
 def pack(folder: Path) -> bytes:
     """A saved run as one zip file."""

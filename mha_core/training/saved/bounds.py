@@ -11,24 +11,6 @@ from ...errors import HeadlightError, WeightsFileError
 from ..events import LONGEST, Start
 from ..tasks.table import LIMITS
 
-__all__ = [
-    "FILES",
-    "LARGEST",
-    "LARGEST_HEADER",
-    "LARGEST_PACKED",
-    "MOST_LISTED",
-    "MOST_STEPS",
-    "MOST_VALUES",
-    "RUN",
-    "TOKENIZER",
-    "WEIGHTS",
-    "check_counts",
-    "check_words",
-    "content",
-    "shapes",
-    "text",
-]
-
 RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
 # Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.
 LARGEST = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}

@@ -10,8 +10,6 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-__all__ = ["Batch", "Labelled", "Language", "Row"]
-
 
 @dataclass(frozen=True)
 class Row:

@@ -11,8 +11,6 @@ import torch
 from ...errors import HeadlightError
 from .base import Batch, Language
 
-__all__ = ["CONTEXTS", "FEWEST_CHARACTERS", "MOST_CHARACTERS", "MOST_DIFFERENT", "Characters"]
-
 FEWEST_CHARACTERS = 200
 MOST_CHARACTERS = 1_000_000
 MOST_DIFFERENT = 512

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from ...errors import HeadlightError
 
-__all__ = ["Found", "find"]
-
 USUAL = {"text": "text", "label": "label"}  # names that nobody asked for: where they are missing, others are guessed
 # By what a column of labels is often called; of two that could be it, such a one is taken.
 _LABELS = (

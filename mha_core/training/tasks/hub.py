@@ -8,8 +8,6 @@ from ...errors import HeadlightError
 from .base import Labelled
 from .table import of_rows
 
-__all__ = ["HUB_NAME", "can_ask_hub", "from_hub"]
-
 HUB_NAME = "SetFit/bbc-news"
 
 

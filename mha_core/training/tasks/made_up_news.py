@@ -17,8 +17,6 @@ from typing import Any
 from .base import Labelled
 from .table import of_rows
 
-__all__ = ["ROWS", "made_up"]
-
 ROWS = 1225
 _TABLE = Path(__file__).with_suffix(".toml")
 _FEWEST, _MOST = 4, 16  # sentences after the headline

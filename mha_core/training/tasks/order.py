@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from .base import Labelled, Row
 
-__all__ = ["brackets", "food", "who"]
-
 _TRAIN_SHARE = 0.75
 
 _NOUNS = ("dog", "cat", "fox", "horse", "boy", "girl", "king", "queen", "farmer", "doctor")

@@ -16,8 +16,6 @@ from ...errors import HeadlightError
 from . import columns
 from .base import Labelled, Row
 
-__all__ = ["LIMITS", "from_csv", "of_rows"]
-
 # What a table may have at most.
 LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}
 

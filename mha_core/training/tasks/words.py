@@ -10,8 +10,6 @@ from torch import Tensor
 
 from .base import Batch, Language
 
-__all__ = ["Names", "Words"]
-
 UNKNOWN = "[UNK]"
 _LENGTH = 32
 _TEST_ROWS = 256

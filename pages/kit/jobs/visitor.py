@@ -17,8 +17,6 @@ from .queue import Visitor
 from .training import Plan, TrainingJob, writing
 from .visit import OwnRun, Tab, Visit
 
-__all__ = ["OwnRun", "add_run", "come_back", "job", "job_on", "name", "new_folder", "own_runs", "start", "this_visitor"]
-
 
 def own_runs() -> dict[str, OwnRun]:
     """This visitor's trained models by their ids, in the order in which they were made."""

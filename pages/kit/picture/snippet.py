@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 
 from . import models, pictures
 from .next_token import LIKELIEST

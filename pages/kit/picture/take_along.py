@@ -11,8 +11,6 @@ from .place import At
 from .settings import Settings
 from .snippet import snippet
 
-__all__ = ["about", "ipynb"]
-
 Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
 
 
