@@ -160,14 +160,11 @@ class Asked(Query):
         """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
         if key not in self.unusable:
             self.unusable[key] = list(usable)
-            said = ", ".join(text for own, text in self.pairs if own == key)
             default = in_link(self.default(key))
             shown = default if isinstance(default, str) else ", ".join(default)
-            meant = "the default" if FIELDS[key].kind == "text" else _short(shown) or "nothing"
-            used = _short(", ".join(usable)) or meant
-            longest = FIELDS[key].longest
-            why = f"{len(said):,} characters, too long to be" if len(said) > longest else "which cannot be"
-            self.told.append(f"The link says {key}={_short(said)}, {why} used here; {used} is used instead.{more}")
+            meant = "the default" if FIELDS[key].kind == "text" else short(shown) or "nothing"
+            used = short(", ".join(usable)) or meant
+            self.told.append(unused(key, [text for own, text in self.pairs if own == key], used) + more)
         return instead
 
     def _usable(self, key: str, read: Callable[[], T], instead: T) -> T:
@@ -203,5 +200,13 @@ def in_link(value: Any) -> str | list[str]:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _short(text: str) -> str:
+def unused(key: str, said: Sequence[str], instead: str = "the default") -> str:
+    """That what a link says of a key cannot be used."""
+    longest = max(map(len, said), default=0)
+    why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
+    return f"The link says {key}={short(', '.join(said))}, {why} used here; {instead} is used instead."
+
+
+def short(text: str) -> str:
+    """Its beginning, where it is long."""
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -65,6 +65,3 @@ def _said_again(settings: Settings) -> tuple[Tensor, Tensor]:
     if run.logits is None:
         raise RuleError("this model says no next word")
     return torch.tensor([ids[row + 1] for row in rows]), run.logits[rows].double().softmax(dim=-1)
-
-
-CALLED: dict[str, Callable[..., Value]] = {"foreseen": foreseen, "hits": hits, "looks_behind": looks_behind}

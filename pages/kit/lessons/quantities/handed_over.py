@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -45,10 +44,3 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     closed = (pictures.picture(replace(settings.untouched, mask=f"unseen:{at}")) for at in range(len(whole.ids)))
     cosines = [measures.cosine(picture.run.sentence, whole.sentence) for picture in closed]
     return Value.of(torch.tensor(cosines), "j", whole.tokens)
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "value_lengths": value_lengths,
-    "handed_over": handed_over,
-    "cosine_without": cosine_without,
-}

@@ -107,12 +107,3 @@ def _step(query: Query, settings: Settings, name: str) -> Step:
     if found is None:
         raise RuleError(f"{implementation} has no step {name}; there are {', '.join(one.name for one in steps)}")
     return found
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "parameters": parameters,
-    "copied": copied,
-    "stride": stride,
-    "raises": raises,
-    "misplaced": misplaced,
-}

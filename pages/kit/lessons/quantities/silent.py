@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import torch
 from torch import Tensor, nn
@@ -131,13 +131,3 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     x = traces.traced(settings, layer, "fused").steps[0].value
     spelled, _ = query.model.compute(lambda stack: respelled(stack.block(layer).attention, "torch", x.device))
     return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "row_sums": row_sums,
-    "cosine_in_batch": cosine_in_batch,
-    "weight_on_padding": weight_on_padding,
-    "under_same_mask": under_same_mask,
-    "empty_row": empty_row,
-    "sums_after_dropout": sums_after_dropout,
-}
