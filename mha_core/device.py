@@ -81,8 +81,3 @@ def or_on_the_cpu(
             raise DeviceError(f"{full} is out of memory; {smaller} or choose the cpu") from error
     # out of the except: the error holds on to what the device computed so far
     return call(torch.device("cpu")), (f"{full} is out of memory; this was computed on the CPU.",)
-
-
-def threads() -> int:
-    """The number of threads that torch uses for one operation on the CPU."""
-    return torch.get_num_threads()

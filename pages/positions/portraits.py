@@ -44,11 +44,6 @@ ROUNDING = 1e-9
 _Maker = Callable[[Encoding, View], Part]
 
 
-def portrait(encoding: Encoding, view: View) -> list[Part]:
-    """All parts of an encoding, in the order of `SLOTS`."""
-    return [part for slot in SLOTS if (part := part_of(slot, encoding, view)) is not None]
-
-
 def part_of(slot: str, encoding: Encoding, view: View) -> Part | None:
     """One of its parts; None where it has none of this slot."""
     return _MAKERS[slot](encoding, view) if has(slot, encoding) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -286,8 +285,3 @@ def _notebook() -> Text:
             Element("its names", "Each beside the others’ word for it.", "implementations", (("find", "barycentres"),)),
         ),
     )
-
-
-def elements() -> Iterator[Element]:
-    """Those of all texts."""
-    return (element for text in texts() for element in text.elements)

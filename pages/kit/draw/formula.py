@@ -25,11 +25,6 @@ def sign(text: str) -> Node:
     return ["mo", "", text]
 
 
-def words(text: str) -> Node:
-    """Words between formulas."""
-    return ["mtext", "", text]
-
-
 def value(text: str, axis: str = "") -> Node:
     """A number as it is to be shown."""
     return ["mn", axis, text]

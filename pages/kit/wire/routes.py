@@ -41,25 +41,19 @@ if TYPE_CHECKING:
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
 LESSONS = "kit.lessons"
-# The name of a route -> the package whose `message` has a function of that name.
+# A package -> its routes, for each of which its `message` has a function of that name.
+_MESSAGES = {
+    "explore": ("maps", "focus", "compared"),
+    "masks": ("masked", "entered", "outcomes"),
+    "compare": ("pair", "begun", "shuffled", "each"),
+    "shapes": ("steps", "reshape", "classes"),
+    "train": ("film",),
+    "kit.wire": ("qr",),
+    LESSONS: ("course", "lesson"),
+}
+# The name of a route -> its package.
 ROUTES = {
-    "maps": "explore",
-    "focus": "explore",
-    "compared": "explore",
-    "masked": "masks",
-    "entered": "masks",
-    "outcomes": "masks",
-    "pair": "compare",
-    "begun": "compare",
-    "shuffled": "compare",
-    "each": "compare",
-    "steps": "shapes",
-    "reshape": "shapes",
-    "classes": "shapes",
-    "film": "train",
-    "qr": "kit.wire",
-    "course": LESSONS,
-    "lesson": LESSONS,
+    **{name: package for package, names in _MESSAGES.items() for name in names},
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
