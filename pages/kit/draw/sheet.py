@@ -193,6 +193,15 @@ def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "
     return matrix(name, weights, rows=tokens, cols=tokens, write=in_a_cell, colour="weights", compact=True, note=note)
 
 
+def shares(name: str, values: Rows, rows: Sequence[str], cols: Sequence[str], decimals: int = 3) -> Block:
+    """Shares from 0 to 1 in small cells, each as strong as it is large."""
+
+    def write(value: float) -> str:
+        return share(value, decimals)
+
+    return matrix(name, values, rows=rows, cols=cols, axes="", write=write, colour="weights", compact=True)
+
+
 def bars(
     name: str,
     labels: Sequence[str],

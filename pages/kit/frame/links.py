@@ -15,7 +15,8 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from pages.kit.picture.asked import Asked, in_link, short, unused
+from pages.kit.draw.numbers import cut as cut_text
+from pages.kit.picture.asked import Asked, in_link, unused
 from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
@@ -119,7 +120,7 @@ def notices(others: Collection[str] = ()) -> list[str]:
         if key in st.session_state:  # otherwise its control is not on the page, as the width without a window
             now = st.session_state[key]
             if key not in others and set(_written(now)) != set(_normal(now, values)):
-                instead = "the default" if now is None else short(", ".join(_written(now))) or "nothing"
+                instead = "the default" if now is None else cut_text(", ".join(_written(now)), 40) or "nothing"
                 entered.told[key] = now, unused(key, values, instead)
             del entered.asked[key]
     present = set(st.session_state)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
+from pages.kit.draw.numbers import cut
 
 from . import link_version, models, pictures, words
 from .fields import FIELDS
@@ -162,8 +163,8 @@ class Asked(Query):
             self.unusable[key] = list(usable)
             default = in_link(self.default(key))
             shown = default if isinstance(default, str) else ", ".join(default)
-            meant = "the default" if FIELDS[key].kind == "text" else short(shown) or "nothing"
-            used = short(", ".join(usable)) or meant
+            meant = "the default" if FIELDS[key].kind == "text" else cut(shown, 40) or "nothing"
+            used = cut(", ".join(usable), 40) or meant
             self.told.append(unused(key, [text for own, text in self.pairs if own == key], used) + more)
         return instead
 
@@ -204,9 +205,4 @@ def unused(key: str, said: Sequence[str], instead: str = "the default") -> str:
     """That what a link says of a key cannot be used."""
     longest = max(map(len, said), default=0)
     why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
-    return f"The link says {key}={short(', '.join(said))}, {why} used here; {instead} is used instead."
-
-
-def short(text: str) -> str:
-    """Its beginning, where it is long."""
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here; {instead} is used instead."
