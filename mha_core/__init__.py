@@ -7,8 +7,6 @@ The shortest use:
     run.weights[3, 1]          # layer 3, head 1, counted from 0: rows are queries, columns are keys
 """
 
-from __future__ import annotations
-
 from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
 from .models.model import Model

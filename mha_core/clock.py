@@ -1,7 +1,5 @@
 """Times of calls that stand side by side: interleaved, shuffled, warmed up, the device synchronised."""
 
-from __future__ import annotations
-
 import platform
 import random
 import statistics

@@ -1,7 +1,5 @@
 """The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The base class of all implementations: sizes, the border where arguments are checked, weights in and out."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Self

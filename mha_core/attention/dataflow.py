@@ -3,8 +3,6 @@
 An implementation says nothing for it beyond its trace statements, so a new one is understood as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..trace import SECOND_PASS, Step

@@ -1,7 +1,5 @@
 """One Linear each for q, k and v; view, transpose, attend, transpose back: the form of most annotated sources."""
 
-from __future__ import annotations
-
 import math
 
 from torch import Tensor, nn

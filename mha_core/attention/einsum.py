@@ -1,7 +1,5 @@
 """Every product in letters, each over tokens first and heads second. After an einsum notebook."""
 
-from __future__ import annotations
-
 import math
 
 import torch

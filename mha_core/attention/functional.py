@@ -1,7 +1,5 @@
 """Scaled dot-product attention as a bare function, its parts that several implementations share, and the split."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """One Linear for q, k and v together: the fast form, and the one that the app's models use."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

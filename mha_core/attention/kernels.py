@@ -1,7 +1,5 @@
 """softmax(q kᵀ / √d + bias) v by the quickest route, behind one signature, so that a layer has no branch."""
 
-from __future__ import annotations
-
 import math
 
 import torch

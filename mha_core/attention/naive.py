@@ -1,7 +1,5 @@
 """A triple of Linears per head, a loop, concatenation: multi-head attention as the paper draws it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """softmax(q kᵀ) v with a backward pass of its own: two tensors of the size of the weights at a time, not three."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

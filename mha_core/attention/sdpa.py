@@ -1,7 +1,5 @@
 """torch's fused kernel, F.scaled_dot_product_attention. It never builds the weights, so it has no maps to show."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ..trace import no_trace, second_pass

@@ -1,7 +1,5 @@
 """Time first, as the annotated implementations write it: (length, batch, …), scores [i, j, b, h]."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The switches of a pass in one object, and the check that a layer can serve them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """nn.MultiheadAttention itself: its masks are turned round for it, and it is asked for one map a head."""
 
-from __future__ import annotations
-
 import math
 
 import torch

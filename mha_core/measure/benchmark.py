@@ -4,8 +4,6 @@ All candidates of one line run in one series of `timing.calls`. The yardstick is
 maps and the same weights.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

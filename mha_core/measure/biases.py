@@ -1,7 +1,5 @@
 """What each bias of multi-head attention changes: one taken away at a time, everything else the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

@@ -3,8 +3,6 @@
 The layers of `mha_core.attention` do the same in as few operations as they can; here every number in between is kept.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

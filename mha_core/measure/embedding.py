@@ -1,7 +1,5 @@
 """How the first hidden state of a text comes about: token, id, row of the table, what is added to it, and its norm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

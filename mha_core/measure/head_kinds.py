@@ -5,8 +5,6 @@ in them: 1 = it looks nowhere else. The kinds are those of Elhage et al. 2021, "
 Circuits", and Olsson et al. 2022, "In-context Learning and Induction Heads".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -3,8 +3,6 @@
 Relative difference means ‖a − b‖ / ‖b‖ over the whole tensor; 0 against 0 is 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

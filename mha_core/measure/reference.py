@@ -1,7 +1,5 @@
 """Our encoder against transformers' BERT, read from the same files."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ here through the products of the layer, and so the bound belongs to an input, it
 kernels differ in the order of a sum and in what they fuse, which changes the roundings and not their law.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

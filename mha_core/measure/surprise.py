@@ -1,7 +1,5 @@
 """How well a model foresaw each token of its text: the loss that it was trained on, token by token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -3,8 +3,6 @@
 The yardstick is nn.MultiheadAttention with per-head maps and the same weights.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Whole models over the attention layers: the stack of blocks and what is built on it."""
 
-from __future__ import annotations
-
 from .block import AttentionBlock, BlockSizes
 from .classifier import Classifier, ClassifierSizes
 from .decoder import Decoder, DecoderConfig

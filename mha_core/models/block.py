@@ -1,7 +1,5 @@
 """One block of a stack: attention, then a feed-forward network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

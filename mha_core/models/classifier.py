@@ -1,7 +1,5 @@
 """A text classifier: embedding, positions, attention, one row for the whole text, two linear layers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """A decoder of Llama's kind: it reads a text from left to right, and at every place says what comes next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

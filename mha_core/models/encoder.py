@@ -1,7 +1,5 @@
 """A BERT-style encoder on our own attention: embeddings, then post-norm blocks (Devlin et al. 2018)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """A pass on the CPU in place of one for which a GPU has no memory."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import TypeVar

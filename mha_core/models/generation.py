@@ -1,7 +1,5 @@
 """A text that a model goes on with, one token at a time: each step adds a row to every map."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

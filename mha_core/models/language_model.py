@@ -1,7 +1,5 @@
 """A small causal language model: at every place it predicts the next token from those before (Radford et al. 2018)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """x Wᵀ by the fastest product that torch has on this machine."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

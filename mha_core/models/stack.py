@@ -1,7 +1,5 @@
 """The base of every model: embeddings, one positional encoding, and a stack of blocks that attend."""
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Encodings that are added to the embeddings."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch

@@ -1,7 +1,5 @@
 """A learned table with its rows shuffled or scaled: positions that the model knows, at the wrong place or size."""
 
-from __future__ import annotations
-
 import copy
 import math
 

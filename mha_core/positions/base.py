@@ -1,7 +1,5 @@
 """Positional encodings: one class with three places where it may act."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Encodings that are added to the scaled scores."""
 
-from __future__ import annotations
-
 import math
 
 import torch

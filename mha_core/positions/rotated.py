@@ -1,7 +1,5 @@
 """Encodings that turn queries and keys."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

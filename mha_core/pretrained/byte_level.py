@@ -3,8 +3,6 @@
 The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels: "␣Paris".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -10,8 +10,6 @@ length is compared with what is left of the file, and with a bound, before anyth
 Source: ggml's docs/gguf.md.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import mmap

@@ -1,7 +1,5 @@
 """A Llama in a GGUF file: its sizes, and its tensors by transformers' names with q, k and v of a layer joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

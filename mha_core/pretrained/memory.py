@@ -1,7 +1,5 @@
 """How much memory this process may still take, asked before much of it is taken."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MiniLM, as an installed package carries it."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

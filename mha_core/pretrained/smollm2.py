@@ -1,7 +1,5 @@
 """SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import threading

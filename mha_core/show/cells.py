@@ -1,7 +1,5 @@
 """Cells of a map as compact text. The browser reads and writes the same (assets/web/painted.js)."""
 
-from __future__ import annotations
-
 import string
 
 import torch

@@ -1,7 +1,5 @@
 """A run in a notebook's cell: Jupyter, VS Code and Colab show what has a `_repr_html_`."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass, field
 from pathlib import Path

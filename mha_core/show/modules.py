@@ -5,8 +5,6 @@ written in one style, which is all that is read here: `import { a, b as c } from
 named. Anything else is an error, not a script that fails later.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@ All start with the length of the header (uint32, little endian), then the header
 begin at a multiple of 4.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """What is possible without word order: softmax regression on how often each token occurs in a text."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import torch

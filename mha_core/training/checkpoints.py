@@ -4,8 +4,6 @@ Each task with the positions that make its point, several seeds each. Every seed
 the first one alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from collections.abc import Sequence

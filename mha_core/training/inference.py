@@ -1,7 +1,5 @@
 """Questions to a trained model: the class of a text, or its continuation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 

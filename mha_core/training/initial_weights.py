@@ -1,7 +1,5 @@
 """The model of a recipe: with empty parameters, and with the random start that a training gives them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """One order of trainings: its runs in turn, and how long a step takes in each implementation."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The order of a training process, and bounds on what it may ask for."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass

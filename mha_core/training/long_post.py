@@ -1,7 +1,5 @@
 """The lines of the long post's experiment: the four models that it compares, and five that are compared fairly."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Training as a generator of events: iterate to train, stop iterating to stop."""
 
-from __future__ import annotations
-
 import copy
 import math
 import platform

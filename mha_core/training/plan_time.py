@@ -1,7 +1,5 @@
 """How long a training will take on this machine: a step is measured, the rest follows from the sizes."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The priority of what trains: visitors who look at pages come first."""
 
-from __future__ import annotations
-
 import os
 
 NICENESS = 10

@@ -1,7 +1,5 @@
 """The recipe of a training run: with the same data and number of threads it gives the same weights, bit for bit."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The result of a classifier: the confusion matrix, the report per class, and how sure one can be."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ Every finished run is kept in the folder, so that a call that was cut short goes
 numbers of each run, without its texts and weights, are written for `recorded`.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import time

@@ -12,8 +12,6 @@ of these keys:
     done          "steps", "time" or "stopped": the last line of every job that had no error
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What is changed in the model of By hand, in a few words, known before the controls are made."""
 
-from __future__ import annotations
-
 from mha_core.errors import HeadlightError
 from pages.kit.frame import links
 from pages.kit.frame.picture_page import PicturePage

@@ -3,8 +3,6 @@
 A name and its numbers row by row; only characters that an address leaves as they are.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

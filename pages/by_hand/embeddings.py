@@ -1,7 +1,5 @@
 """From a token to x, which enters the first layer: its id, its row of the table, what is added, and the norm."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from cachetools import LRUCache

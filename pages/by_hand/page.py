@@ -1,7 +1,5 @@
 """By hand: attention with every number in between, on worked examples that can be edited and on one real weight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Sentences on the worked examples, each computed from the matrices shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What the claims on words, order and scores are judged by: passes of MiniLM and of trained models, when asked for."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import torch

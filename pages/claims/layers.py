@@ -1,7 +1,5 @@
 """What the claims on projections, biases and implementations are judged by: passes of single layers, and trainings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What two settings differ in, in words: the names of the differences, and what each side has of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

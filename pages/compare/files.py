@@ -1,7 +1,5 @@
 """Files of Compare's pair."""
 
-from __future__ import annotations
-
 from pages.kit.draw.tables import Table, map_of
 from pages.kit.picture import pictures
 from pages.kit.picture.asked import Asked

@@ -1,7 +1,5 @@
 """What the pair view is told of two pictures, by the wire."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from typing import Any

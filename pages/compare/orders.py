@@ -1,7 +1,5 @@
 """The same words in another order: what a model without positions does not notice."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Two pictures side by side: their difference in numbers and sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

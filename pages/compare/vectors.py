@@ -1,7 +1,5 @@
 """One token's vector on both sides, layer by layer: where they part, and how far."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mha_core.measure import measures

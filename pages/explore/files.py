@@ -1,7 +1,5 @@
 """Files of Explore's picture: what the link says, computed as one picture."""
 
-from __future__ import annotations
-
 from cachetools import LRUCache
 
 from mha_core.show import standalone

@@ -1,7 +1,5 @@
 """What is told of a model that goes on with the sentence: its next tokens, how surprised it was, and what it copies."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

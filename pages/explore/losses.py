@@ -1,7 +1,5 @@
 """How much each token of a sentence surprised the model, as its chip tells."""
 
-from __future__ import annotations
-
 import math
 
 from cachetools import LRUCache

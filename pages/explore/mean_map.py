@@ -1,7 +1,5 @@
 """The mean over the heads of a layer, which `nn.MultiheadAttention` returns by default: a map that no head has."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from mha_core.measure import measures

@@ -1,7 +1,5 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

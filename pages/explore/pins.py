@@ -1,7 +1,5 @@
 """A pinned picture as one text for the link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pages.kit.picture import mask_codec, rules

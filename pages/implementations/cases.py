@@ -1,7 +1,5 @@
 """Sizes of the texts as buttons: a click sets the controls of the random input; what a text reports stands beside."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each implementation does, in its own lines: without those that only record, with the axes that they record."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

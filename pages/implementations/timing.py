@@ -1,7 +1,5 @@
 """Timing of implementations against nn.MultiheadAttention: live, one job at a time, or the figures would be wrong."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The effect of a mask on the weights of one head, in words and tables that are computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

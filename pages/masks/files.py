@@ -1,7 +1,5 @@
 """Files of Masks' picture."""
 
-from __future__ import annotations
-
 from pages.kit.draw.tables import Table, map_of
 from pages.kit.picture import pictures
 from pages.kit.picture.take_along import of_link

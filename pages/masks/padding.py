@@ -1,7 +1,5 @@
 """A short sentence beside a longer one in the same batch, with and without the padding mask."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache

@@ -1,7 +1,5 @@
 """A sentence in MiniLM: lengths of the vectors that are added up, and the same sentence under each position."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import cast

@@ -1,7 +1,5 @@
 """One head of the model under each encoding: small maps, and the chosen one enlarged (assets/web/encodings.js)."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The portrait of an encoding, part by part: words, numbers and a chart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Why positions are needed: the sentence backwards, with and without them."""
 
-from __future__ import annotations
-
 from cachetools import LRUCache
 
 from mha_core.measure import measures

@@ -1,7 +1,5 @@
 """One call of `attention` on random numbers of a visitor's shapes, beside torch's own function and the truth."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Batched matrix products as the loops that they stand for: A Aᵀ by @, and one matrix at a time."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing that is typed is run: every line that can be chosen is a function of `own_lines`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

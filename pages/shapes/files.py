@@ -1,7 +1,5 @@
 """Files of a traced layer: the tensor of the step in sight, or those of all steps."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from mha_core import Step

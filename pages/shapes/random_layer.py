@@ -1,7 +1,5 @@
 """A layer with random weights in the place of the model's own: its biases and dropout are the visitor's to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

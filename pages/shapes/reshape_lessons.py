@@ -1,7 +1,5 @@
 """Lessons on the reshapes: the usual mistakes, run for real on the tensors of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Lessons of the annotated, time-first code, run on the page's layer: scores to override, masks, dropout."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """One map a picture, with its numbers in the cells, and what becomes of a word that stands there twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The texts: what each has, in its own order and words, and the link that opens that here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Every function takes the models by the names of their candidates. A model is ask
 visitors.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What was recorded of the long post's experiment: both orders of a sentence, maps, and the post's own figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """The outcome of training as tables and words: accuracy, its spread, parameters, time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any

@@ -1,7 +1,5 @@
 """The events of a training run: plain values, ready for JSON."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import prod
 

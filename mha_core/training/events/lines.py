@@ -1,7 +1,5 @@
 """Events as lines of JSON, and back; a line may come from a stranger, so every field is checked."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """A saved run as one zip file."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

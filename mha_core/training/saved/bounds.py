@@ -1,7 +1,5 @@
 """Bounds on the files of a saved run, which may come from a stranger: checked before anything large is made of them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

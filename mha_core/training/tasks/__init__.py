@@ -1,7 +1,5 @@
 """Data to train on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...errors import HeadlightError

@@ -1,7 +1,5 @@
 """Any text, character by character."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The columns of texts and of labels in a table: found by their names, or guessed from what stands in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

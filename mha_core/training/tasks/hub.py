@@ -1,7 +1,5 @@
 """BBC news from the hub, by the optional package `datasets`."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from ...errors import HeadlightError

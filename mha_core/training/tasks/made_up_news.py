@@ -4,8 +4,6 @@ Made to be as hard as real news for a small model: most sentences have the same 
 nothing of a topic, many words stand in several topics, and most texts end with sentences about a second topic.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tomllib

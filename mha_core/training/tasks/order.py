@@ -3,8 +3,6 @@
 A model that does not see order gives both members of a pair the same answer, so it is right once in every pair.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 

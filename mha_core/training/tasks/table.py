@@ -1,7 +1,5 @@
 """Labelled texts out of a table that somebody brings: CSV as UTF-8, with a column of texts and one of labels."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

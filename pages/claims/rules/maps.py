@@ -1,7 +1,5 @@
 """Claims that maps of weights decide."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations

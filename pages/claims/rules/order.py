@@ -1,7 +1,5 @@
 """Claims on order, positions and padding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Claims on scores, masks and the softmax."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ Axes of whole numbers have tickvals and ticktext. Every text goes through `escap
 and <a>. Lines differ by colour, dash and symbol.
 """
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 A node is a list: the name of a MathML element, the letter of an axis or "" (its colour), then texts and nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Only what is 0 reads 0: a cell stays empty, and smaller weights get more digits.
 right answers, says 1 only of what is 1. Minus signs are "−", except in what is read back.
 """
 
-from __future__ import annotations
-
 import math
 
 

@@ -5,8 +5,6 @@ the text to show. Texts may hold anything, they become text nodes. Rows and colu
 events.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import re

@@ -1,7 +1,5 @@
 """Numbers to take away: float32, as computed."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

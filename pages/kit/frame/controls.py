@@ -1,7 +1,5 @@
 """The controls that form pages share, each bound to the link under its key."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The frame of a page with controls: each is bound to the link, and what the link says besides is read from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The bound controls read and write it; what no control holds, the page reads with `asked` and writes with `put`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field

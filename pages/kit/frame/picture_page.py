@@ -1,7 +1,5 @@
 """The frame of a form page with a picture: its model, the place looked at, and the last usable text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The functions of a rule that compute with what its names mean, and know no model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

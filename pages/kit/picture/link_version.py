@@ -5,8 +5,6 @@ change, `CURRENT` grows, links say it, and `Query` turns the keys of the version
 each version that was are kept in tests/pages/test_old_links.py.
 """
 
-from __future__ import annotations
-
 from pages.kit.draw.numbers import cut
 
 KEY = "v"

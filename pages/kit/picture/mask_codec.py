@@ -4,8 +4,6 @@
 single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/painted.js).
 """
 
-from __future__ import annotations
-
 import re
 import string
 from functools import lru_cache

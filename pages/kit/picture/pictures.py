@@ -1,7 +1,5 @@
 """Models and computed pictures, shared by all visitors of this process. The app warms this up."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Hashable

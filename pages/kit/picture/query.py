@@ -3,8 +3,6 @@
 What no control could say is an error here, one sentence; `asked.Asked` leaves it out and says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import cached_property

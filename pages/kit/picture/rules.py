@@ -1,7 +1,5 @@
 """Rules in written form: checked, spelled in one way, joined, and drawn as a gallery for a sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A visitor's text comes in as a string literal alone, never in a comment; `repr` 
 breaks and the characters that turn the direction of writing round.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The source of the function that recorded a step, and in it the lines that made it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

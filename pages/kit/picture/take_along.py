@@ -1,7 +1,5 @@
 """What Share says of a picture: the model, versions, device and threads, and the code that computes it again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

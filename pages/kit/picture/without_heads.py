@@ -1,7 +1,5 @@
 """Every head switched off alone: heavy work, computed once for all who ask for it, on a page or in a lesson's rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from cachetools import LRUCache

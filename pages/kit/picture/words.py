@@ -1,7 +1,5 @@
 """Words on the screen, each computed from what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import version
 

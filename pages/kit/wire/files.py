@@ -5,8 +5,6 @@
 name, and the place.
 """
 
-from __future__ import annotations
-
 OF_SETTINGS = ("about", "ipynb")
 FILES: dict[str, tuple[str, ...]] = {
     "explore": ("csv", "npz", "html", *OF_SETTINGS),

@@ -1,7 +1,5 @@
 """The page on which a lesson is printed: it asks the wire for the lesson and draws it (assets/web/handout.js)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 

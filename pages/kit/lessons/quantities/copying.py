@@ -1,7 +1,5 @@
 """Words that a text says twice: how surely a model foresees them, and who looks at what followed the first time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """What is handed over beside the weights that are shown: lengths of values, and a column that is closed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch

@@ -1,7 +1,5 @@
 """What a model that writes says next, beyond how likely one word is."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """A quantity of random queries and keys: how evenly their rows look, as By hand draws it over the width."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from mha_core.measure.by_hand import entropy_of_random

@@ -1,7 +1,5 @@
 """What Shapes shows of a layer: which steps copy, what a forgotten transpose does, and how many numbers are learned."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Mistakes that raise no error, made on purpose on the layer or the batch that a page shows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """Quantities of the trained models that Headlight brings along: no picture is needed."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import cast
 
