@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from mha_core.measure import measures
+from mha_core.show.cells import write_cells
 from pages.kit.draw import numbers
 from pages.kit.picture import mask_codec, pictures
 from pages.kit.picture.pictures import Picture
@@ -32,4 +33,4 @@ def forbidden(picture: Picture) -> list[str]:
     """The cells that no head may look at."""
     settings, model, n = picture.settings, pictures.model_of(picture.settings), len(picture.run.tokens)
     allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask)
-    return [mask_codec.write_cells(~(allow.any(dim=0) if allow.dim() == 3 else allow))]
+    return [write_cells(~(allow.any(dim=0) if allow.dim() == 3 else allow))]

@@ -13,8 +13,9 @@ from pages.kit.draw.view import Event, View
 from pages.kit.picture import pictures
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.words import position_title
 
-from .in_model import TITLES, OnModel
+from .in_model import OnModel
 
 VIEW = View("encodings_view", "encodings", "encodings.js")
 AS_TRAINED = "as trained"
@@ -29,7 +30,7 @@ def show(tokens: list[str], found: OnModel) -> None:
     model = pictures.model_on("auto")
     tiles: list[dict[str, Any]] = []
     for name, note, _, _ in found.rows:
-        title, figure = TITLES.get(name, name), number(before[name])
+        title, figure = position_title(name), number(before[name])
         told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
         learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append(

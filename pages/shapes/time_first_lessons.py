@@ -138,7 +138,7 @@ def _mask_picture(name: str, mask: Tensor, tokens: Sequence[str]) -> Block:
         )
         for at, text in enumerate(texts)
     ]
-    return sheet.panel(name[:1].upper() + name[1:], [sheet.row(matrices)], shape_of(mask))
+    return sheet.panel(numbers.capital(name), [sheet.row(matrices)], shape_of(mask))
 
 
 def after_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:

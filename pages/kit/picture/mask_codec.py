@@ -16,20 +16,6 @@ from mha_core.show.cells import DIGITS, POWERS, write_cells
 
 from .limits import LONGEST_PAINTED, MOST_PAINTED
 
-__all__ = [
-    "DIGITS",
-    "allowed",
-    "forbidden",
-    "of_head",
-    "per_head",
-    "read_cells",
-    "read_flips",
-    "tokens_of",
-    "usable",
-    "write_cells",
-    "write_flips",
-]
-
 _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 
 
