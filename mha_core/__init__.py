@@ -7,15 +7,12 @@ The shortest use:
     run.weights[3, 1]          # layer 3, head 1, counted from 0: rows are queries, columns are keys
 """
 
-from __future__ import annotations
-
-from . import errors, former_names, masks, positions
+from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
-from .models.model import Model, Run
+from .models.model import Model
+from .models.run import Run
 from .pretrained import load_model
 from .trace import Step, Trace, no_trace
-
-former_names.keep()
 
 __all__ = [
     "IMPLEMENTATIONS",

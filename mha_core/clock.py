@@ -1,7 +1,5 @@
 """Times of calls that stand side by side: interleaved, shuffled, warmed up, the device synchronised."""
 
-from __future__ import annotations
-
 import platform
 import random
 import statistics
@@ -11,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-
-__all__ = ["Candidates", "Spread", "calls", "interleaved", "machine", "spread"]
 
 Candidates = Mapping[str, Callable[[], object]]
 

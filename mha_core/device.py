@@ -1,15 +1,11 @@
 """The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 
 from .errors import DeviceError, DtypeError
-
-__all__ = ["available", "is_out_of_memory", "or_on_the_cpu", "pick", "require_dtype", "threads"]
 
 T = TypeVar("T")
 
@@ -83,8 +79,3 @@ def or_on_the_cpu(
             raise DeviceError(f"{full} is out of memory; {smaller} or choose the cpu") from error
     # out of the except: the error holds on to what the device computed so far
     return call(torch.device("cpu")), (f"{full} is out of memory; this was computed on the CPU.",)
-
-
-def threads() -> int:
-    """The number of threads that torch uses for one operation on the CPU."""
-    return torch.get_num_threads()

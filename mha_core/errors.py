@@ -13,8 +13,6 @@
 A message says what came, what is allowed and what to do.
 """
 
-from __future__ import annotations
-
 __all__ = [
     "DeviceError",
     "DtypeError",

@@ -4,8 +4,6 @@ A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with 
 tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import torch

@@ -5,8 +5,6 @@ the default, that is a call of an empty function. A `Trace` checks that the name
 whole pass, so that a note on a shape cannot become untrue. Nothing is kept on a module: visitors share models.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -20,19 +18,6 @@ import torch
 from torch import Tensor
 
 from .errors import SizeError
-
-__all__ = [
-    "AXES",
-    "SECOND_PASS",
-    "Step",
-    "Trace",
-    "Tracer",
-    "no_trace",
-    "of_head",
-    "on_cpu",
-    "second_pass",
-    "together",
-]
 
 AXES = {
     "b": "batch",

@@ -1,7 +1,5 @@
 """Multi-head attention in seven spellings that share one set of weights (`Weights`)."""
 
-from __future__ import annotations
-
 import torch
 
 from ..errors import Unsupported

@@ -1,7 +1,5 @@
 """The base class of all implementations: sizes, the border where arguments are checked, weights in and out."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Self
@@ -16,8 +14,6 @@ from .functional import check_heads, same_kind
 from .key_value import Past
 from .switches import EVERYTHING, NO_POSITIONS, Switches
 from .weights import Parts, Weights, read, write
-
-__all__ = ["EVERYTHING", "AttentionLayer", "Switches", "add_once"]
 
 
 class AttentionLayer(nn.Module, ABC):

@@ -3,13 +3,9 @@
 An implementation says nothing for it beyond its trace statements, so a new one is understood as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..trace import SECOND_PASS, Step
-
-__all__ = ["parents"]
 
 MASK = "masked.allow"  # what a mask allows, where a pass records it: it comes from outside, as x does
 

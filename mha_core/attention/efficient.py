@@ -1,18 +1,15 @@
 """One Linear each for q, k and v; view, transpose, attend, transpose back: the form of most annotated sources."""
 
-from __future__ import annotations
-
 import math
 
 from torch import Tensor, nn
 
 from ..trace import Tracer
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import SCORES, dropped, handed_on, mute, softmax_over_keys, tempered
 from .key_value import served
+from .switches import Switches
 from .weights import Parts, of_linears
-
-__all__ = ["EfficientAttention"]
 
 
 class EfficientAttention(AttentionLayer):

@@ -1,7 +1,5 @@
 """Every product in letters, each over tokens first and heads second. After an einsum notebook."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -9,12 +7,11 @@ from torch import Tensor, nn
 
 from ..positions.base import Position
 from ..trace import Tracer, no_trace, second_pass
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import dropped, formula, handed_on, join_heads, softmax_over_keys, split_heads, tempered
 from .key_value import served
+from .switches import Switches
 from .weights import Parts
-
-__all__ = ["EinsumAttention"]
 
 SCORES = formula("product")
 

@@ -1,7 +1,5 @@
 """Scaled dot-product attention as a bare function, its parts that several implementations share, and the split."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -10,22 +8,6 @@ from torch.nn import functional as F
 
 from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from ..trace import Tracer, no_trace
-
-__all__ = [
-    "SCORES",
-    "attention",
-    "check_heads",
-    "check_temperature",
-    "dropped",
-    "formula",
-    "handed_on",
-    "join_heads",
-    "mute",
-    "same_kind",
-    "softmax_over_keys",
-    "split_heads",
-    "tempered",
-]
 
 
 def formula(product: str) -> str:

@@ -1,19 +1,16 @@
 """One Linear for q, k and v together: the fast form, and the one that the app's models use."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..trace import Tracer
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import join_heads, mute
 from .kernels import weighted_sum
 from .key_value import served
+from .switches import Switches
 from .weights import Parts, of_stacked, split_stacked
-
-__all__ = ["FusedAttention"]
 
 
 class FusedAttention(AttentionLayer):

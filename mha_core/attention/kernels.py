@@ -1,7 +1,5 @@
 """softmax(q kᵀ / √d + bias) v by the quickest route, behind one signature, so that a layer has no branch."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -12,8 +10,6 @@ from ..trace import no_trace
 from .functional import SCORES, dropped, handed_on, softmax_over_keys
 from .own_backward import with_own_backward
 from .switches import Switches
-
-__all__ = ["explicit_weights", "weighted_sum", "without_maps"]
 
 
 def weighted_sum(

@@ -1,12 +1,8 @@
 """The keys and values that queries meet: those of earlier tokens too, each head of them for several query heads."""
 
-from __future__ import annotations
-
 from torch import Tensor, cat
 
 from ..trace import Tracer, no_trace
-
-__all__ = ["Past", "repeated", "served"]
 
 
 class Past:

@@ -1,7 +1,5 @@
 """A triple of Linears per head, a loop, concatenation: multi-head attention as the paper draws it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 
@@ -10,11 +8,10 @@ from torch import Tensor, nn
 
 from ..positions.base import Position
 from ..trace import Tracer, no_trace, of_head, together
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import SCORES, dropped, handed_on, softmax_over_keys, tempered
+from .switches import Switches
 from .weights import Parts, of_linears
-
-__all__ = ["NaiveAttention"]
 
 
 class NaiveAttention(AttentionLayer):

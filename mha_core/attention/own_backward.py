@@ -1,7 +1,5 @@
 """softmax(q kᵀ) v with a backward pass of its own: two tensors of the size of the weights at a time, not three."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -9,8 +7,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .functional import softmax_over_keys
-
-__all__ = ["with_own_backward"]
 
 
 def with_own_backward(q: Tensor, k: Tensor, v: Tensor, allow: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:

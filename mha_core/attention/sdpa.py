@@ -1,17 +1,14 @@
 """torch's fused kernel, F.scaled_dot_product_attention. It never builds the weights, so it has no maps to show."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ..trace import no_trace, second_pass
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import dropped, handed_on, join_heads, mute, split_heads
 from .kernels import explicit_weights, without_maps
 from .key_value import served
+from .switches import Switches
 from .weights import Parts, of_linears
-
-__all__ = ["SdpaAttention"]
 
 
 class SdpaAttention(AttentionLayer):

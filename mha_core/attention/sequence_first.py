@@ -1,7 +1,5 @@
 """Time first, as the annotated implementations write it: (length, batch, …), scores [i, j, b, h]."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -10,12 +8,11 @@ from torch import Tensor, nn
 from ..errors import MaskError
 from ..positions.base import Position
 from ..trace import Tracer, no_trace
-from .base import EVERYTHING, AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import dropped, formula, handed_on, join_heads, softmax_over_keys, split_heads, tempered
 from .key_value import served
+from .switches import EVERYTHING, Switches
 from .weights import Parts, of_linears
-
-__all__ = ["ProjectAndSplit", "SequenceFirstAttention"]
 
 DEFAULT = Switches()
 SCORES = formula("product")

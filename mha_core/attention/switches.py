@@ -1,7 +1,5 @@
 """The switches of a pass in one object, and the check that a layer can serve them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -12,8 +10,6 @@ from ..positions.base import Nothing, Position
 from ..trace import Tracer, no_trace
 from .functional import check_temperature
 from .key_value import Past
-
-__all__ = ["EVERYTHING", "Switches"]
 
 EVERYTHING = frozenset({"maps", "rotate", "bias", "head_mask", "heads", "temperature", "kv_heads", "past", "handed"})
 NO_POSITIONS = Nothing()

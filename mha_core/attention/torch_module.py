@@ -1,7 +1,5 @@
 """nn.MultiheadAttention itself: its masks are turned round for it, and it is asked for one map a head."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -10,11 +8,10 @@ from torch.nn import functional as F
 
 from ..errors import Unsupported
 from ..trace import Tracer, no_trace, second_pass
-from .base import AttentionLayer, Switches, add_once
+from .base import AttentionLayer, add_once
 from .functional import join_heads, softmax_over_keys, split_heads
+from .switches import Switches
 from .weights import Parts, of_stacked
-
-__all__ = ["TorchAttention"]
 
 
 class TorchAttention(AttentionLayer):

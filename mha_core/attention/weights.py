@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from ..errors import SizeError
 
-__all__ = ["Parts", "Weights", "of_linears", "of_stacked", "read", "split_stacked", "write"]
-
 
 @dataclass(frozen=True)
 class Weights:

@@ -1,5 +1,3 @@
-"""Measurements: `timing`, `benchmark`, `compare`; attention worked `by_hand`, and the steps of an `embedding`."""
-
-from __future__ import annotations
+"""Measurements: `timing`, `benchmark`, `measures`, `agreement`; attention `by_hand`, the steps of an `embedding`."""
 
 __all__: list[str] = []

@@ -12,16 +12,6 @@ from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights
 from . import rounding
 from .measures import largest_difference, relative_difference
 
-__all__ = [
-    "BIASES",
-    "Agreement",
-    "Difference",
-    "agreements",
-    "key_bias_gradient",
-    "loaded",
-    "random_weights",
-]
-
 # which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
 # "output alone" as in a lesson that has none on query, key and value
 BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "o"}

@@ -4,8 +4,6 @@ All candidates of one line run in one series of `timing.calls`. The yardstick is
 maps and the same weights.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time
@@ -16,15 +14,14 @@ import torch
 from torch import Tensor
 
 from ..attention import IMPLEMENTATIONS
+from ..clock import interleaved, machine
 from ..errors import Unsupported
 from ..models.classifier import Classifier, ClassifierSizes
 from ..models.model import Model
 from ..pretrained import load_model
 from ..trace import Trace, no_trace
 from .reference import read_with_transformers
-from .timing import forward_pass, interleaved, machine, peak_memory, same_weights, training_step
-
-__all__ = ["classifying", "forward", "maps_of_minilm", "memory", "text_of", "tracing", "training"]
+from .timing import forward_pass, peak_memory, same_weights, training_step
 
 Medians = dict[str, float]
 CLASSIFIERS = ("torch", "naive", "efficient", "fused")  # those of the long post, and ours

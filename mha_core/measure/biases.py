@@ -1,7 +1,5 @@
 """What each bias of multi-head attention changes: one taken away at a time, everything else the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,8 +8,6 @@ from torch import Tensor
 from ..attention import Weights
 from .agreement import loaded
 from .measures import largest_difference, relative_difference
-
-__all__ = ["Effect", "bias_effects"]
 
 
 @dataclass(frozen=True)

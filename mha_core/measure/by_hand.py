@@ -3,8 +3,6 @@
 The layers of `mha_core.attention` do the same in as few operations as they can; here every number in between is kept.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -14,18 +12,6 @@ from torch import Tensor
 from ..attention import Weights
 from ..attention.functional import check_temperature, softmax_over_keys
 from ..errors import MaskError, SizeError
-
-__all__ = [
-    "LARGEST_EXPONENT",
-    "Cell",
-    "Stages",
-    "entropy",
-    "entropy_of_random",
-    "softmax_steps",
-    "softmax_three_ways",
-    "take_apart",
-    "weights_of",
-]
 
 LARGEST_EXPONENT = 88.7  # exp of more than this is infinite in float32
 

@@ -1,7 +1,5 @@
 """How the first hidden state of a text comes about: token, id, row of the table, what is added to it, and its norm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,8 +10,6 @@ from ..models.inputs import position_for
 from ..models.model import Model
 from ..models.stack import Stack
 from ..positions import Position
-
-__all__ = ["Embedding", "Norm", "embedding_steps"]
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,12 @@ in them: 1 = it looks nowhere else. The kinds are those of Elhage et al. 2021, "
 Circuits", and Olsson et al. 2022, "In-context Learning and Induction Heads".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-
-__all__ = ["KINDS", "cells", "head_scores", "repeated_ids", "score"]
 
 
 def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:

@@ -3,10 +3,8 @@
 Relative difference means ‖a − b‖ / ‖b‖ over the whole tensor; 0 against 0 is 0.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,25 +12,8 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from ..models.model import Mask, Model, Run
-from ..positions import Position
-
-__all__ = [
-    "Change",
-    "Repeated",
-    "cosine",
-    "difference_in_new_order",
-    "largest_change",
-    "largest_difference",
-    "new_places",
-    "previous_token_weight",
-    "relative_difference",
-    "repeated_words",
-    "row_distances",
-    "vector_changes",
-    "without_each_head",
-    "worst_row_sum",
-]
+from ..models.model import Model
+from ..models.run import Run
 
 
 def cosine(a: Tensor, b: Tensor) -> float:
@@ -179,19 +160,13 @@ def without_each_head(
     model: Model,
     text: str,
     *,
-    mask: Mask = "none",
-    position: str | Position = "trained",
-    heads_off: Iterable[tuple[int, int]] = (),
-    temperature: float = 1.0,
-    values_off: Iterable[int] = (),
     told: Callable[[float], object] = lambda done: None,
+    **switches: Any,
 ) -> Tensor:
     """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
 
-    Arguments and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
+    Switches and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
     """
-    switches: dict[str, Any] = {"mask": mask, "position": position, "temperature": temperature}
-    switches |= {"heads_off": tuple(heads_off), "values_off": tuple(values_off)}
     whole = model.run(text, **switches).sentence
     without = model.without_each_head(text, **switches, told=told)
     return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()

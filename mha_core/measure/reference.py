@@ -1,7 +1,5 @@
 """Our encoder against transformers' BERT, read from the same files."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,6 @@ import torch
 from ..errors import Unsupported
 from ..models.model import Model
 from .measures import largest_difference
-
-__all__ = ["difference_to_transformers", "read_with_transformers"]
 
 
 def read_with_transformers(folder: Path, dtype: torch.dtype) -> Any:

@@ -7,8 +7,6 @@ here through the products of the layer, and so the bound belongs to an input, it
 kernels differ in the order of a sum and in what they fuse, which changes the roundings and not their law.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -17,8 +15,6 @@ from torch import Tensor
 
 from ..attention import AttentionLayer, Weights, join_heads, split_heads
 from ..trace import Trace
-
-__all__ = ["LAMBDA", "Spread", "bound", "of_sums", "spread"]
 
 # an error is below λ standard deviations with probability 1 − 2 exp(−λ² / 2), were every rounding as large as it can be
 LAMBDA = 4.0

@@ -1,17 +1,14 @@
 """How well a model foresaw each token of its text: the loss that it was trained on, token by token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from ..errors import SizeError, Unsupported
-from ..models.model import Model, Run
+from ..models.model import Model
+from ..models.run import Run
 from ..models.stack import Stack
-
-__all__ = ["losses", "surprise"]
 
 ROWS_AT_ONCE = 64  # rows of a whole vocabulary each, which are not kept
 

@@ -3,8 +3,6 @@
 The yardstick is nn.MultiheadAttention with per-head maps and the same weights.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 
@@ -15,22 +13,7 @@ from torch.autograd.profiler import profile
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
 from ..attention.functional import check_heads
-from ..clock import Candidates, Spread, calls, interleaved, machine, spread
 from .agreement import BIASES, loaded
-
-__all__ = [
-    "Candidates",
-    "Spread",
-    "calls",
-    "forward_pass",
-    "interleaved",
-    "machine",
-    "peak_memory",
-    "prepare_profiler",
-    "same_weights",
-    "spread",
-    "training_step",
-]
 
 
 def peak_memory(call: Callable[[], object], device: torch.device | str = "cpu") -> int | None:

@@ -1,7 +1,5 @@
 """One block of a stack: attention, then a feed-forward network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +10,6 @@ from ..attention import IMPLEMENTATIONS
 from ..attention.base import AttentionLayer
 from ..errors import Unsupported
 from ..positions import Position
-
-__all__ = ["AttentionBlock", "BlockSizes"]
 
 
 @dataclass(frozen=True)

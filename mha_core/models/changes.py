@@ -13,8 +13,6 @@ from ..positions import Position, Sinusoidal
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Changes", "as_trained", "in_words", "named", "without_values"]
-
 _NAMES = {"scaled:0.5": "halved", "scaled:2": "doubled"}
 
 

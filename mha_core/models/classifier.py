@@ -1,7 +1,5 @@
 """A text classifier: embedding, positions, attention, one row for the whole text, two linear layers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor, nn
@@ -10,9 +8,8 @@ from torch.nn import functional as F
 from .. import masks
 from ..errors import HeadlightError
 from ..positions import Position
-from .stack import BlockSizes, Stack
-
-__all__ = ["FULLY_CONNECTED", "PADDING", "Classifier", "ClassifierSizes"]
+from .block import BlockSizes
+from .stack import Stack
 
 FULLY_CONNECTED = 128  # width of the layer before the last
 PADDING = 0  # the id of [PAD]

@@ -1,7 +1,5 @@
 """A decoder of Llama's kind: it reads a text from left to right, and at every place says what comes next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,10 +11,9 @@ from ..attention import IMPLEMENTATIONS
 from ..attention.base import AttentionLayer
 from ..errors import WeightsFileError
 from ..positions import Position, Rotary
+from .block import BlockSizes
 from .linear import linear
-from .stack import BlockSizes, Stack
-
-__all__ = ["Decoder", "DecoderConfig", "SwiGLU", "from_llama"]
+from .stack import Stack
 
 LAYER_NAMES = {  # ours -> transformers', of one layer; q, k and v are joined beside them
     "attention_norm.weight": "input_layernorm.weight",

@@ -1,18 +1,13 @@
 """A BERT-style encoder on our own attention: embeddings, then post-norm blocks (Devlin et al. 2018)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from ..positions import Position
-from .stack import AttentionBlock, BlockSizes, Stack
-
-__all__ = ["Encoder", "EncoderLayer", "EncoderSizes"]
-
-EncoderLayer = AttentionBlock  # its former name, with `EncoderSizes`
+from .block import BlockSizes
+from .stack import Stack
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """A pass on the CPU in place of one for which a GPU has no memory."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,8 +8,6 @@ import torch
 
 from ..device import or_on_the_cpu
 from .stack import Stack
-
-__all__ = ["FallBack"]
 
 T = TypeVar("T")
 

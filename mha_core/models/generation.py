@@ -1,7 +1,5 @@
 """A text that a model goes on with, one token at a time: each step adds a row to every map."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,10 +10,9 @@ from torch import Tensor
 from ..attention.key_value import Past
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Position
-from .model import Mask, Model
+from .inputs import Mask
+from .model import Model
 from .stack import Stack
-
-__all__ = ["Generation", "NewToken", "choose"]
 
 
 @dataclass(frozen=True)

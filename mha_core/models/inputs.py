@@ -18,8 +18,6 @@ from .stack import Stack
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["Mask", "allowed", "handed", "heads_on", "padded", "position_for", "spelled"]
-
 Mask = str | masks.Rule | Tensor
 
 

@@ -1,16 +1,13 @@
 """A small causal language model: at every place it predicts the next token from those before (Radford et al. 2018)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from .. import masks
 from ..positions import Position
-from .stack import BlockSizes, Stack
-
-__all__ = ["LanguageModel", "LanguageSizes"]
+from .block import BlockSizes
+from .stack import Stack
 
 
 @dataclass(frozen=True)

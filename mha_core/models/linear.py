@@ -1,12 +1,8 @@
 """x Wᵀ by the fastest product that torch has on this machine."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-__all__ = ["linear"]
 
 # torch's own linear gives float32 on a CPU to MKL; oneDNN, which is in torch too, takes .5 to .75 of its time on AMD
 _IS_THERE: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]

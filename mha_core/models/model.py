@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ..training.events import History
-
-__all__ = ["Mask", "Model", "Run"]
 
 T = TypeVar("T")
 
@@ -184,23 +182,19 @@ class Model:
         self,
         text: str,
         *,
-        mask: Mask = "none",
-        position: str | Position = "trained",
-        heads_off: Iterable[tuple[int, int]] = (),
-        temperature: float = 1.0,
-        values_off: Iterable[int] = (),
         told: Callable[[float], object] = lambda done: None,
+        **switches: Any,
     ) -> Tensor:
         """The sentence vector with one head more off, for each head alone: (layers, h, d_model), each of length 1.
 
         Faster than a run a head. `told` is called with the share that is done, 0 to 1; an error that it raises ends
-        the work. Other arguments and errors as in `run`.
+        the work. Switches and errors as in `run`.
         """
         _, ids = self.tokenize(text)
-        switches = self.switches(len(ids), None, mask, position, heads_off, temperature, values_off)
+        given = self.switches(len(ids), None, **switches)
 
         def compute(stack: Stack) -> Tensor:
-            return stack.without_each_head(torch.tensor([ids], device=stack.device), told=told, **switches(stack))
+            return stack.without_each_head(torch.tensor([ids], device=stack.device), told=told, **given(stack))
 
         means, _ = self.compute(compute)
         return torch.nn.functional.normalize(means, dim=-1)
@@ -227,10 +221,10 @@ class Model:
         self,
         length: int,
         keep: Tensor | None,
-        mask: Mask,
-        position: str | Position,
-        heads_off: Iterable[tuple[int, int]],
-        temperature: float,
+        mask: Mask = "none",
+        position: str | Position = "trained",
+        heads_off: Iterable[tuple[int, int]] = (),
+        temperature: float = 1.0,
         values_off: Iterable[int] = (),
     ) -> Switches:
         """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.

@@ -11,8 +11,6 @@ from ..show import Shown, standalone
 from ..trace import Step, on_cpu
 from .changes import Changes
 
-__all__ = ["Run", "last_rows", "stacked"]
-
 
 @dataclass(frozen=True)
 class Run:

@@ -1,7 +1,5 @@
 """The base of every model: embeddings, one positional encoding, and a stack of blocks that attend."""
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,8 +14,6 @@ from ..attention.key_value import Past
 from ..positions import Continued, InLayers, Position
 from ..trace import Tracer, no_trace
 from .block import AttentionBlock, BlockSizes
-
-__all__ = ["AttentionBlock", "BlockSizes", "Stack", "embedding"]
 
 TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 

@@ -18,8 +18,6 @@ from .stack import Stack
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Switches"]
-
 
 @dataclass(frozen=True)
 class Switches:

@@ -1,7 +1,5 @@
 """Positional encodings: one class each, with up to three places to act (see `Position`)."""
 
-from __future__ import annotations
-
 import torch
 
 from ..errors import PositionError

@@ -1,7 +1,5 @@
 """Encodings that are added to the embeddings."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch
@@ -9,8 +7,6 @@ from torch import Tensor
 
 from ..errors import PositionError
 from .base import Position, random_table
-
-__all__ = ["BERT_SPREAD", "Learned", "Sinusoidal", "sinusoids"]
 
 BERT_SPREAD = 0.02  # of its initial tables (Devlin et al. 2019)
 

@@ -1,7 +1,5 @@
 """A learned table with its rows shuffled or scaled: positions that the model knows, at the wrong place or size."""
 
-from __future__ import annotations
-
 import copy
 import math
 
@@ -10,8 +8,6 @@ from torch import nn
 
 from ..errors import PositionError
 from .added import Learned
-
-__all__ = ["altered", "is_altered"]
 
 SEED = 0
 

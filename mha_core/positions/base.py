@@ -1,13 +1,9 @@
 """Positional encodings: one class with three places where it may act."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from ..errors import PositionError
-
-__all__ = ["Continued", "InLayers", "Nothing", "Position", "Together", "random_table"]
 
 PLACES = ("add", "rotate", "bias")
 

@@ -1,7 +1,5 @@
 """Encodings that are added to the scaled scores."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -9,8 +7,6 @@ from torch import Tensor
 
 from ..errors import PositionError
 from .base import Position, random_table
-
-__all__ = ["ALiBi", "Shaw", "T5Bias", "slopes"]
 
 
 def slopes(n_heads: int) -> list[float]:

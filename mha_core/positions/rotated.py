@@ -1,7 +1,5 @@
 """Encodings that turn queries and keys."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 
@@ -10,8 +8,6 @@ from torch import Tensor
 
 from ..errors import PositionError
 from .base import Position
-
-__all__ = ["Rotary", "turns"]
 
 
 @lru_cache(maxsize=8)

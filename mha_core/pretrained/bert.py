@@ -16,8 +16,6 @@ from ..models.encoder import Encoder, EncoderSizes
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["read", "sha256"]
-
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
 LARGEST_JSON = 8 * 2**20  # bytes
 OUR_NAMES = {  # of a layer's parts -> BERT's

@@ -4,15 +4,11 @@ A format is one entry of `FORMATS`: its number in the file -> its name, how many
 and the function that unpacks blocks. Layouts: ggml's own `ggml-common.h`, where `ggml_half` is a float16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-
-__all__ = ["FORMATS", "Format"]
 
 
 class Format(NamedTuple):

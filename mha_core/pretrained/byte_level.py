@@ -3,15 +3,11 @@
 The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels: "␣Paris".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..errors import HeadlightError, WeightsFileError
 from .gguf import GGUF
-
-__all__ = ["ByteLevel", "Coded", "label", "of_file"]
 
 KIND = ("gpt2", "smollm")  # llama.cpp's names of byte-level BPE, and of SmolLM2's way to cut a text before it
 SPECIAL = 3  # its number for the type of a token that is written by no letters, as <|endoftext|>

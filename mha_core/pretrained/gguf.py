@@ -10,8 +10,6 @@ length is compared with what is left of the file, and with a bound, before anyth
 Source: ggml's docs/gguf.md.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import mmap
@@ -26,8 +24,6 @@ from torch import Tensor
 
 from ..errors import WeightsFileError
 from .blocks import FORMATS
-
-__all__ = ["GGUF", "MOST_FIELDS", "MOST_TENSORS", "MOST_VALUES", "Entry", "Value"]
 
 MOST_FIELDS = 1_000
 MOST_TENSORS = 10_000

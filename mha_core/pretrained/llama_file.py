@@ -1,7 +1,5 @@
 """A Llama in a GGUF file: its sizes, and its tensors by transformers' names with q, k and v of a layer joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch
@@ -10,8 +8,6 @@ from torch import Tensor
 from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.decoder import DecoderConfig
 from .gguf import GGUF
-
-__all__ = ["config", "shapes", "tensors"]
 
 LARGEST_SIZE = 10**6
 MOST_LAYERS = 1000

@@ -20,8 +20,6 @@ from . import bert, minilm, smollm2
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["load_model"]
-
 
 @dataclass(frozen=True)
 class Files:

@@ -1,14 +1,10 @@
 """How much memory this process may still take, asked before much of it is taken."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DeviceError
-
-__all__ = ["available", "require"]
 
 MEMINFO, OWN_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 

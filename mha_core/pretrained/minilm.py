@@ -1,13 +1,9 @@
 """MiniLM, as an installed package carries it."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 
 from ..errors import WeightsFileError
-
-__all__ = ["MINILM_SHA256", "PACKAGE", "REINSTALL", "check_weights", "folder"]
 
 # sentence-transformers/all-MiniLM-L6-v2; the value that public projects pin for model.safetensors
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

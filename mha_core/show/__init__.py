@@ -7,8 +7,6 @@ run = load_model("minilm").run("The animal didn't cross the street because it wa
 Path("heads.html").write_text(standalone(run, layer=3, head=1, row=10), encoding="utf-8")
 """
 
-from __future__ import annotations
-
 from .html import standalone
 from .inline import Shown
 from .widget import widget, widget_class

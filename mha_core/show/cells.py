@@ -1,13 +1,9 @@
 """Cells of a map as compact text. The browser reads and writes the same (assets/web/link/painted.js)."""
 
-from __future__ import annotations
-
 import string
 
 import torch
 from torch import Tensor
-
-__all__ = ["DIGITS", "POWERS", "write_cells"]
 
 DIGITS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"  # base64 as in links
 POWERS = torch.tensor([32, 16, 8, 4, 2, 1])

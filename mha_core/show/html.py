@@ -18,8 +18,6 @@ from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["MOST_WEIGHTS", "STYLES", "StandaloneRun", "check_size", "described", "message", "standalone", "style_sheet"]
-
 MOST_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5

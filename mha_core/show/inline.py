@@ -1,12 +1,8 @@
 """A run in a notebook's cell: Jupyter, VS Code and Colab show what has a `_repr_html_`."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass, field
 from pathlib import Path
-
-__all__ = ["Shown"]
 
 # the page may run its script and open links, and nothing of the notebook is in its reach
 _FRAME = (

@@ -5,8 +5,6 @@ written in one style, which is all that is read here: `import { a, b as c } from
 is named. Anything else is an error, not a script that fails later.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -15,8 +13,6 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from ..errors import HeadlightError
-
-__all__ = ["FOLDERS", "read", "script"]
 
 # beside this file in an installed package, at the top of the project otherwise
 FOLDERS = (Path(__file__).parent / "web", Path(__file__).parents[2] / "assets" / "web")

@@ -4,8 +4,6 @@ All start with the length of the header (uint32, little endian), then the header
 begin at a multiple of 4.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +11,6 @@ from typing import TypedDict
 
 import torch
 from torch import Tensor
-
-__all__ = ["Maps", "as_bytes", "headed", "pack", "pack_focus", "pack_parts"]
 
 
 class Maps(TypedDict):

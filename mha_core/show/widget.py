@@ -15,8 +15,6 @@ from .modules import script
 if TYPE_CHECKING:
     from ..models.run import Run
 
-__all__ = ["widget", "widget_class"]
-
 MOST_BYTES = 32 * 2**20  # of the float32 maps of all heads; of a larger run the layer in focus has them
 
 

@@ -1,7 +1,5 @@
 """What is possible without word order: softmax regression on how often each token occurs in a text."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import torch
@@ -10,8 +8,6 @@ from torch.nn import functional as F
 
 from . import tokens
 from .tasks import Labelled
-
-__all__ = ["accuracy", "logits"]
 
 DECAY = 1e-3  # half of it times the squared weights is added to the mean loss, so that there is one best solution
 ROUNDS = range(20, 101)  # of the solver: the fewer, the larger the data

@@ -4,8 +4,6 @@ Each task with the positions that make its point, several seeds each. Every seed
 the first one alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from collections.abc import Sequence
@@ -15,8 +13,6 @@ from pathlib import Path
 from . import saved, tasks
 from .loop import Training
 from .recipe import Recipe, defaults
-
-__all__ = ["VARIANTS", "main", "recipes"]
 
 SEEDS = 5
 # task -> name of a variant -> what differs from the task's defaults

@@ -1,7 +1,5 @@
 """Questions to a trained model: the class of a text, or its continuation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
@@ -13,8 +11,6 @@ from ..models.classifier import Classifier
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
-
-__all__ = ["classes", "continuation", "continuation_with_chances", "logits", "probabilities", "probabilities_of_each"]
 
 MOST_TOKENS = 500  # that are made at once
 MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one

@@ -1,7 +1,5 @@
 """The model of a recipe: with empty parameters, and with the random start that a training gives them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 from typing import Any
@@ -11,12 +9,10 @@ from torch import Tensor, nn
 
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
+from ..models.block import BlockSizes
 from ..models.classifier import Classifier, ClassifierSizes
 from ..models.language_model import LanguageModel, LanguageSizes
-from ..models.stack import BlockSizes
 from .recipe import Recipe
-
-__all__ = ["classifier_sizes", "draw", "language_sizes"]
 
 _BY_THE_SEED = ("torch", "efficient")  # their laws differ, so that one seed gives them different layers
 

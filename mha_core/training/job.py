@@ -1,7 +1,5 @@
 """One order of trainings: its runs in turn, and how long a step takes in each implementation."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +15,6 @@ from .limits import KINDS, Data, Order, check_maps, check_parameters, check_step
 from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
 from .tasks import Labelled, Language
-
-__all__ = ["Job", "step_times"]
 
 TURN_SECONDS = 1.0
 TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200

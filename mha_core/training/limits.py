@@ -1,7 +1,5 @@
 """The order of a training process, and bounds on what it may ask for."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -10,8 +8,6 @@ from typing import Self
 from ..errors import HeadlightError, SizeError
 from .events import Start
 from .recipe import Recipe
-
-__all__ = ["KINDS", "Data", "Order", "check_maps", "check_parameters", "check_step", "check_threads", "most_threads"]
 
 KINDS = ("csv", "news", "text", "hub")
 # Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.

@@ -1,13 +1,9 @@
 """The lines of the long post's experiment: the four models that it compares, and five that are compared fairly."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
 from .recipe import Recipe, defaults
-
-__all__ = ["PROBES", "ROWS", "Line", "Said", "recipe"]
 
 PROBES = ("how are you", "you how are", "can you can that")  # the texts whose maps the post shows
 

@@ -1,7 +1,5 @@
 """Training as a generator of events: iterate to train, stop iterating to stop."""
 
-from __future__ import annotations
-
 import copy
 import math
 import platform
@@ -24,8 +22,6 @@ from .objectives import objective
 from .recipe import NOT_A_NUMBER, Recipe
 from .scores import Sums
 from .tasks import Labelled, Language
-
-__all__ = ["Training", "on_threads"]
 
 T = TypeVar("T")
 

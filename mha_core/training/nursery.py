@@ -5,8 +5,6 @@ input and the output of a `worker`, and a pipe on which two numbers come back, t
 ended, its exit code, negative for a signal. It ends with the other end of its socket, or when nobody asks for long.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -16,8 +14,6 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from .priority import step_back
-
-__all__ = ["NUMBER", "main"]
 
 NUMBER = struct.Struct("<q")  # as the pipe says a number
 IDLE_SECONDS = 600.0

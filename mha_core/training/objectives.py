@@ -24,8 +24,6 @@ from .tasks import Batch, Labelled, Language
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["Classes", "Judged", "NextTokens", "Objective", "Sums", "head_scores", "objective"]
-
 ROWS_LOOKED_AT = 64  # of a language model's test rows, for the scores of its heads
 
 

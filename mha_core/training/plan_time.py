@@ -1,7 +1,5 @@
 """How long a training will take on this machine: a step is measured, the rest follows from the sizes."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -17,8 +15,6 @@ from .initial_weights import classifier_sizes
 from .loop import on_threads
 from .recipe import Recipe
 from .tasks import Labelled
-
-__all__ = ["expected_length", "fitting", "measured", "reading_seconds", "run_seconds", "step_seconds", "timed"]
 
 CHARACTERS_A_TOKEN = 3.0  # of a vocabulary of a thousand; a larger one has longer tokens
 READING = 2.4e-6  # seconds a character, once for all runs: a tokenizer is trained, and the texts are cut into tokens

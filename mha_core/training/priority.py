@@ -1,10 +1,6 @@
 """The priority of what trains: visitors who look at pages come first."""
 
-from __future__ import annotations
-
 import os
-
-__all__ = ["NICENESS", "step_back"]
 
 NICENESS = 10
 

@@ -1,14 +1,10 @@
 """The recipe of a training run: with the same data and number of threads it gives the same weights, bit for bit."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from ..errors import HeadlightError, SizeError
-
-__all__ = ["ENDS", "NOT_A_NUMBER", "Recipe", "defaults"]
 
 NOT_A_NUMBER = "not a number"
 ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end

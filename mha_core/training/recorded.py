@@ -28,8 +28,6 @@ from .tasks import Labelled
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["FOLDER", "MOST_BYTES", "Recorded", "names", "read", "tokenizer", "write"]
-
 FOLDER = Path(__file__).parents[2] / "assets" / "recorded"
 ANSWERS = "answers.safetensors"
 MOST_BYTES = 4 * 2**20  # of the answers: 50,000 rows with 20 classes

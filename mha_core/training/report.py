@@ -1,13 +1,9 @@
 """The result of a classifier: the confusion matrix, the report per class, and how sure one can be."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-__all__ = ["OfClass", "accuracy", "averages", "confusion", "interval", "mean_and_sd", "per_class"]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ Every finished run is kept in the folder, so that a call that was cut short goes
 numbers of each run, without its texts and weights, are written for `recorded`.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import time
@@ -26,8 +24,6 @@ from .loop import Training
 from .recipe import Recipe
 from .report import confusion, mean_and_sd, per_class
 from .tasks import Labelled, from_csv
-
-__all__ = ["ROWS", "Line", "main", "recipe", "runs", "table"]
 
 
 def runs(

@@ -7,8 +7,6 @@ from typing import Any
 
 from torch import Tensor
 
-__all__ = ["Judged", "Sums", "head_scores"]
-
 
 @dataclass(frozen=True)
 class Sums:

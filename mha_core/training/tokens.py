@@ -13,8 +13,6 @@ from .tasks import Labelled, Language
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["SPECIAL", "of", "of_file"]
-
 # Their place is their id; padding is 0, as an embedding's padding row wants it.
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 MOST_OF_A_TASK = 2  # tokenizers that are kept

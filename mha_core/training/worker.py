@@ -12,8 +12,6 @@ of these keys:
     done          "steps", "time" or "stopped": the last line of every job that had no error
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -26,8 +24,6 @@ from ..errors import HeadlightError
 from .job import Job
 from .limits import Order
 from .priority import step_back
-
-__all__ = ["main"]
 
 MOST_ORDER = 1_000_000  # characters of the first line
 FLUSH_SECONDS = 0.1

@@ -1,7 +1,5 @@
 """The stacked weights as nn.Linear keeps them, (out, in), and how many projections a layer needs with and without."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Values of two numbers as points, and the outputs, their weighted means, as points within the hull of the values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -3,13 +3,11 @@
 A name and its numbers row by row; only characters that an address leaves as they are.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
 
-from pages.kit.draw.numbers import exact
+from pages.kit.draw.numbers import cut, exact
 from pages.kit.picture.limits import LONGEST_MATRICES
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -26,7 +24,7 @@ def parse_number(text: str) -> float:
         ValueError: why it cannot be used, as the end of a sentence.
     """
     text = text.strip().replace("−", "-")
-    shown = text if len(text) <= 20 else text[:19] + "…"
+    shown = cut(text, 20)
     if not text:
         raise ValueError("the cell is empty; type a number")
     if _INFINITE.fullmatch(text):

@@ -1,14 +1,12 @@
 """From a token to x, which enters the first layer: its id, its row of the table, what is added, and the norm."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core.measure.compare import largest_difference
 from mha_core.measure.embedding import Embedding, embedding_steps
+from mha_core.measure.measures import largest_difference
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, difference, number
 from pages.kit.draw.sheet import Block

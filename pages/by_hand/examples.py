@@ -1,7 +1,5 @@
 """The worked examples of By hand as blocks: every step, computed from the workbook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

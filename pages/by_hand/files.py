@@ -1,7 +1,5 @@
 """What Share tells of By hand, from its link."""
 
-from __future__ import annotations
-
 from mha_core.errors import HeadlightError
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At

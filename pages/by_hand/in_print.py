@@ -1,7 +1,5 @@
 """What is printed beside what is computed from the same inputs, and why they differ where they do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

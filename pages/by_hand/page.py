@@ -1,23 +1,22 @@
 """By hand: attention with every number in between, on worked examples that can be edited and on one real weight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
-from pages.kit.picture import models
+from pages.kit.picture import models, words
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 from pages.kit.picture.recorded import recorded
 from pages.kit.picture.settings import Settings
 
-from . import changes, embeddings, in_print, real_cell
+from . import embeddings, in_print, real_cell
 from .examples import EXAMPLES
 from .state import State
 
@@ -40,7 +39,7 @@ def show() -> None:
             place = widgets.seen("real", example in REAL)
             with widgets.seen("words", example == "two sentences"):
                 state.mount_words()
-        with place, widgets.folded("changes", changes.label(page), lazy=True):
+        with place, widgets.folded("changes", changed(page), lazy=True):
             asked = replace(controls.switches(page), text=sentence)
         with page.hidden:
             state.mount()
@@ -60,6 +59,15 @@ def chosen() -> str:
         with widgets.seen("src", example == "one head"):
             widgets.segments("src")
     return example
+
+
+def changed(page: PicturePage) -> str:
+    """What the fold says while it is closed: "Change the model (causal mask, 1 head off)"."""
+    try:
+        changed = words.label(links.asked().settings(text="-"), page.model)
+    except HeadlightError:  # what cannot be used is told below
+        return "Change the model"
+    return f"Change the model ({changed})"
 
 
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:

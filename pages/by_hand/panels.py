@@ -1,7 +1,5 @@
 """The matrices and panels that the worked examples are made of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """Every number that the article prints whose worked examples these are: one table, row by row as it stands there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .codec import Matrix

@@ -1,7 +1,5 @@
 """What the names of a lesson's rule mean on By hand: the numbers of the first worked example."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from mha_core.errors import HeadlightError

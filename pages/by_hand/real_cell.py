@@ -1,7 +1,5 @@
 """One weight of a real map taken apart, and what ÷ √d does to the entropy of rows, as blocks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sentences on the worked examples, each computed from the matrices shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -11,7 +9,7 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import LARGEST_EXPONENT, Stages, weights_of
-from pages.kit.draw.numbers import difference, number, weight
+from pages.kit.draw.numbers import cut, difference, number, weight
 
 from .workbook import Workbook
 
@@ -25,20 +23,16 @@ def of_map(done: Stages, allow: Tensor, rows: Pair, cols: Pair, *, same: bool = 
     return [*empty_rows(allow, rows), *own, *sharpness(done, rows)]
 
 
-def _quoted(word: str) -> str:
-    return f"“{word if len(word) <= 20 else word[:19] + '…'}”"
-
-
 def empty_rows(allow: Tensor, rows: Pair) -> list[str]:
     empty = [i for i in range(len(rows)) if not bool(allow[i].any())]
-    return [f"Row {i} {_quoted(rows[i])} may look at nobody: its weights are 0, its output is 0." for i in empty]
+    return [f"Row {i} “{cut(rows[i], 20)}” may look at nobody: its weights are 0, its output is 0." for i in empty]
 
 
 def not_itself(allow: Tensor, rows: Pair) -> list[str]:
     """Rows that may look at others but not at themselves."""
     found = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} {_quoted(rows[i])} may not look at itself: its output has nothing of its own value." for i in found
+        f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output has nothing of its own value." for i in found
     ]
 
 

@@ -4,8 +4,6 @@ Matrices are named as in the link: x, s, a and wq, wk, wv for one head; e and a2
 to wv1 for two heads; x4, w0 and w1 for the stacked ones. Those named a are masks of 0 and 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

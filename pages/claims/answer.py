@@ -1,7 +1,5 @@
 """One claim as blocks: who says it, the question, and once it is answered the verdict with its numbers."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from pages.kit.draw import pages, sheet

@@ -1,7 +1,5 @@
 """The claims, group by group: what five texts say in their own words, and questions of our own."""
 
-from __future__ import annotations
-
 from . import evidence, layers, times
 from .claim import LESSON, NOTEBOOK, OURS, POST, TIME_FIRST, Claim, See
 from .evidence import LONGER, ORANGE, SENTENCE, TWICE

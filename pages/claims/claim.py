@@ -1,7 +1,5 @@
 """A claim: whose words it is, what is asked before anything is shown, what judges it, and where one sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final

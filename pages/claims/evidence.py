@@ -1,7 +1,5 @@
 """What the claims on words, order and scores are judged by: passes of MiniLM and of trained models, when asked for."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import torch
@@ -9,7 +7,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import masks
-from mha_core.measure import compare
+from mha_core.measure import measures
 from mha_core.training import inference, recorded, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.picture import models, pictures
@@ -107,7 +105,7 @@ def order_of_words() -> Verdict:
 
     def both(position: str) -> tuple[Tensor, Tensor]:
         here, there = run_of(SENTENCE, position=position), run_of(behind, position=position)
-        return here.hidden[-1].cpu(), there.hidden[-1].cpu()[compare.new_places(here.ids, there.ids)]
+        return here.hidden[-1].cpu(), there.hidden[-1].cpu()[measures.new_places(here.ids, there.ids)]
 
     return order.order_does_not_matter(both("none"), both("trained"), rounding_of(run_of(SENTENCE)))
 

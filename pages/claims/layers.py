@@ -1,7 +1,5 @@
 """What the claims on projections, biases and implementations are judged by: passes of single layers, and trainings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_core import Weights, attention, join_heads
-from mha_core.measure import compare
+from mha_core.measure import agreement
 from mha_core.positions import Rotary
 from mha_core.training import tasks
 from mha_core.training.loop import Training
@@ -89,7 +87,7 @@ def same_accuracy() -> Verdict:
     """`layer.same_function_same_accuracy`, on one layer of MiniLM and the recorded answers to the long post's news."""
     x, (weights, n_heads) = _entering()
     (out, map_), (theirs, their_map) = (passed(weights, n_heads, x, name=name) for name in ("naive", "torch"))
-    found = compare.agreements(weights, n_heads, x[None])["naive"]
+    found = agreement.agreements(weights, n_heads, x[None])["naive"]
     least = min(found.torch_out.bound, found.torch_maps.bound)
     right = recorded_answers("post/naive"), recorded_answers("post/torch")
     return layer.same_function_same_accuracy((out, theirs), (map_, their_map), least, right)
@@ -130,7 +128,7 @@ def notebook_draw(seed: int) -> tuple[Weights, Tensor]:
 
 def _from_torch(weights: Weights, x: Tensor, n_heads: int) -> tuple[float, float]:
     """The relative difference of einsum to nn.MultiheadAttention on x (b, n, c), and what rounding may leave of it."""
-    found = compare.agreements(weights, n_heads, x)["einsum"].torch_out
+    found = agreement.agreements(weights, n_heads, x)["einsum"].torch_out
     return found.relative, found.bound
 
 

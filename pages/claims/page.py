@@ -1,7 +1,5 @@
 """Claims: what five texts say and what we ask, a question on each, and after an answer the verdict of tensors."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

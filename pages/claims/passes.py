@@ -1,7 +1,5 @@
 """Passes that several claims rest on: of MiniLM, of its steps, and of one of its layers in any implementation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch

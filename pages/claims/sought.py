@@ -1,7 +1,5 @@
 """Sentences of ours in which a word belongs to another one: at several distances, so that no fixed one finds it."""
 
-from __future__ import annotations
-
 # What the lesson says that heads focus on -> sentences, each with a word and the one that belongs to it: a pronoun and
 # whom it stands for, a thing and the word that judges it, a verb and its subject.
 SOUGHT: dict[str, tuple[tuple[str, str, str], ...]] = {

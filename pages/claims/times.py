@@ -1,7 +1,5 @@
 """The claims on time, measured when asked for: one at a time in the whole process, on one thread of the CPU."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What two settings differ in, in words: the names of the differences, and what each side has of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,7 +51,7 @@ def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
 def titles(found: Sequence[Contrast]) -> tuple[str, str]:
     """What each side is called: what it has of the differences; "Left" and "Right" where that does not tell them."""
     left, right = (", ".join(getattr(one, side) for one in found) for side in ("left", "right"))
-    return SIDES if left == right else (_capital(left), _capital(right))
+    return SIDES if left == right else (numbers.capital(left), numbers.capital(right))
 
 
 def line(found: Sequence[Contrast]) -> str:
@@ -65,10 +63,6 @@ def line(found: Sequence[Contrast]) -> str:
         return f"One thing differs: {named[0]}."
     listed = f"{', '.join(named[:-1])} and {named[-1]}"
     return f"{len(named)} things differ: {listed}. Which of them made a change cannot be told."
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _sentences(left: str, right: str) -> tuple[str, str]:

@@ -1,7 +1,5 @@
 """Every head switched off alone: what the sentence vector makes of it."""
 
-from __future__ import annotations
-
 from typing import TypedDict
 
 from pages.kit.draw import numbers

@@ -1,13 +1,11 @@
 """What the pair view is told of two pictures, by the wire."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import fitting, models, next_token, pictures, words
 from pages.kit.picture.asked import Answered, Asked, answered, in_link
@@ -150,7 +148,7 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "tokens": shown.tokens,
         "fits": shown.fits,
         "said": pairs.difference(shown),
-        "distances": compare.row_distances(*shown.maps).tolist() if shown.fits else [],
+        "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
         "next": next_token.compared(left, right),
         "figures": pairs.figures(shown, at),

@@ -1,7 +1,5 @@
 """The same words in another order: what a model without positions does not notice."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ from cachetools import LRUCache
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.numbers import small
 from pages.kit.picture import models, pictures
 from pages.kit.picture.settings import Settings
@@ -67,7 +65,7 @@ def _difference(settings: Settings, order: str) -> float:
         raise HeadlightError("the new order must have the words of the sentence, each as often as there")
     with turn(len(ids), models.heads(picture.model)):
         other = settings.run(picture.model, order)
-    return compare.difference_in_new_order(picture.run, other)
+    return measures.difference_in_new_order(picture.run, other)
 
 
 def why(orders: Reordered) -> str:

@@ -1,7 +1,5 @@
 """Compare: one sentence under two settings, or two sentences, with the difference and what it says."""
 
-from __future__ import annotations
-
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 

@@ -1,7 +1,5 @@
 """Two pictures side by side: their difference in numbers and sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +7,8 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import Run
-from mha_core.measure import compare
-from mha_core.measure.compare import Repeated
+from mha_core.measure import measures
+from mha_core.measure.measures import Repeated
 from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
@@ -95,14 +93,14 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
-    if max(compare.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
+    if max(measures.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
         found = _figure(_on_previous(pair), f"what this head puts on the previous token, on average: {in_words}")
     else:
         where, ends, _ = _largest(pair)
         found = _figure(ends, f"{where} changes most in this head: {in_words}")
     if next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
-    cosine = compare.cosine(pair.left.run.sentence, pair.right.run.sentence)
+    cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
     alike = (
         "how alike the sentence is to the model on both sides: the cosine of its two vectors, 1 where nothing changed"
     )
@@ -178,7 +176,7 @@ def repeated(picture: Picture) -> Farthest | None:
 
 def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     """The same in one head."""
-    return compare.repeated_words(picture.run.weights[layer, head], picture.run.ids)
+    return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
 def _figure(value: str, label: str) -> Figure:
@@ -192,13 +190,13 @@ def _arrow(values: Sequence[float]) -> str:
 
 def _on_previous(pair: Pair) -> str:
     """The mean weights on the previous token: "0.9998 → 0.1094"."""
-    return " → ".join(numbers.number(compare.previous_token_weight(side)) for side in pair.maps)
+    return " → ".join(numbers.number(measures.previous_token_weight(side)) for side in pair.maps)
 
 
 def _largest(pair: Pair) -> tuple[str, str, float]:
     """The cell of this head that changes most, its weights on both sides, and the change."""
     left, right = pair.maps
-    change = compare.largest_change(left, right)
+    change = measures.largest_change(left, right)
     ends = _arrow([float(side[change.row, change.key]) for side in (left, right)])
     return f"{pair.tokens[change.row]} → {pair.tokens[change.key]}", ends, change.value
 
@@ -245,7 +243,7 @@ def _under_causal(picture: Picture) -> Farthest | None:
 def _repeated_words(settings: Settings, run: Callable[[], Run]) -> Farthest | None:
     """The repeated words of a run. The number is kept, the run is not."""
     done = run()
-    found = compare.repeated_words(done.weights, done.ids)
+    found = measures.repeated_words(done.weights, done.ids)
     if found is None:
         return None
     rows = done.weights[..., list(found.places), :]

@@ -1,7 +1,5 @@
 """What the right side begins with for a visitor who comes from another page: the left with one thing changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mha_core import Model

@@ -3,8 +3,6 @@
 Where the sides have the same settings, the second ones are with positions where the first are without, or without.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypedDict
 

@@ -1,7 +1,5 @@
 """Comparisons that are one click away: the values that the controls then have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mha_core import Model

@@ -1,10 +1,8 @@
 """One token's vector on both sides, layer by layer: where they part, and how far."""
 
-from __future__ import annotations
-
 from typing import TypedDict
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import numbers
 
 from .pairs import Pair
@@ -29,7 +27,7 @@ def of_row(pair: Pair, row: int) -> TokenVectors:
         )
         return {"cosines": [], "changes": [], "shown": [], "said": said}
     hidden = (side.run.hidden[:, row] for side in (pair.left, pair.right))
-    cosines, changes = (found.tolist() for found in compare.vector_changes(*hidden))
+    cosines, changes = (found.tolist() for found in measures.vector_changes(*hidden))
     shown = [numbers.cosine(cosine) for cosine in cosines]
     said = in_words(pair.tokens[row], cosines, changes)
     return {"cosines": cosines, "changes": changes, "shown": shown, "said": said}

@@ -1,7 +1,5 @@
 """What is said of columns that are taken out: keys that nobody may look at, and values that nobody takes in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a change did to the maps, and where: beside the same sentence in the model as it was trained."""
 
-from __future__ import annotations
-
 from typing import TypedDict
 
 import torch

@@ -1,7 +1,5 @@
 """The heads that do a thing most, out of all heads of a model."""
 
-from __future__ import annotations
-
 import torch
 from cachetools import LRUCache
 

@@ -1,17 +1,22 @@
 """What is told of a model that goes on with the sentence: its next tokens, how surprised it was, and what it copies."""
 
-from __future__ import annotations
-
+import math
 from typing import TypedDict
 
-from pages.kit.picture import next_token
+from cachetools import LRUCache
+
+from mha_core.measure import surprise
+from pages.kit.picture import models, next_token, pictures
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query
+from pages.kit.picture.sharing import shared, turn
 
-from . import found_heads, losses, repeated
+from . import found_heads, repeated
 from .found_heads import Found
-from .losses import Loss
+
+# now, and in the untouched model; None of the first token, and of all where nothing is changed
+Loss = tuple[float | None, float | None]
 
 
 class GoesOn(TypedDict):
@@ -41,7 +46,7 @@ def told(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSaid": _of_word(picture, query["word"]) if says else "",
-        "surprise": losses.of(picture) if "surprise" in wanted else None,
+        "surprise": surprises(picture) if "surprise" in wanted else None,
         "found": repeated.found(picture) if random else found_heads.of(picture),
         "randomSaid": repeated.in_words(picture) if random else None,
     }
@@ -51,3 +56,23 @@ def _of_word(picture: Picture, word: str) -> str:
     before = next_token.untouched(picture)
     sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
     return next_token.word_in_words(word, sides)
+
+
+def surprises(picture: Picture) -> list[Loss]:
+    """The loss of every token in nats; empty of models that do not say what comes next.
+
+    Raises what `pictures.picture` raises.
+    """
+    if picture.run.logits is None:
+        return []
+    settings = picture.settings
+    now = _losses(picture)
+    before = [None] * len(now) if settings == settings.untouched else _losses(pictures.picture(settings.untouched))
+    return list(zip(now, before, strict=True))
+
+
+@shared(LRUCache(64), lambda picture: picture.settings)
+def _losses(picture: Picture) -> list[float | None]:
+    with turn(len(picture.run.tokens), models.heads(picture.model)):
+        found = surprise.surprise(picture.model, picture.run).tolist()
+    return [None if math.isnan(loss) else round(loss, 4) for loss in found]

@@ -1,7 +1,5 @@
 """The kind of each head: where its weight goes on this sentence, as one word that its tile says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

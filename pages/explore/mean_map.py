@@ -1,10 +1,9 @@
 """The mean over the heads of a layer, which `nn.MultiheadAttention` returns by default: a map that no head has."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
+from mha_core.show.cells import write_cells
 from pages.kit.draw import numbers
 from pages.kit.picture import mask_codec, pictures
 from pages.kit.picture.pictures import Picture
@@ -20,7 +19,7 @@ def in_words(picture: Picture, layer: int) -> str:
     maps = picture.run.weights[layer]
     if len(maps) == 1:
         return f"Layer {layer} has one head, so the mean is its map."
-    far = [float(compare.row_distances(own, mean(picture, layer)).mean()) for own in maps]
+    far = [float(measures.row_distances(own, mean(picture, layer)).mean()) for own in maps]
     nearest = min(range(len(far)), key=far.__getitem__)
     if far[nearest] == 0:
         return f"The mean of {len(maps)} heads. Head {nearest} looks exactly like it."
@@ -34,4 +33,4 @@ def forbidden(picture: Picture) -> list[str]:
     """The cells that no head may look at."""
     settings, model, n = picture.settings, pictures.model_of(picture.settings), len(picture.run.tokens)
     allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask)
-    return [mask_codec.write_cells(~(allow.any(dim=0) if allow.dim() == 3 else allow))]
+    return [write_cells(~(allow.any(dim=0) if allow.dim() == 3 else allow))]

@@ -1,7 +1,5 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
@@ -9,7 +7,7 @@ from typing import TypedDict
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.asked import Answered, Asked, answered
@@ -163,7 +161,7 @@ class Shown:
         now, before = self._map(self.picture), self._map(self.before)
         return {
             "forbidden": self._forbidden(self.before),
-            "distances": compare.row_distances(before, now).tolist(),
+            "distances": measures.row_distances(before, now).tolist(),
         }
 
     def _pin(self) -> PinnedMap | None:

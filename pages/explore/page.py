@@ -1,7 +1,5 @@
 """Explore: type a sentence, see every head of a real model, and switch one thing at a time."""
 
-from __future__ import annotations
-
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 

@@ -1,12 +1,8 @@
 """A pinned picture as one text for the link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
-from mha_core.errors import HeadlightError
-from pages.kit.picture import mask_codec, pictures, rules
-from pages.kit.picture.fitting import within
+from pages.kit.picture import mask_codec, rules
 from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
@@ -15,16 +11,11 @@ from pages.kit.picture.settings import Settings
 SizesOf = Callable[[str], tuple[int, int] | None]  # a model's name -> its layers and heads; None: it may not be used
 
 
-def pin_text(settings: Settings, at: str) -> str:
-    """A pinned picture as one text for the link; the sentence comes last because it may hold any character.
-
-    A model other than MiniLM stands behind the head: "0.1@who-rotary-1".
-    """
-    return at + pin_tail(settings)
-
-
 def pin_tail(settings: Settings) -> str:
-    """The same without the head in front, which the browser knows."""
+    """A pinned picture as a text for the link, but for the head in front, which the browser knows: "0.1@who-rotary-1…".
+
+    A model other than MiniLM comes first, the sentence last because it may hold any character.
+    """
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
     model = "" if settings.model == MINILM else f"@{settings.model}"
     off = write_heads(settings.heads_off)
@@ -32,19 +23,8 @@ def pin_tail(settings: Settings) -> str:
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
-def usable(text: str, device: str, sizes_of: SizesOf) -> bool:
-    """Tells whether a pin of a link names a picture that can be computed; an empty one names none, which is fine."""
-    if not text:
-        return True
-    parsed = parse_pin(text, device, sizes_of)
-    try:
-        return parsed is not None and not within(parsed[0])[1] and bool(pictures.tokens(parsed[0]))
-    except HeadlightError:
-        return False
-
-
 def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] | None:
-    """The inverse of `pin_text`; None when a part cannot be used.
+    """What a whole text says, the head and `pin_tail`; None when a part cannot be used.
 
     Args:
         sizes_of: layers and heads of a model, None of one that this visitor may not use.

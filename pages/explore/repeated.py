@@ -1,7 +1,5 @@
 """Random tokens, said twice: what a model can know of the second time it must have copied from the first."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Glossary: every word of the field that a page uses, in one sentence, with the way to where one meets it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pages.kit.draw import canvas, pages, sheet

@@ -1,7 +1,5 @@
 """The words of the field, each in one sentence, with the page where one meets it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

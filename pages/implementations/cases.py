@@ -1,7 +1,5 @@
 """Sizes of the texts as buttons: a click sets the controls of the random input; what a text reports stands beside."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from mha_core import attention
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import events, sheet
 from pages.kit.draw.numbers import scientific
 from pages.kit.draw.sheet import Block
@@ -67,7 +65,7 @@ def told(sizes: Sizes, equality: Equality | None) -> list[str]:
         ours, theirs = attention(x)[0], F.scaled_dot_product_attention(x, x, x)
         return [
             "The bare function, softmax(x xᵀ / √6) x on (2, 3, 6), without any projection: largest difference from "
-            f"F.scaled_dot_product_attention {scientific(compare.largest_difference(ours, theirs))}."
+            f"F.scaled_dot_product_attention {scientific(measures.largest_difference(ours, theirs))}."
         ]
     if name == POST:
         return [

@@ -1,7 +1,5 @@
 """A dictionary: how the texts and the libraries name, order and mask the same thing (assets/dialects.json)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

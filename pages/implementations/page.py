@@ -1,7 +1,5 @@
 """Implementations: one set of weights in seven spellings: shown equal, read, timed against one another."""
 
-from __future__ import annotations
-
 import inspect
 
 import streamlit as st

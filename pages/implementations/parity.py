@@ -14,9 +14,10 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core import device as devices
-from mha_core.attention.base import EVERYTHING
-from mha_core.measure import compare, rounding
-from mha_core.measure.compare import Agreement, Difference, Effect
+from mha_core.attention.switches import EVERYTHING
+from mha_core.measure import agreement, rounding
+from mha_core.measure.agreement import Agreement, Difference
+from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, scientific
@@ -135,7 +136,7 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] =
 @shared(LRUCache(64))
 def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
-    weights = compare.random_weights(sizes.d_model, biases=sizes.biases)
+    weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)
     equality, notices = devices.or_on_the_cpu(
         lambda where: _computed(weights, sizes.n_heads, x.to(where), mask),
         devices.pick(device),
@@ -152,10 +153,10 @@ def _computed(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
     for name, dtype in DTYPES.items():
         # mps has no float64
         placed = x.cpu() if x.device.type == "mps" and dtype == torch.float64 else x
-        agreements[name] = compare.agreements(weights, n_heads, placed, allow=allow, dtype=dtype)
+        agreements[name] = agreement.agreements(weights, n_heads, placed, allow=allow, dtype=dtype)
         where[name] = placed.device.type
-    gradients = {name: compare.key_bias_gradient(weights, n_heads, x, dtype=dtype) for name, dtype in DTYPES.items()}
-    effects = tuple(compare.bias_effects(weights, n_heads, x[:1], allow=allow))
+    gradients = {name: agreement.key_bias_gradient(weights, n_heads, x, dtype=dtype) for name, dtype in DTYPES.items()}
+    effects = tuple(bias_effects(weights, n_heads, x[:1], allow=allow))
     return Equality(tuple(x.shape), n_heads, agreements, gradients, where, effects)
 
 
@@ -209,13 +210,13 @@ def differences(equality: Equality, dtype: str, *, largest: bool) -> Block:
 
     rows: list[list[str]] = []
     marks: dict[tuple[int, int], Literal["good", "bad", "here"]] = {}
-    for number, (name, agreement) in enumerate(equality.agreements[dtype].items()):
+    for number, (name, found) in enumerate(equality.agreements[dtype].items()):
         within = equality.within(dtype, name)
-        rows.append([name, *map(written, agreement.every), "OK" if within else "above"])
+        rows.append([name, *map(written, found.every), "OK" if within else "above"])
         marks[number, 5] = "good" if within else "bad"
     head = [dtype, "out − truth", "maps − truth", "out − torch", "maps − torch", "bound"]
     kind = "largest |a − b|" if largest else "relative, ‖a − b‖ / ‖b‖"
-    bounds = ", ".join(scientific(difference.bound) for difference in agreement.every)
+    bounds = ", ".join(scientific(difference.bound) for difference in found.every)
     caption = f"{dtype} on {equality.devices[dtype]}: {kind}. OK = no relative difference above its bound, {bounds}."
     return sheet.table(head, rows, caption, marks)
 
@@ -275,10 +276,10 @@ def _and(names: Sequence[str]) -> str:
 @lru_cache(maxsize=16)
 def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
     """A row per implementation: its first words, how it keeps its parameters, and what it can do and cannot."""
-    rows, weights = [], compare.random_weights(d_model, biases=biases)
+    rows, weights = [], agreement.random_weights(d_model, biases=biases)
     for name, kind in IMPLEMENTATIONS.items():
         # sizes only, no numbers
-        parameters = list(compare.loaded(name, weights, n_heads, device="meta").parameters())
+        parameters = list(agreement.loaded(name, weights, n_heads, device="meta").parameters())
         first_line = (inspect.getdoc(inspect.getmodule(kind)) or "").split("\n")[0]
         can = [word for feature, word in FEATURES.items() if feature in kind.can]
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]

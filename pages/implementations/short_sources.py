@@ -1,7 +1,5 @@
 """What each implementation does, in its own lines: without those that only record, with the axes that they record."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -10,6 +8,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from mha_core import IMPLEMENTATIONS
+from pages.kit.picture.source import lines_of
 
 # the methods that tell most, where it is not `attend` alone
 METHODS = {
@@ -40,12 +39,13 @@ def without_records(source: str) -> str:
     What a record says of the axes of a tensor stands behind the line that makes this tensor.
     """
     source = textwrap.dedent(source)
-    statements = sorted((one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt)), key=_first_line)
-    left_out = [one for one in statements if _is_record(one) or _is_docstring(one)]
-    dropped = {at for one in left_out for at in range(one.lineno, _last_line(one) + 1)}
+    found = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt))
+    statements = sorted(found, key=lambda one: one.lineno)
+    texts = [one for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+    dropped = {at for one in (*texts, *filter(_is_record, statements)) for at in lines_of(one)}
     axes = _axes(statements)
     function = cast(ast.FunctionDef, statements[0])
-    dropped |= set(range(1, _first_line(function.body[0])))  # up to its body
+    dropped |= set(range(1, function.body[0].lineno))  # up to its body
     kept = [
         f"{text}  # {axes[at]}" if at in axes else text
         for at, text in enumerate(source.split("\n"), 1)
@@ -62,7 +62,7 @@ def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
     for one in statements:
         if isinstance(one, ast.Assign):
             names = [node.id for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name)]
-            made |= {name: (_last_line(one), len(names) > 1) for name in names}
+            made |= {name: (lines_of(one)[-1], len(names) > 1) for name in names}
         elif _is_record(one):
             tensor, letters = _recorded(one)
             at, several = made.get(tensor, (0, False))
@@ -70,18 +70,6 @@ def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
             if at and letters and told not in axes.get(at, ""):
                 axes[at] = f"{axes[at]}, {told}" if at in axes else told
     return axes
-
-
-def _first_line(node: ast.stmt) -> int:
-    return node.lineno
-
-
-def _last_line(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_record(node: ast.stmt) -> bool:

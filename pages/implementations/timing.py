@@ -1,7 +1,5 @@
 """Timing of implementations against nn.MultiheadAttention: live, one job at a time, or the figures would be wrong."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +9,8 @@ import torch
 
 from mha_core import device as devices
 from mha_core.attention.functional import check_heads
-from mha_core.measure.timing import (
-    Candidates,
-    Spread,
-    calls,
-    forward_pass,
-    machine,
-    peak_memory,
-    same_weights,
-    spread,
-    training_step,
-)
+from mha_core.clock import Candidates, Spread, calls, machine, spread
+from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
 from pages.kit.jobs.job import Job
 from pages.kit.jobs.queue import Places, Visitor

@@ -1,7 +1,5 @@
 """The live timing on its page: its controls, and a fragment that follows the job and draws its results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The results of a timing: its table, its curves and its words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mha_core import IMPLEMENTATIONS

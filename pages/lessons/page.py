@@ -1,7 +1,5 @@
 """Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

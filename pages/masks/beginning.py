@@ -1,7 +1,5 @@
 """What the page shows while nothing is chosen: a mask that changes something, so that there is something to see."""
 
-from __future__ import annotations
-
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
 

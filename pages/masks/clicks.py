@@ -1,7 +1,5 @@
 """What the link says of the mask after a click on a card of the gallery."""
 
-from __future__ import annotations
-
 from pages.kit.picture import rules
 from pages.kit.picture.fields import MASKS
 from pages.kit.picture.rules import DrawnRule

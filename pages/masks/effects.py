@@ -1,13 +1,11 @@
 """The effect of a mask on the weights of one head, in words and tables that are computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.numbers import outcome
@@ -72,7 +70,7 @@ def renormalised(settings: Settings, at: At) -> str:
         f"{where}: setting blocked weights to 0 and rescaling each row to sum to 1 would not give these weights "
         f"(largest difference {largest})"
     )
-    if compare.largest_difference(masked.run.hidden[at.layer], free.run.hidden[at.layer]) <= ROUNDING:
+    if measures.largest_difference(masked.run.hidden[at.layer], free.run.hidden[at.layer]) <= ROUNDING:
         return f"{said}."
     said += ": the mask has already changed the tokens in the layers before."
     in_first = [_beyond_renormalising(masked, free, 0, head) for head in range(masked.model.sizes.n_heads)]
@@ -84,7 +82,7 @@ def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int)
     after, before = (picture.run.weights[layer, head] for picture in (masked, free))
     left = before * mask_codec.of_head(_allowed(masked), head)
     sums = left.sum(dim=-1, keepdim=True)
-    return compare.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
+    return measures.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
 
 
 def _allowed(picture: Picture) -> Tensor:

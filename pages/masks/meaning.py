@@ -1,7 +1,5 @@
 """What a mask means, in one sentence."""
 
-from __future__ import annotations
-
 import re
 
 from pages.kit.picture.rules import DrawnRule, plain

@@ -1,7 +1,5 @@
 """What the painter is told of a mask and its weights, by the wire: the answer to a link."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,13 +1,11 @@
 """A short sentence beside a longer one in the same batch, with and without the padding mask."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
 from mha_core import Run
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import models, pictures
@@ -117,7 +115,7 @@ def _why(batch: Beside) -> str:
 
 def _change(alone: Run, batched: Run) -> Change:
     return Change(
-        compare.largest_difference(batched.weights, alone.weights),
-        compare.cosine(batched.sentence, alone.sentence),
+        measures.largest_difference(batched.weights, alone.weights),
+        measures.cosine(batched.sentence, alone.sentence),
         max(0.0, float((alone.weights.sum(dim=-1) - batched.weights.sum(dim=-1)).max())),
     )

@@ -1,7 +1,5 @@
 """Masks: who may look at whom, as rules and painted by hand, with the weights before and after."""
 
-from __future__ import annotations
-
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 

@@ -1,7 +1,5 @@
 """Charts side by side that are compared: the same numbers at the same height."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .parts import Part

@@ -1,7 +1,5 @@
 """Parts of the portrait of an encoding that is a bias: a head's matrix, all heads, T5's buckets."""
 
-from __future__ import annotations
-
 import math
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The parts of portraits on the page: those of two encodings beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Positional encodings at any size, in float64 on the CPU: the core's classes, with what they are measured on."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from functools import lru_cache

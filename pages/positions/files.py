@@ -1,7 +1,5 @@
 """What Share tells of Positions, from its link."""
 
-from __future__ import annotations
-
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings

@@ -1,7 +1,5 @@
 """Parts of the portraits that are folded away, each with the controls that act on it alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from pages.kit.frame import widgets

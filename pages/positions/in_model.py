@@ -1,7 +1,5 @@
 """A sentence in MiniLM: lengths of the vectors that are added up, and the same sentence under each position."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -18,24 +16,10 @@ from pages.kit.draw.sheet import Block
 from pages.kit.picture import pictures
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import NOT_TRAINED, position_note
+from pages.kit.picture.words import NOT_TRAINED, position_note, position_title
 
 from .encodings import trained_table
 from .parts import Part
-
-# in Explore's control -> what stands over its map: the same word
-TITLES = {
-    "as trained": "As trained",
-    "none": "No positions",
-    "shuffled": "Shuffled",
-    "halved": "Halved",
-    "doubled": "Doubled",
-    "sinusoidal": "Sinusoidal",
-    "rotary": "Rotary",
-    "alibi": "ALiBi",
-    "t5": "T5",
-    "shaw": "Shaw",
-}
 
 
 @dataclass(frozen=True)
@@ -141,12 +125,12 @@ def on_model(settings: Settings) -> OnModel:
 def table(sentence: OnModel) -> Block:
     """The numbers of every map, and what each encoding is in the model; what holds for several is said once."""
     untrained = f" {NOT_TRAINED}."
-    trained = [TITLES.get(name, name) for name, note, _, _ in sentence.rows if not note.endswith(untrained)]
+    trained = [position_title(name) for name, note, _, _ in sentence.rows if not note.endswith(untrained)]
     but = f"With all encodings but “{'”, “'.join(trained)}”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}."
     return sheet.table(
         ["position encoding", "cosine of the sentence vector", "weight on the previous token", "what it is"],
         [
-            [TITLES.get(name, name), precise(cosine), number(weight), note.removesuffix(untrained)]
+            [position_title(name), precise(cosine), number(weight), note.removesuffix(untrained)]
             for name, note, cosine, weight in sentence.rows
         ],
         "The cosine is to the unmodified model's sentence vector. The weight is the mean over the sentence in layer "

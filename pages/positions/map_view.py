@@ -1,7 +1,5 @@
 """One head of the model under each encoding: small maps, one enlarged (assets/web/positions/encodings.js)."""
 
-from __future__ import annotations
-
 import base64
 from typing import TypedDict
 
@@ -15,8 +13,9 @@ from pages.kit.draw.view import Event, View
 from pages.kit.picture import pictures
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.words import position_title
 
-from .in_model import TITLES, OnModel
+from .in_model import OnModel
 
 
 class EncodingTile(TypedDict):
@@ -50,7 +49,7 @@ def show(tokens: list[str], found: OnModel) -> None:
     model = pictures.model_on("auto")
     tiles: list[EncodingTile] = []
     for name, note, _, _ in found.rows:
-        title, figure = TITLES.get(name, name), number(before[name])
+        title, figure = position_title(name), number(before[name])
         told = f"{title}: {place.lower()} gives the word before {figure} of its weight"
         learnt = changes.as_trained(POSITIONS[name], model)
         tiles.append({"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt})

@@ -4,8 +4,6 @@ All are read from the core's classes by what they do: `add` to zeros, `rotate` o
 queries.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Positions: why they are needed, one head under each encoding, and two encodings side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

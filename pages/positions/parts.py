@@ -1,7 +1,5 @@
 """One part of an encoding's portrait, the place that it is drawn for, and what all parts share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Charts of planes as Plotly's plain dictionaries: signed heat maps, and a pair of channels on its circle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The portrait of an encoding, part by part: words, numbers and a chart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor
@@ -42,11 +40,6 @@ _MEASURE = {
 _UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
 ROUNDING = 1e-9
 _Maker = Callable[[Encoding, View], Part]
-
-
-def portrait(encoding: Encoding, view: View) -> list[Part]:
-    """All parts of an encoding, in the order of `SLOTS`."""
-    return [part for slot in SLOTS if (part := part_of(slot, encoding, view)) is not None]
 
 
 def part_of(slot: str, encoding: Encoding, view: View) -> Part | None:

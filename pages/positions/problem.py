@@ -1,10 +1,8 @@
 """Why positions are needed: the sentence backwards, with and without them."""
 
-from __future__ import annotations
-
 from cachetools import LRUCache
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import difference
 from pages.kit.draw.sheet import Block
@@ -49,7 +47,7 @@ def _of_order(settings: Settings, order: str) -> str:
 def _of_repeated(settings: Settings) -> str:
     """The rows of a word that stands there twice."""
     runs = {name: pictures.picture(_with(settings, name)).run for name in ("none", "as trained")}
-    found = {name: compare.repeated_words(run.weights, run.ids) for name, run in runs.items()}
+    found = {name: measures.repeated_words(run.weights, run.ids) for name, run in runs.items()}
     none, trained = found["none"], found["as trained"]
     if none is None or trained is None:
         return ""
@@ -71,7 +69,7 @@ def _difference(settings: Settings, position: str, order: str) -> float | None:
         return None
     with turn(len(ids)):
         other = picture.settings.run(picture.model, order)
-    return compare.difference_in_new_order(picture.run, other)
+    return measures.difference_in_new_order(picture.run, other)
 
 
 def _with(settings: Settings, position: str) -> Settings:

@@ -1,7 +1,5 @@
 """Parts of the portrait of an encoding with channels: its matrix, some of its waves, one pair on its circle."""
 
-from __future__ import annotations
-
 import math
 
 from pages.kit.draw import figures, sheet

@@ -1,7 +1,5 @@
 """One call of `attention` on random numbers of a visitor's shapes, beside torch's own function and the truth."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from torch.nn import functional as F
 from mha_core import attention
 from mha_core import device as devices
 from mha_core.errors import SizeError
-from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.measure.measures import largest_difference, relative_difference
 from pages.kit.picture.limits import LONGEST_AXIS
 from pages.kit.picture.sharing import shared, turn
 

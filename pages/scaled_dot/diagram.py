@@ -1,7 +1,5 @@
 """The two figures of attention as boxes and arrows, from below to above; each box opens its step on Shapes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.kit.draw import pages

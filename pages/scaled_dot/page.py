@@ -1,7 +1,5 @@
 """Scaled dot product: the one function that every head calls, on shapes of one's own, checked against torch's now."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

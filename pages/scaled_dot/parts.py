@@ -1,7 +1,5 @@
 """The parts of the page as blocks: the shapes and numbers of one call, the comparison, the formulas with its sizes."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batched matrix products as the loops that they stand for: A Aᵀ by @, and one matrix at a time."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core.errors import SizeError
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, difference, number, whole
 from pages.kit.draw.sheet import Block

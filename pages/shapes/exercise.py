@@ -3,8 +3,6 @@
 Nothing that is typed is run: every line that can be chosen is a function of `own_lines`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from torch import Tensor
 
 from mha_core import Trace
 from mha_core.attention.efficient import EfficientAttention
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, difference, number, share
 from pages.kit.draw.sheet import Block
@@ -127,7 +125,7 @@ def _judged(made: Made, right: Tensor, consequence: str) -> Block:
     if made.value.shape != right.shape:
         said = f"Its shape is {shape_of(made.value)}, the layer’s is {shape_of(right)}."
         return sheet.verdict("does not hold", "Another shape than the layer’s.", said)
-    apart = compare.relative_difference(made.value, right)
+    apart = measures.relative_difference(made.value, right)
     far = f"relative difference {difference(apart)}"
     if apart <= ROUNDING:
         return sheet.verdict("holds", f"What the layer makes: {far}.", consequence)

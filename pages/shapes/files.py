@@ -1,12 +1,10 @@
 """Files of a traced layer: the tensor of the step in sight, or those of all steps."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from mha_core import Step
-from pages.kit.draw import tables
 from pages.kit.draw.tables import Table
+from pages.kit.draw.tables import npz as arrays
 from pages.kit.picture import traces
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At
@@ -18,17 +16,17 @@ from .message import check, compute
 from .step_names import find
 
 
-def csv(raw: bytes) -> bytes:
+def tables(raw: bytes) -> list[Table]:
     """The tensor of the step in sight: columns are its last axis, rows all others. Raises a HeadlightError."""
     layer, at = _layer(raw)
-    return tables.csv_of_tables([_table(layer.steps[at])])
+    return [_table(layer.steps[at])]
 
 
 def npz(raw: bytes) -> bytes:
     """The tensor of every step, in its own shape, and the tokens. Raises a HeadlightError."""
     layer, _ = _layer(raw)
     values = {step.name: step.value.float().cpu().numpy() for step in layer.steps}
-    return tables.npz(values | {"tokens": layer.tokens})
+    return arrays(values | {"tokens": layer.tokens})
 
 
 def _layer(raw: bytes) -> tuple[Traced, int]:

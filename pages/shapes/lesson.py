@@ -1,7 +1,5 @@
 """A lesson: its blocks, the source that it ran, and how its matrices and shapes are written."""
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the step view is told over the wire: a layer's traces, a lesson on the layer, and the classes that ran."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Each is a function whose last line is what a visitor chooses.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shapes: every tensor on the way through one layer, in any spelling, and two spellings side by side."""
 
-from __future__ import annotations
-
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 

@@ -1,7 +1,5 @@
 """A layer with random weights in the place of the model's own: its biases and dropout are the visitor's to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,7 @@ from cachetools import LRUCache
 
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, respelled
-from mha_core.measure import compare
+from mha_core.measure import agreement
 from mha_core.models.stack import Stack
 from mha_core.positions import InLayers
 from mha_core.trace import Trace, on_cpu
@@ -62,8 +60,8 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
 
 def build(instead: RandomLayer, implementation: str, like: AttentionLayer) -> AttentionLayer:
     """The random layer, of the same width and heads as a layer of the model; it drops weights where that is asked."""
-    weights = compare.random_weights(like.d_model, seed=instead.seed, biases=instead.biases)
-    layer = compare.loaded(implementation, weights, like.n_heads, dropout=instead.dropout)
+    weights = agreement.random_weights(like.d_model, seed=instead.seed, biases=instead.biases)
+    layer = agreement.loaded(implementation, weights, like.n_heads, dropout=instead.dropout)
     return layer.train(instead.dropout > 0).requires_grad_(False)
 
 
@@ -92,7 +90,7 @@ def told(implementation: str, instead: RandomLayer | None) -> list[str]:
 def parameters(like: AttentionLayer, biases: str) -> str:
     """How many parameters the layer has, with all biases and without."""
     c = like.d_model
-    whole, matrices, own = 4 * c * c + 4 * c, 4 * c * c, 4 * c * c + len(compare.BIASES[biases]) * c
+    whole, matrices, own = 4 * c * c + 4 * c, 4 * c * c, 4 * c * c + len(agreement.BIASES[biases]) * c
     return f"{own:,} parameters; with all biases {whole:,}, with none {matrices:,}."
 
 

@@ -1,13 +1,11 @@
 """Lessons on the reshapes: the usual mistakes, run for real on the tensors of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.numbers import count, number
 from pages.kit.draw.sheet import Mark
@@ -61,8 +59,8 @@ def no_transpose(layer: Traced, head: int) -> Lesson:
     d_head = c // n_heads
     said = (
         f"Both have the shape {shape_of(value['q'])}, so nothing complains. Largest difference between the two maps: "
-        f"{number(compare.largest_difference(right, wrong))}. Both are computed from this layer's projections, without "
-        "mask and rotation, at temperature 1."
+        f"{number(measures.largest_difference(right, wrong))}. Both are computed from this layer's projections, "
+        "without mask and rotation, at temperature 1."
     )
     heads, mixed = len({h for _, h in real}), len({t for t, _ in real})
     why = (
@@ -127,7 +125,7 @@ def loops(layer: Traced, head: int) -> Lesson:
     for name, a, b in pairs:
         product = a @ b
         sizes = [str(size) for size in a.shape[:-2]]
-        difference = compare.largest_difference(product, looped(a, b))
+        difference = measures.largest_difference(product, looped(a, b))
         rows.append(
             [name, shape_of(a), shape_of(b), shape_of(product), " × ".join(sizes), numbers.difference(difference)]
         )

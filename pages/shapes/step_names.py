@@ -1,7 +1,5 @@
 """The names of steps: which there are, and which step of a trace a name leads to."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

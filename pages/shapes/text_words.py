@@ -1,7 +1,5 @@
 """What a step is called in the texts that write attention the way this implementation does."""
 
-from __future__ import annotations
-
 import re
 
 NOTES = "annotated code, time first"

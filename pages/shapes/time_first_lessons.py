@@ -1,7 +1,5 @@
 """Lessons of the annotated, time-first code, run on the page's layer: scores to override, masks, dropout."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch
@@ -10,7 +8,7 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.attention.functional import dropped
 from mha_core.attention.sequence_first import SequenceFirstAttention
-from mha_core.measure import compare
+from mha_core.measure import measures
 from mha_core.positions import Shaw
 from pages.kit.draw import numbers, sheet
 from pages.kit.draw.numbers import number
@@ -49,7 +47,7 @@ def relative(layer: Traced, head: int) -> Lesson:
     with torch.no_grad():
         (_, before), (out, after) = plain(x), changed(x)
         theirs, _ = random_layer.attention(layer, "efficient")(x, position=shaw)
-    difference = compare.relative_difference(out, theirs)
+    difference = measures.relative_difference(out, theirs)
     away = (torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])).abs().to(x)
     rows = [
         [name, *(number(float((maps[0, own] * away).sum(-1).mean()), 2) for own in (head, slice(None)))]
@@ -104,7 +102,7 @@ def mask_shapes(layer: Traced, head: int) -> Lesson:
         with torch.no_grad():
             small, whole = stretched(own, x, mask)  # type: ignore[arg-type]
         given, prepared = shape_of(mask), shape_of(mask.unsqueeze(-1))
-        difference = numbers.difference(compare.largest_difference(small, whole))
+        difference = numbers.difference(measures.largest_difference(small, whole))
         rows.append([name, given, prepared, f"({n}, {n}, 2, {own.n_heads})", str(mask.numel()), difference])
         pictures.append(_mask_picture(name.split(":")[0], mask, layer.tokens[:n]))
     text = (
@@ -140,7 +138,7 @@ def _mask_picture(name: str, mask: Tensor, tokens: Sequence[str]) -> Block:
         )
         for at, text in enumerate(texts)
     ]
-    return sheet.panel(name[:1].upper() + name[1:], [sheet.row(matrices)], shape_of(mask))
+    return sheet.panel(numbers.capital(name), [sheet.row(matrices)], shape_of(mask))
 
 
 def after_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
@@ -165,7 +163,7 @@ def dropout(layer: Traced, head: int) -> Lesson:
         f"At rate {rate:g} each weight is 0 with probability {rate:g}, and the others are divided by {1 - rate:g}. In "
         f"this draw (seed {seed}) {taken:.0%} of the weights above 0 are gone; the rows of all heads sum to {ends} "
         f"instead of 1. The mean of {DRAWS} draws comes back to head {head}’s first rows: largest difference "
-        f"{numbers.difference(compare.largest_difference(mean, shown))}."
+        f"{numbers.difference(measures.largest_difference(mean, shown))}."
     )
     where = (
         "Every implementation keeps the maps before dropout; what v is mixed with is the step weights.dropout, where "

@@ -1,7 +1,5 @@
 """A class as it stands in its file, and below it every function and class of the attention package that it calls."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """What stands side by side: one model under several positions, or the models of one task that differ in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

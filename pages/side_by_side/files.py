@@ -1,7 +1,5 @@
 """What Share tells of Side by side, from its link."""
 
-from __future__ import annotations
-
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At

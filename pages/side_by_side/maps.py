@@ -1,7 +1,5 @@
 """One map a picture, with its numbers in the cells, and what becomes of a word that stands there twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor
@@ -15,8 +13,6 @@ from pages.kit.picture.pictures import Picture
 
 from . import beside
 from .beside import MOST_TOKENS, Side
-
-TITLES = {"none": "No positions", "alibi": "ALiBi"}
 
 
 def shown(sides: Sequence[Side], layer: int, head: int | None) -> tuple[list[Block], list[str]]:
@@ -51,7 +47,7 @@ def of(picture: Picture, layer: int, head: int | None) -> Tensor:
 
 
 def _panel(side: Side, layer: int, head: int | None) -> tuple[Block, tuple[str, ...]]:
-    heading = TITLES.get(side.name, side.name[0].upper() + side.name[1:])
+    heading = words.position_title(side.name)
     try:
         picture = pictures.picture(side.settings)
         weights = of(picture, layer, head)

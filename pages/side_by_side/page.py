@@ -1,7 +1,5 @@
 """Side by side: the same sentence in several maps with their numbers, of one head or of the mean over a layer's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

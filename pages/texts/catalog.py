@@ -1,8 +1,5 @@
 """The texts: what each has, in its own order and words, and the link that opens that here."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -286,8 +283,3 @@ def _notebook() -> Text:
             Element("its names", "Each beside the others’ word for it.", "implementations", (("find", "barycentres"),)),
         ),
     )
-
-
-def elements() -> Iterator[Element]:
-    """Those of all texts."""
-    return (element for text in texts() for element in text.elements)

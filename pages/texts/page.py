@@ -1,7 +1,5 @@
 """Texts: a card a text, its elements in its order, each with the link that opens it here."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.kit.draw import canvas, pages, sheet

@@ -1,7 +1,5 @@
 """Numbers of parameters that the texts' own models have, counted in models of their sizes."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

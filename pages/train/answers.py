@@ -4,8 +4,6 @@ Every function takes the models by the names of their candidates. A model is ask
 visitors.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -107,15 +105,11 @@ def chances(models: Models, texts: Sequence[str]) -> list[Block]:
     """The probability of every class: for each text a matrix, a column for each candidate."""
     classes = inference.classes(next(iter(models.values())).model)
     return [
-        sheet.matrix(
+        sheet.shares(
             f"“{cut(text)}”",
-            [list(line) for line in zip(*(_first(one, (text,), None) for one in models.values()), strict=True)],
-            rows=list(classes),
-            cols=list(models),
-            axes="",
-            write=lambda value: share(value, 3),
-            colour="weights",
-            compact=True,
+            list(zip(*(_first(one, (text,), None) for one in models.values()), strict=True)),
+            classes,
+            list(models),
         )
         for text in texts
     ]

@@ -3,8 +3,6 @@
 The models are loaded when the tab is open; its controls are there before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The bar of a training: Train and Stop, how far it is, and what must be said of it. It is polled while one goes on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The accuracy that is possible without word order, to stand beside the curves; computed once for all visitors."""
 
-from __future__ import annotations
-
 from cachetools import LRUCache
 from cachetools.keys import hashkey
 

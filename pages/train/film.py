@@ -1,7 +1,5 @@
 """The maps of models while they learn, as one message for the browser, which plays them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypedDict

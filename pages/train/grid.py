@@ -3,8 +3,6 @@
 A candidate is a recipe without its seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

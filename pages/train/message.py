@@ -1,7 +1,5 @@
 """Films on the wire: the page's script packs them, the view asks for them by a name that nobody can guess."""
 
-from __future__ import annotations
-
 import re
 import weakref
 

@@ -1,7 +1,5 @@
 """What of a training the page has drawn already, and when there is more."""
 
-from __future__ import annotations
-
 import time
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Train: small models in front of the class, with the attention, the positions and the masks that the visitor chose."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.kit.draw import canvas, sheet

@@ -1,7 +1,5 @@
 """What the runs in the picture were trained with, and what the controls say beyond that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

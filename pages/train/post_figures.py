@@ -4,8 +4,6 @@
 Its classes are numbered tech, business, sport, entertainment, politics; its test rows are 307.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

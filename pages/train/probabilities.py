@@ -3,8 +3,6 @@
 Those of test rows are computed once for all visitors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

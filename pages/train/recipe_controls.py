@@ -3,8 +3,6 @@
 An empty field means what suits the task; its grey text says what that is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The news may not be shipped, so these runs come as numbers alone. Nothing of them is computed now.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What was recorded of the long post's experiment: both orders of a sentence, maps, and the post's own figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -42,16 +40,7 @@ def chances(runs: Runs, text: str) -> Block:
     for position, pair in printed.items():
         ours = dict(zip(post_figures.CLASSES, pair[_ORDERS.index(text)], strict=True))
         columns[f"the post, {position}"] = [ours[name] for name in classes]
-    return sheet.matrix(
-        "",
-        [list(line) for line in zip(*columns.values(), strict=True)],
-        rows=list(classes),
-        cols=list(columns),
-        axes="",
-        write=lambda value: share(value, 3),
-        colour="weights",
-        compact=True,
-    )
+    return sheet.shares("", list(zip(*columns.values(), strict=True)), classes, list(columns))
 
 
 def both_orders(runs: Runs) -> list[str]:
@@ -106,8 +95,7 @@ def beside_the_post(runs: Runs) -> Block:
     """The accuracy and the seconds of each line, and what the post says of the same model."""
     rows = []
     for name, line in runs.items():
-        (mean, deviation), said = mean_and_sd([run.accuracy for run in line]), line[0].line.said
-        accuracy = f"{fixed(mean)} ± {fixed(deviation)}" if len(line) > 1 else fixed(mean)
+        accuracy, said = summary.spread([run.accuracy for run in line]), line[0].line.said
         epoch = f"{fmean(run.seconds_per_epoch for run in line):.2f}"
         whole = f"{fmean(run.history.seconds for run in line):.1f}"
         post = ["—"] * 3 if said is None else [f"{said.accuracy:g}", f"{said.seconds_per_epoch:g}", f"{said.seconds:g}"]

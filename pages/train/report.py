@@ -1,7 +1,5 @@
 """The report on a trained candidate: right and wrong answers, times, data, the other pages on it, files to keep."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from mha_core.training import saved

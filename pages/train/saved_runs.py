@@ -1,7 +1,5 @@
 """Opening a run that was saved before."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from mha_core.errors import HeadlightError, WeightsFileError

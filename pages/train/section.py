@@ -5,8 +5,6 @@ the models answer with the page itself, which is run again when a model was save
 the controls of the others stay mounted, so that the link keeps them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How far a training is, and what came of it, as text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean

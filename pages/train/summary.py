@@ -1,7 +1,5 @@
 """The outcome of training as tables and words: accuracy, its spread, parameters, time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from mha_core.training.events import History, Start
 from mha_core.training.report import interval, mean_and_sd
 from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, fixed, number, share
+from pages.kit.draw.numbers import count, fixed, number
 from pages.kit.draw.sheet import Block
 from pages.kit.jobs.record import CUT_SHORT
 
@@ -29,7 +27,7 @@ def table(candidates: Sequence[Candidate]) -> Block:
     rows = []
     for candidate in evaluated:
         start, scores = candidate.histories[0].start, scores_of(candidate)
-        row = [candidate.name, _mean_and_sd(scores)]
+        row = [candidate.name, spread(scores)]
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
             row.append(f"{low:.3f}–{high:.3f}")
@@ -130,18 +128,9 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
         if first is None or not first.induction:
             continue
         for name, scores in (("induction", first.induction), ("previous token", first.previous)):
-            blocks.append(
-                sheet.matrix(
-                    f"{candidate.name}: {name}",
-                    scores,
-                    rows=[f"layer {layer}" for layer in range(len(scores))],
-                    cols=[f"head {head}" for head in range(len(scores[0]))],
-                    axes="",
-                    write=lambda score: share(score, 2),
-                    colour="weights",
-                    compact=True,
-                )
-            )
+            layers = [f"layer {layer}" for layer in range(len(scores))]
+            columns = [f"head {head}" for head in range(len(scores[0]))]
+            blocks.append(sheet.shares(f"{candidate.name}: {name}", scores, layers, columns, 2))
     return blocks
 
 
@@ -159,7 +148,8 @@ def _labelled(history: History) -> bool:
     return history.start is not None and bool(history.start.classes)
 
 
-def _mean_and_sd(values: Sequence[float]) -> str:
+def spread(values: Sequence[float]) -> str:
+    """Mean and standard deviation; of one value that alone."""
     mean, deviation = mean_and_sd(values)
     return f"{fixed(mean)} ± {fixed(deviation)}" if len(values) > 1 else fixed(mean)
 

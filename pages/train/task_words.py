@@ -1,7 +1,5 @@
 """What a task asks, in one sentence and two rows of its own data."""
 
-from __future__ import annotations
-
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw.numbers import cut
 

@@ -3,8 +3,6 @@
 Files and texts become a task here once, so that what is wrong with them is said before anything is trained.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

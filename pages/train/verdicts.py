@@ -1,7 +1,5 @@
 """What candidates got right and wrong: one or two of them beside each other, of one seed or of all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from mha_core import Model, load_model
+from mha_core.clock import interleaved, machine
 from mha_core.measure.benchmark import text_of
-from mha_core.measure.timing import interleaved, machine
 from mha_core.models.generation import Generation
 from mha_core.pretrained import smollm2
 from tests.bench.serving import ROOT, quantiles, serve

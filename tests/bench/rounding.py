@@ -26,7 +26,7 @@ WORDS = (
 def measure(sentences: int) -> dict[str, float]:
     """The largest difference and the largest part of a bound, in this process as it is."""
     from mha_core import load_model, masks
-    from mha_core.measure.compare import agreements
+    from mha_core.measure.agreement import agreements
 
     model, chance, words = load_model("minilm", device="cpu"), random.Random(0), WORDS.split()
     worst = {"difference": 0.0, "bound": 0.0, "share": 0.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Route, WebSocketRoute, expect
 
-from mha_core.measure import compare as measured
+from mha_core.measure import measures
 from pages.compare.orders import shuffled
 from pages.kit.draw.numbers import cosine as written_cosine
 from pages.kit.draw.numbers import small
@@ -47,7 +47,7 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     compare.view.get_by_text("more numbers", exact=True).click()
     said = compare.view.locator(".sentences").inner_text()
     run = core().run(TIRED, position="none", mask="causal")
-    causal = measured.repeated_words(run.weights, run.ids)
+    causal = measures.repeated_words(run.weights, run.ids)
     assert causal
     wanted = f"No positions, with a causal mask: the rows differ by up to {small(causal.difference)}, without positions"
     assert wanted in said
@@ -201,7 +201,7 @@ def test_the_order_is_shuffled_again_and_typed(compare: Compare, new_tab: NewTab
     expect(compare.shuffle).to_contain_text(order)
     for position, most in (("trained", 9.0), ("none", 1e-5)):
         runs = [core().run(text, position=position) for text in (TIRED, order)]
-        assert measured.difference_in_new_order(*runs) <= most
+        assert measures.difference_in_new_order(*runs) <= most
     headings = compare.shuffle.locator(".of-orders h3").all_inner_texts()
     left, right = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
     assert left > 0.1
@@ -247,7 +247,7 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
         expect(compare.view.locator(".notices p")).to_have_count(0)
 
     expect(compare.bars.get_by_role("gridcell")).to_have_count(72)
-    cosines = measured.without_each_head(core(), "how are you")
+    cosines = measures.without_each_head(core(), "how are you")
     worst = int(cosines.argmin())
     expect(compare.bars).to_contain_text(f"Switching off layer {worst // 12} head {worst % 12} changes")
     expect(compare.bars.get_by_role("heading")).to_have_text(f"L{worst // 12} H{worst % 12} is missed most")

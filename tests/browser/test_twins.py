@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from mha_core import IMPLEMENTATIONS
+from mha_core.show.cells import write_cells
 from pages.explore.kinds import words_of
 from pages.kit.draw import numbers, packing
 from pages.kit.draw.palette import PALETTES
@@ -52,7 +53,7 @@ def modules(browser: Browser, server: Server) -> Iterator[Modules]:
 @example([1, 2000, 31, 32, 33], True)
 def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], first: bool) -> None:
     cells = torch.cat([torch.full((length,), (at % 2 == 0) == first) for at, length in enumerate(runs)])
-    text = mask_codec.write_cells(cells)
+    text = write_cells(cells)
     written = modules.one("link/painted.js", cells.int().tolist(), "m.writeCells(row)")
     read = modules.one("link/painted.js", [text, len(cells)], "[...m.readCells(...row)]")
     assert (written, read) == (text, cells.int().tolist())

@@ -13,7 +13,7 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
 from mha_core.attention import AttentionLayer
 from mha_core.measure import rounding
-from mha_core.measure.compare import loaded
+from mha_core.measure.agreement import loaded
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
 
 from .dense import dense_attention, flat, gradient_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mha_core.models.stack import AttentionBlock
+from mha_core.models.block import AttentionBlock
 from mha_core.positions import InLayers, Position
 
 from .dense import dense_attention

@@ -9,7 +9,7 @@ import torch
 
 from mha_core import Model
 from mha_core.errors import PositionError
-from mha_core.measure.compare import largest_difference, worst_row_sum
+from mha_core.measure.measures import largest_difference, worst_row_sum
 from mha_core.positions import NAMES, Learned, altered, is_altered
 
 from .conftest import TIRED

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from mha_core import Trace, attention, join_heads, split_heads
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 
 pytestmark = pytest.mark.numeric
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, masks
-from mha_core.measure.compare import BIASES, agreements, bias_effects, loaded, random_weights
+from mha_core.measure.agreement import BIASES, agreements, loaded, random_weights
+from mha_core.measure.biases import bias_effects
 
 
 def test_the_key_bias_changes_nothing_and_the_others_do() -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Run, masks
 from mha_core.errors import SizeError, TooLong, Unsupported, WeightsFileError
-from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.models.decoder import DecoderConfig, from_llama
 
 from . import llama

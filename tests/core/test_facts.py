@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mha_core import Model, Run
-from mha_core.measure.compare import previous_token_weight
+from mha_core.measure.measures import previous_token_weight
 
 from .conftest import TIRED, WIDE
 

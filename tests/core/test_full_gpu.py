@@ -10,7 +10,7 @@ import torch
 
 from mha_core import Model
 from mha_core.errors import DeviceError
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from mha_core.models.encoder import Encoder, EncoderSizes
 from mha_core.positions import Nothing, Position, Sinusoidal
 

@@ -16,7 +16,7 @@ from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_mode
 from mha_core.errors import DeviceError
 from mha_core.measure import head_kinds, surprise
 from mha_core.measure.benchmark import text_of
-from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.models.generation import Generation
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
 from mha_core.training import inference

@@ -16,7 +16,7 @@ from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core.attention import AttentionLayer, respelled
 from mha_core.attention.key_value import Past, repeated
 from mha_core.errors import HeadlightError, SizeError, Unsupported
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
 
 from .attention_cases import bounds, canonical, pull

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Weights
 from mha_core.attention import AttentionLayer
-from mha_core.attention.base import EVERYTHING
-from mha_core.measure.compare import relative_difference
+from mha_core.attention.switches import EVERYTHING
+from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 
 from .attention_cases import (

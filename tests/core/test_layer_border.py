@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, MultiHeadAttention
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError, Unsupported
 from mha_core.positions import ALiBi, Rotary
 

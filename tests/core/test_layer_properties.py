@@ -9,7 +9,7 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, Weights, masks
 from mha_core.errors import Unsupported
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias
 
 from .attention_cases import PAIRS, B, C, Case, H, build, each

@@ -14,7 +14,7 @@ import torch
 
 from mha_core import load_model
 from mha_core.errors import DeviceError, Unsupported, WeightsFileError
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from mha_core.pretrained import llama_file, memory, smollm2, weights_cache
 from mha_core.pretrained.gguf import GGUF
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mha_core import IMPLEMENTATIONS, Model, Run, masks
 from mha_core.errors import HeadlightError, MaskError, SizeError, TooLong, Unsupported
 from mha_core.measure.benchmark import text_of
-from mha_core.measure.compare import largest_difference, worst_row_sum
+from mha_core.measure.measures import largest_difference, worst_row_sum
 
 from .conftest import TIRED
 from .runs import same_run as equal

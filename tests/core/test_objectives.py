@@ -13,8 +13,9 @@ from mha_core import masks
 from mha_core.models.classifier import Classifier
 from mha_core.models.language_model import LanguageModel
 from mha_core.training import tasks, tokens
-from mha_core.training.objectives import Classes, NextTokens, Sums, head_scores, objective
+from mha_core.training.objectives import Classes, NextTokens, objective
 from mha_core.training.recipe import Recipe
+from mha_core.training.scores import Sums, head_scores
 from mha_core.training.tasks import Batch, Labelled, Language, Row
 
 from .runs import TINY, TINY_WORDS, task

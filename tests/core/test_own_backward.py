@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mha_core import attention
 from mha_core.attention.own_backward import with_own_backward
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 
 pytestmark = pytest.mark.numeric
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mha_core import positions
 from mha_core.errors import PositionError
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 from mha_core.positions import (
     ALiBi,
     Continued,

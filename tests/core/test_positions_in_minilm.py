@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mha_core import Model, positions
-from mha_core.measure.compare import largest_difference, worst_row_sum
+from mha_core.measure.measures import largest_difference, worst_row_sum
 
 from .conftest import TIRED
 

@@ -15,7 +15,7 @@ import torch
 from mha_core import Model, Run, load_model, pretrained
 from mha_core.errors import DeviceError, DtypeError
 from mha_core.measure.benchmark import text_of
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from mha_core.models.encoder import Encoder
 from mha_core.pretrained import load
 

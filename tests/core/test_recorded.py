@@ -15,7 +15,7 @@ from torch import Tensor
 
 from mha_core import load_model
 from mha_core.errors import WeightsFileError
-from mha_core.training import inference, recorded, reproduce, saved
+from mha_core.training import inference, long_post, recorded, reproduce, saved
 from mha_core.training.long_post import PROBES, ROWS, Line
 from mha_core.training.recorded import Recorded
 from mha_core.training.report import mean_and_sd
@@ -147,7 +147,7 @@ def test_each_reads_and_is_what_its_line_says(line: Line) -> None:
     for seed in SEEDS:
         run = shipped(f"{line.key}-{seed}")
         recipe, start, end = run.history.recipe, run.start, run.history.end
-        assert recipe == reproduce.recipe(line, start.rows_train, seed=seed, epochs=10)
+        assert recipe == long_post.recipe(line, start.rows_train, seed=seed, epochs=10)
         assert end
         assert (end.reason, end.step, run.history.epochs) == ("steps", recipe.steps, 10)
         assert (start.rows_train, start.rows_test) == ((918, 307) if line.as_the_post else (896, 299))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.errors import PositionError
-from mha_core.measure.compare import largest_difference, relative_difference
+from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 from mha_core.positions.biased import slopes
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_core.training import reproduce, saved
+from mha_core.training import long_post, reproduce, saved
 from mha_core.training.tasks import from_csv
 
 CSV = "text,label\n" + "".join(
@@ -27,8 +27,8 @@ def test_all_of_it(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     call = ["--csv", str(table), "--seeds", "2", "--epochs", "1", "--folder", str(tmp_path / "kept")]
     reproduce.main(call)
     said = capsys.readouterr().out
-    assert len(list((tmp_path / "kept").iterdir())) == 2 * len(reproduce.ROWS)
-    for line in reproduce.ROWS:
+    assert len(list((tmp_path / "kept").iterdir())) == 2 * len(long_post.ROWS)
+    for line in long_post.ROWS:
         assert f"| {line.name} | " in said
     reproduce.main(call)  # nothing is trained twice
     again = capsys.readouterr().out
@@ -39,9 +39,9 @@ def test_all_of_it(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_one_run_more_is_all_that_is_trained(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = from_csv(table.read_bytes())
     how = {"epochs": 1, "threads": 1, "device": "cpu"}
-    first = list(reproduce.runs(reproduce.ROWS[-1], task, tmp_path, seeds=1, **how))  # type: ignore[arg-type]
+    first = list(reproduce.runs(long_post.ROWS[-1], task, tmp_path, seeds=1, **how))  # type: ignore[arg-type]
     capsys.readouterr()
-    both = list(reproduce.runs(reproduce.ROWS[-1], task, tmp_path, seeds=2, **how))  # type: ignore[arg-type]
+    both = list(reproduce.runs(long_post.ROWS[-1], task, tmp_path, seeds=2, **how))  # type: ignore[arg-type]
     assert capsys.readouterr().out.count("accuracy") == 1
     assert both[0] == saved.read(next(tmp_path.glob("*-1-1")))
     assert both[0].end == first[0].end
@@ -50,8 +50,8 @@ def test_one_run_more_is_all_that_is_trained(table: Path, tmp_path: Path, capsys
 def test_the_post_s_way_and_the_fair_one_differ_as_they_say(table: Path) -> None:
     task = from_csv(table.read_bytes())
     post, fair = (
-        reproduce.recipe(line, len(task.train), seed=1, epochs=10, threads=1)
-        for line in (reproduce.ROWS[0], reproduce.ROWS[4])
+        long_post.recipe(line, len(task.train), seed=1, epochs=10, threads=1)
+        for line in (long_post.ROWS[0], long_post.ROWS[4])
     )
     changed = {name for name, value in post.to_json().items() if fair.to_json()[name] != value}
     assert changed == {"mask_padding", "start", "vocabulary_of"}

@@ -8,7 +8,7 @@ import torch
 from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention import respelled
 from mha_core.errors import Unsupported
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 
 BIASES = [(True, True), (True, False), (False, True), (False, False)]
 DTYPES = [torch.float32, torch.float64, torch.bfloat16]

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Weights, masks, split_heads
 from mha_core.measure import rounding
-from mha_core.measure.compare import agreements, loaded, random_weights, relative_difference
+from mha_core.measure.agreement import agreements, loaded, random_weights
+from mha_core.measure.measures import relative_difference
 
 from .conftest import TIRED
 

@@ -14,14 +14,15 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Trace, masks, split_heads
 from mha_core.attention import AttentionLayer, respelled
-from mha_core.attention.base import Switches
 from mha_core.attention.dataflow import parents
 from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAttention
+from mha_core.attention.switches import Switches
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
 from mha_core.measure import rounding
-from mha_core.measure.compare import loaded, relative_difference
+from mha_core.measure.agreement import loaded
+from mha_core.measure.measures import relative_difference
 
 from .attention_cases import canonical
 from .dense import random_weights, torch_twin

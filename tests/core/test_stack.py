@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import PositionError, Unsupported
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
+from mha_core.models.block import AttentionBlock, BlockSizes
 from mha_core.models.classifier import Classifier, ClassifierSizes
 from mha_core.models.language_model import LanguageModel, LanguageSizes
-from mha_core.models.stack import AttentionBlock, BlockSizes
 from mha_core.positions import NAMES, Position
 from mha_core.training.initial_weights import draw
 

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from mha_core import masks
 from mha_core.errors import HeadlightError, SizeError, Unsupported
-from mha_core.measure.compare import largest_difference
 from mha_core.measure.head_kinds import KINDS, cells, head_scores, repeated_ids, score
-from mha_core.measure.measures import previous_token_weight
+from mha_core.measure.measures import largest_difference, previous_token_weight
 from mha_core.measure.surprise import losses, surprise
 from mha_core.models.model import Model
 

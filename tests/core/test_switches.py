@@ -10,8 +10,8 @@ from torch import Tensor
 
 from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError
-from mha_core.measure.compare import largest_difference, worst_row_sum
-from mha_core.models.model import Mask
+from mha_core.measure.measures import largest_difference, worst_row_sum
+from mha_core.models.inputs import Mask
 from mha_core.positions import Learned, Nothing, Sinusoidal
 
 from .conftest import TIRED

@@ -9,16 +9,16 @@ import time
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS
+from mha_core import IMPLEMENTATIONS, clock
 from mha_core.errors import SizeError
 from mha_core.measure import timing
-from mha_core.measure.compare import BIASES
+from mha_core.measure.agreement import BIASES
 
 
 def test_candidates_are_visited_equally_often_in_shuffled_order() -> None:
     visits: list[str] = []
     names = ["a", "b", "c", "d"]
-    medians = timing.interleaved({name: lambda name=name: visits.append(name) for name in names}, 20, warm_up=3)  # type: ignore[misc]
+    medians = clock.interleaved({name: lambda name=name: visits.append(name) for name in names}, 20, warm_up=3)  # type: ignore[misc]
     rounds = [tuple(visits[start : start + 4]) for start in range(0, len(visits), 4)]
     assert len(rounds) == 23
     assert all(sorted(order) == names for order in rounds)
@@ -38,13 +38,13 @@ def test_the_medians_are_those_of_the_counted_rounds(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "perf_counter", lambda: now)
     counted = {"a": [3.0, 1.0, 2.0, 9.0, 4.0], "b": [10.0, 50.0, 20.0, 30.0, 40.0]}
     given = {name: [1000.0, *seconds] for name, seconds in counted.items()}
-    medians = timing.interleaved({name: lambda name=name: take(given[name]) for name in given}, 5, warm_up=1)  # type: ignore[misc]
+    medians = clock.interleaved({name: lambda name=name: take(given[name]) for name in given}, 5, warm_up=1)  # type: ignore[misc]
     assert medians == {name: statistics.median(seconds) for name, seconds in counted.items()}
 
 
 def test_a_series_ends_when_nobody_asks_for_more() -> None:
     visits: list[str] = []
-    series = timing.calls({"a": lambda: visits.append("a"), "b": lambda: visits.append("b")}, 1000, warm_up=1)
+    series = clock.calls({"a": lambda: visits.append("a"), "b": lambda: visits.append("b")}, 1000, warm_up=1)
     seen = [next(series) for _ in range(3)]
     assert len(visits) == 3
     assert [number for _, number, _ in seen] == [-1, -1, 0]
@@ -52,8 +52,8 @@ def test_a_series_ends_when_nobody_asks_for_more() -> None:
 
 
 def test_spread() -> None:
-    assert timing.spread([4.0, 1.0, 3.0, 2.0, 5.0]) == timing.Spread(3.0, 2.0, 4.0, 5)
-    assert timing.spread([2.0]) == timing.Spread(2.0, 2.0, 2.0, 1)
+    assert clock.spread([4.0, 1.0, 3.0, 2.0, 5.0]) == clock.Spread(3.0, 2.0, 4.0, 5)
+    assert clock.spread([2.0]) == clock.Spread(2.0, 2.0, 2.0, 1)
 
 
 def test_the_race_is_run_with_the_same_weights() -> None:
@@ -143,4 +143,4 @@ def test_without_maps_less_is_held_than_the_maps_take(maps: bool, capfd: pytest.
 
 
 def test_the_machine_is_named() -> None:
-    assert f"torch {torch.__version__}, {torch.get_num_threads()} threads" in timing.machine()
+    assert f"torch {torch.__version__}, {torch.get_num_threads()} threads" in clock.machine()

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mha_core import Model
-from mha_core.measure.compare import read_with_transformers
+from mha_core.measure.reference import read_with_transformers
 from mha_core.training import recorded, tasks
 from mha_core.training.loop import Training
 from pages.claims import evidence, layers

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from pages.explore.pins import parse_pin, pin_text
+from pages.explore.pins import parse_pin, pin_tail
 from pages.kit.draw.pages import PAGES
 from pages.kit.draw.view import View
 from pages.kit.picture.fields import DEFAULTS
@@ -40,14 +40,14 @@ def sizes_of(model: str) -> tuple[int, int] | None:
 @given(settings, pairs, st.integers(0, 99))
 def test_pin_round_trip(kept: Settings, pair: tuple[int, int], row: int) -> None:
     at = At(*pair, row)
-    assert parse_pin(pin_text(kept, str(at)), "auto", sizes_of) == (kept, at)
+    assert parse_pin(str(at) + pin_tail(kept), "auto", sizes_of) == (kept, at)
 
 
 @given(st.text(max_size=40) | st.text("~.0123456789-", max_size=40))
 def test_garbage_is_no_pin_or_a_whole_one(text: str) -> None:
     parsed = parse_pin(text, "auto", sizes_of)
     if parsed is not None:
-        assert parse_pin(pin_text(parsed[0], str(parsed[1])), "auto", sizes_of) == parsed
+        assert parse_pin(str(parsed[1]) + pin_tail(parsed[0]), "auto", sizes_of) == parsed
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_what_is_no_pin(text: str) -> None:
 
 def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
     kept = Settings("a b", heads_off=((0, 3),), model="small-1")
-    assert pin_text(kept, "0.1.2").startswith("0.1.2@small-1~")
-    assert parse_pin(pin_text(kept, "0.1.2"), "auto", sizes_of) == (kept, At(0, 1, 2))
-    assert parse_pin(pin_text(kept, "3.1"), "auto", sizes_of) is None
-    assert parse_pin(pin_text(kept, "0.1").replace("small-1", "../small-1"), "auto", sizes_of) is None
+    assert ("0.1.2" + pin_tail(kept)).startswith("0.1.2@small-1~")
+    assert parse_pin("0.1.2" + pin_tail(kept), "auto", sizes_of) == (kept, At(0, 1, 2))
+    assert parse_pin("3.1" + pin_tail(kept), "auto", sizes_of) is None
+    assert parse_pin(("0.1" + pin_tail(kept)).replace("small-1", "../small-1"), "auto", sizes_of) is None
 
 
 def test_no_view_has_the_name_of_a_control() -> None:

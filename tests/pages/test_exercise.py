@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.efficient import EfficientAttention
-from mha_core.measure.compare import relative_difference
+from mha_core.measure.measures import relative_difference
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines

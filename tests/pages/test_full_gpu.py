@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from mha_core.attention import dataflow
+from mha_core.clock import Candidates
 from mha_core.errors import DeviceError
-from mha_core.measure.timing import Candidates
 from mha_core.models.fall_back import FallBack
 from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pages.kit.picture.words import NOT_TRAINED
-from pages.positions import in_model
+from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.words import NOT_TRAINED, position_title
 
 from .conftest import app_at, blocks, component, told_to
 
@@ -23,6 +23,6 @@ def test_the_numbers_say_once_that_the_model_was_not_trained_this_way() -> None:
         for block in blocks(app_at("positions", s="how are you").run())
         if block["kind"] == "table" and block["prose"]
     ]
-    assert [row[0] for row in table["rows"]] == list(in_model.TITLES.values())
+    assert [row[0] for row in table["rows"]] == list(map(position_title, POSITIONS))
     assert json.dumps(table).lower().count(NOT_TRAINED.lower()) == 1
     assert f"With all encodings but “As trained”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}." in table["caption"]

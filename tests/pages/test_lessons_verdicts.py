@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mha_core import Model, Run, load_model
 from mha_core.measure.by_hand import entropy_of_random
-from mha_core.models.encoder import EncoderLayer
+from mha_core.models.block import AttentionBlock
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
 from pages.by_hand import real_cell
@@ -202,7 +202,7 @@ def test_explanation(model: Model) -> None:
 def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """MiniLM whose layer 3 head 1 asks for nothing: all its scores are 0, so every row is even."""
     model = load_model("minilm")
-    attention = cast(EncoderLayer, model.encoder.layers[3]).attention
+    attention = cast(AttentionBlock, model.encoder.layers[3]).attention
     weights = attention.save()
     head = torch.arange(32, 64)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mha_core import masks
+from mha_core.show.cells import DIGITS, write_cells
 from pages.kit.picture import mask_codec
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED
 from pages.kit.picture.rules import per_head_windows
@@ -39,7 +40,7 @@ def cells(draw: st.DrawFn, size: int) -> Tensor:
 @given(st.data(), st.integers(1, 3000))
 def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     own = data.draw(cells(size))
-    text = mask_codec.write_cells(own)
+    text = write_cells(own)
     back = mask_codec.read_cells(text, size)
     assert back is not None
     assert torch.equal(back, own)
@@ -125,7 +126,7 @@ def test_windows_for_each_head() -> None:
 def test_bits_are_written_from_the_first_cell_on() -> None:
     """ "b" and six cells a character, the first one worth 32: base64 counts A 0, B 1, g 32, h 33, i 34."""
     cells = torch.tensor([True, False, False, False, False, True, True, False, True, False, True, False])
-    assert "b" + mask_codec.DIGITS[0b100001] + mask_codec.DIGITS[0b101010] == "bhq"
+    assert "b" + DIGITS[0b100001] + DIGITS[0b101010] == "bhq"
     read = mask_codec.read_cells("bhq", 12)
     assert read is not None
     assert torch.equal(read, cells)

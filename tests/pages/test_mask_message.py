@@ -14,6 +14,7 @@ import torch
 
 from mha_core import Model, masks
 from mha_core.errors import HeadlightError
+from mha_core.show.cells import write_cells
 from pages.kit.picture import mask_codec, models, pictures, rules
 from pages.kit.picture.asked import Refused
 from pages.kit.picture.limits import WIDEST_WINDOW
@@ -184,8 +185,8 @@ def test_what_a_model_forbids_itself_stays_forbidden(shipped: object) -> None:
     text = models.presets(name)[0]
     n = len(pictures.tokens(Settings(text, model=name)))
     later = ~masks.allow(masks.causal, n, n)[0, 0]
-    own = mask_codec.write_cells(later)
-    for chosen in ({}, {"mask": "window"}, {"mask": "painted", "p": f"{n}.{mask_codec.write_cells(later)}"}):
+    own = write_cells(later)
+    for chosen in ({}, {"mask": "window"}, {"mask": "painted", "p": f"{n}.{write_cells(later)}"}):
         header, weights = answered(s=text, model=name, **chosen)
         assert header["own"] == own
         assert not bool(weights[:, later].any())

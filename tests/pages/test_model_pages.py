@@ -12,10 +12,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mha_core.errors import HeadlightError
+from mha_core.show.cells import write_cells
 from mha_core.training import saved, tasks
 from pages.kit.jobs import visitor
 from pages.kit.picture import models, pictures
-from pages.kit.picture.mask_codec import write_cells
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.attention.base import EVERYTHING, AttentionLayer
+from mha_core.attention.base import AttentionLayer
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
 from mha_core.pretrained import smollm2
@@ -75,7 +76,7 @@ def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) ->
     assert isinstance(attention, AttentionLayer)
     assert attention.can == EVERYTHING
     plain, question = load_model(str(shipped / "food-learned-1")), models.presets("food-learned-1")[0]
-    assert compare.relative_difference(model.run(question).weights, plain.run(question).weights) < 1e-6
+    assert measures.relative_difference(model.run(question).weights, plain.run(question).weights) < 1e-6
     changed = Settings(question, position="alibi", temperature=2.0, heads_off=((0, 1),), model="food-learned-1")
     assert bool(pictures.picture(changed).run.weights.isfinite().all())
 

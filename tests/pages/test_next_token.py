@@ -14,7 +14,8 @@ from mha_core.measure import head_kinds
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
-from pages.explore import found_heads, losses, repeated
+from pages.explore import found_heads, repeated
+from pages.explore.goes_on import surprises
 from pages.kit.draw import numbers
 from pages.kit.picture import models, next_token, pictures
 from pages.kit.picture.models import MINILM, SMOLLM2
@@ -132,14 +133,14 @@ def test_the_loss_of_every_token() -> None:
     expected = torch.nn.functional.cross_entropy(
         logits[:-1].double(), torch.tensor(shown.run.ids[1:]), reduction="none"
     )
-    found = losses.of(shown)
+    found = surprises(shown)
     assert found[0] == (None, None)
     assert [now for now, _ in found[1:]] == pytest.approx(expected.tolist(), abs=1e-3)
-    changed = losses.of(off)
+    changed = surprises(off)
     assert [before for _, before in changed] == [now for now, _ in found]
     # the second time round each word was foreseen, until the heads that copy were off
     assert sum(now or 0 for now, _ in changed[16:]) > 2 * sum(now or 0 for now, _ in found[16:])
-    assert losses.of(pictures.picture(Settings("how are you"))) == []
+    assert surprises(pictures.picture(Settings("how are you"))) == []
 
 
 def probability(text: str, word: str, **switches: object) -> float:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.compare import orders
 from pages.compare.pairs import SAME
 from pages.kit.draw.numbers import small
@@ -47,7 +47,7 @@ def test_what_another_order_does_and_why(model: Model, settings: dict[str, str],
     order = orders.shuffled(TIRED, 1)
     found = orders.reordered(asked, order)
     runs = [model.run(text, **settings) for text in (TIRED, order)]  # type: ignore[arg-type]
-    assert found.difference == pytest.approx(compare.difference_in_new_order(*runs), abs=1e-6)
+    assert found.difference == pytest.approx(measures.difference_in_new_order(*runs), abs=1e-6)
     assert found.difference <= SAME if same else found.difference > 0.1
     said = orders.why(found)
     assert reason in said

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
 from pages.kit.draw.numbers import small, weight
@@ -42,7 +42,7 @@ def test_the_numbers_of_the_default_screen() -> None:
     assert head["label"].endswith("on the previous token, on average: learned positions → no positions")
     assert sentence["value"] == "0.706"
     assert "the cosine of its two vectors" in sentence["label"]
-    change = compare.largest_change(*pair.maps)
+    change = measures.largest_change(*pair.maps)
     tokens = pair.tokens
     assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, 1.00 → 0.0009"] == "−0.999"
     (rows,) = [value for label, value in found.items() if "between the rows of “the” (at 1 and 7)" in label]
@@ -74,7 +74,7 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     assert "in every layer and head" in right
     assert right.endswith("Nothing in this model says where a token stands.")
     run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
-    causal = compare.repeated_words(run.weights, run.ids)
+    causal = measures.repeated_words(run.weights, run.ids)
     assert causal is not None
     assert causal.difference > 0.1
     assert masked.startswith(f"Without, with a causal mask: the rows differ by up to {small(causal.difference)}, ")
@@ -122,7 +122,7 @@ def test_rows_that_are_the_same_in_this_head_alone_are_not_said_to_be_the_same_e
 
 def test_the_first_figure_is_of_what_the_head_does() -> None:
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
-    change = compare.largest_change(*pair.maps)
+    change = measures.largest_change(*pair.maps)
     (head, _) = pairs.answers(pair, ("Left", "Right"))
     where = f"{pair.tokens[change.row]} → {pair.tokens[change.key]}"
     assert head["label"] == f"{where} changes most in this head: left → right"

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import SizeError, TooLong
-from mha_core.measure import compare
-from mha_core.measure.compare import BIASES
+from mha_core.measure import agreement
+from mha_core.measure.agreement import BIASES
 from pages.implementations import parity
 from pages.implementations.parity import FEATURES, Equality, Sizes
 from pages.kit.draw.numbers import scientific
@@ -75,7 +75,7 @@ def test_it_is_the_hidden_state_that_enters_the_layer(model: Model) -> None:
 def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = parity.of_sentence(Settings(PRESETS[3]), 1)
     random = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
-    monkeypatch.setattr(compare, "agreements", None)
+    monkeypatch.setattr(agreement, "agreements", None)
     assert parity.of_sentence(Settings(PRESETS[3]), 1) is first
     assert parity.of_random(Sizes(1, 3, 4, 2), "none", "auto") is random
 
@@ -83,7 +83,7 @@ def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_above_its_bound_says_so() -> None:
     equality = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
-    worse = compare.Agreement(*[compare.Difference(0.5, 0.25, 1e-6)] * 4)
+    worse = agreement.Agreement(*[agreement.Difference(0.5, 0.25, 1e-6)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
     block = parity.differences(wrong, "float32", largest=False)
     row = list(IMPLEMENTATIONS).index("einsum")

@@ -11,7 +11,7 @@ import torch
 
 from mha_core import Model, Run, load_model
 from mha_core import device as devices
-from mha_core.measure import compare
+from mha_core.measure import reference
 from mha_core.training import saved
 from pages.kit.draw.packing import pack_maps
 from pages.kit.picture import mask_codec, pictures, sharing
@@ -223,7 +223,7 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
         calls.append(text)
         return 1e-6
 
-    monkeypatch.setattr(compare, "difference_to_transformers", difference)
+    monkeypatch.setattr(reference, "difference_to_transformers", difference)
     plain, masked = Settings("how are you"), Settings("how are you", "causal")
     assert pictures.difference_to_transformers(plain, ask=False) is None
     assert pictures.difference_to_transformers(plain, ask=True) == 1e-6

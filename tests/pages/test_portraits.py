@@ -15,7 +15,7 @@ from pages.positions.biases import TILE
 from pages.positions.encodings import Sizes, build
 from pages.positions.measures import bias, table
 from pages.positions.parts import Part, View, doubling, sample, sampled
-from pages.positions.portraits import SLOTS, portrait
+from pages.positions.portraits import SLOTS, part_of
 
 
 def view(n: int, **values: Any) -> View:
@@ -25,7 +25,8 @@ def view(n: int, **values: Any) -> View:
 
 
 def parts(name: str, sizes: Sizes, **values: Any) -> dict[str, Part]:
-    return {part.slot: part for part in portrait(build(name, sizes), view(sizes.n, **values))}
+    made = (part_of(slot, build(name, sizes), view(sizes.n, **values)) for slot in SLOTS)
+    return {part.slot: part for part in made if part is not None}
 
 
 def said(part: Part) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mha_core import Model
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.numbers import difference
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -24,7 +24,7 @@ def test_the_numbers_are_the_models(model: Model) -> None:
         position: [model.run(one, position=position) for one in (text, backwards(text))]
         for position in ("none", "trained")
     }
-    none, trained = (compare.difference_in_new_order(*runs[position]) for position in ("none", "trained"))
+    none, trained = (measures.difference_in_new_order(*runs[position]) for position in ("none", "trained"))
     assert 0 < none < SAME < trained
     assert f"“{backwards(text)}”" in order
     assert "the same vector as before" in order
@@ -32,7 +32,7 @@ def test_the_numbers_are_the_models(model: Model) -> None:
     assert f"differ by up to {difference(trained, 2)}." in order
     assert "“the” stands there 2 times" in twice
     assert "alike in every head" in twice
-    repeated = compare.repeated_words(runs["trained"][0].weights, runs["trained"][0].ids)
+    repeated = measures.repeated_words(runs["trained"][0].weights, runs["trained"][0].ids)
     assert repeated is not None
     assert f"differ by up to {difference(repeated.difference, 2)}." in twice
 

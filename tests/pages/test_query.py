@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 import pytest
 
 from mha_core.errors import HeadlightError
-from pages.kit.picture import fitting
+from pages.kit.picture import fitting, rules
 from pages.kit.picture.fields import FIELDS
 from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, head_name, write_places
 from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.query import LONGEST, Query, written
+from pages.kit.picture.query import LONGEST, Query
 from pages.kit.picture.settings import Settings
 
 CELLS = "5.rGB"
@@ -27,6 +27,18 @@ EVERY = [
     Settings("how are you", "documents:2:5", values_off=(0, 3)),
     Settings("how are you", "unseen:0:2", painted=CELLS),
 ]
+
+
+def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
+    """What the controls say of these settings: key -> values, the inverse of `Query.settings`."""
+    mask = rules.controls_of(settings.mask, settings.painted)
+    position = next(name for name, core in POSITIONS.items() if core == settings.position)
+    off = [head_name(layer, head) for layer, head in settings.heads_off]
+    own = mask | {"s": settings.text, "pos": position, "t": f"{settings.temperature:g}"}
+    own |= {"unheard": write_places(settings.values_off)} if settings.values_off else {}
+    shared = {"model": settings.model} | ({} if settings.device == "auto" else {"dev": settings.device})
+    listed = {f"{key}{side}": [str(value)] for key, value in own.items()} | {f"off{side}": off}
+    return listed | {key: [value] for key, value in shared.items()}
 
 
 @pytest.mark.parametrize("side", ["", "2"])

@@ -9,7 +9,8 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.attention.sequence_first import ProjectAndSplit
-from mha_core.measure.compare import BIASES, random_weights, relative_difference
+from mha_core.measure.agreement import BIASES, random_weights
+from mha_core.measure.measures import relative_difference
 from mha_core.positions import Shaw
 from pages.kit.picture import pictures, sharing, traces
 from pages.kit.picture.settings import Settings

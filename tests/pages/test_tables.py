@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mha_core import Model
-from pages.kit.draw.tables import csv_of, npz_of, quoted
+from pages.kit.draw.tables import csv_of_tables, map_of, npz_of, quoted
 
 
 def test_formulas_are_quoted_and_other_text_is_left_alone() -> None:
@@ -21,7 +21,9 @@ def test_formulas_are_quoted_and_other_text_is_left_alone() -> None:
 @pytest.mark.parametrize("text", ["=1+1 - @ +x", 'a "quoted", word; 😀 שלום', ""])
 def test_csv_has_every_weight_in_full(model: Model, text: str) -> None:
     run = model.run(text)
-    head, *rows = csv.reader(io.StringIO(csv_of(run, 2, 7).decode("utf-8-sig")))
+    head, *rows = csv.reader(
+        io.StringIO(csv_of_tables([map_of("layer 2 head 7: query / key", run, 2, 7)]).decode("utf-8-sig"))
+    )
     assert head[0] == "layer 2 head 7: query / key"
     assert [cell.removeprefix("'") for cell in head[1:]] == [token.removeprefix("'") for token in run.tokens]
     assert head[1:] == [row[0] for row in rows]

@@ -20,12 +20,13 @@ from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
 from pages.texts import sizes
-from pages.texts.catalog import Element, elements, texts
+from pages.texts.catalog import Element, texts
 
 from .conftest import app_at, blocks, payloads
 
 # each link once: texts that have the same thing share its page
-LINKS = list(dict.fromkeys((element.page, element.link) for element in elements()))
+ELEMENTS = [element for text in texts() for element in text.elements]
+LINKS = list(dict.fromkeys((element.page, element.link) for element in ELEMENTS))
 
 
 def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
@@ -51,13 +52,13 @@ def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
 def test_an_element_is_a_name_and_one_or_two_sentences() -> None:
     for text in texts():
         assert len({one.name for one in text.elements}) == len(text.elements) >= 12
-    for one in elements():
+    for one in ELEMENTS:
         assert len(one.name) <= 40, one.name
         assert len(one.said) <= 130, one.name
         assert one.said[-1] in ".?"
 
 
-@pytest.mark.parametrize("element", list(elements()), ids=lambda one: one.name)
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda one: one.name)
 def test_a_link_says_what_the_fields_take(element: Element) -> None:
     assert element.page in PAGES
     query = Query(urlsplit(element.address).query.encode())
@@ -103,7 +104,7 @@ def test_the_numbers_are_those_of_such_models(model: Model) -> None:
     assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
     assert embedding == 64_000
     assert model.sizes.vocabulary == sizes.MINILM_TOKENS
-    said = " ".join(element.said for element in elements())
+    said = " ".join(element.said for element in ELEMENTS)
     large, large_embedding = sizes.classifier(sizes.MINILM_TOKENS)
     assert large - total == large_embedding - embedding == (30_522 - 1000) * width
     for number in (total, embedding, large, large_embedding, 590_208, 591_360):

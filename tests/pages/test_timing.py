@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention import AttentionLayer
 from mha_core.errors import DeviceError, SizeError
-from mha_core.measure.compare import BIASES
+from mha_core.measure.agreement import BIASES
 from mha_core.pretrained import memory
 from pages.implementations import timing
 from pages.implementations.timing import YARDSTICK, Plan, TimingJob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mha_core.measure.timing import Spread
+from mha_core.clock import Spread
 from pages.implementations import timing, timing_tables
 from pages.implementations.timing import YARDSTICK, AtLength, Plan, TimingJob
 from pages.kit.jobs.queue import Places

@@ -7,7 +7,7 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Step
 from mha_core.errors import HeadlightError
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import TRACED_BYTES, Traced, parents, settings_within, traced
 

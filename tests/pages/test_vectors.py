@@ -10,7 +10,7 @@ import torch
 
 from mha_core import Model
 from mha_core.errors import SizeError
-from mha_core.measure import compare
+from mha_core.measure import measures
 
 from .conftest import answers, unpacked
 
@@ -66,4 +66,4 @@ def test_sentences_of_other_lengths_have_no_common_places() -> None:
     assert (found["cosines"], found["changes"], found["shown"]) == ([], [], [])
     assert found["said"].startswith("The left sentence has 5 tokens, the right one 6:")
     with pytest.raises(SizeError):
-        compare.vector_changes(torch.zeros(7, 4), torch.zeros(6, 4))
+        measures.vector_changes(torch.zeros(7, 4), torch.zeros(6, 4))

@@ -221,7 +221,7 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     assert not second.over
 
 
-def add(run: Path) -> visit.OwnRun:
+def add(run: Path) -> visits.OwnRun:
     """Does what opening a file does."""
     folder = visit.new_folder()
     shutil.copytree(run, folder, dirs_exist_ok=True)

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from mha_core import Model
-from mha_core.measure.compare import largest_difference
+from mha_core.measure.measures import largest_difference
 from pages.kit.draw.web import API
 from pages.kit.lessons import course
 from pages.kit.picture import pictures, sharing

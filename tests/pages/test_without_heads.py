@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mha_core import Model
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.lessons.evaluate import evaluate
 from pages.kit.lessons.grammar import parse
 from pages.kit.lessons.quantities.scene import shown
@@ -25,17 +25,17 @@ def test_it_is_computed_when_asked_for_and_then_known(model: Model) -> None:
     assert found.shape == (6, 12)
     assert without_heads.kept(settings) is found
     run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
-    assert float(found[5, 3]) == pytest.approx(compare.cosine(run.sentence, whole.sentence), abs=1e-6)
+    assert float(found[5, 3]) == pytest.approx(measures.cosine(run.sentence, whole.sentence), abs=1e-6)
 
 
 def test_a_rule_and_a_page_share_it_and_what_is_known_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    computed, whole = [], compare.without_each_head
+    computed, whole = [], measures.without_each_head
 
     def counted(model: Model, text: str, **more: Any) -> torch.Tensor:
         computed.append(text)
         return whole(model, text, **more)
 
-    monkeypatch.setattr(compare, "without_each_head", counted)
+    monkeypatch.setattr(measures, "without_each_head", counted)
     sharing.forget()
     found = without_heads.cosines(Settings("how are they"), lambda done: None)
     with sharing.alone():  # it would wait for ever

@@ -19,7 +19,7 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 
 # The rooms of each package from the ground up: a room may import those before it in the list.
 CORE_ROOMS = [
-    "errors", "former_names", "device", "clock", "trace", "masks", "positions", "attention", "show", "models",
+    "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "models",
     "training", "pretrained", "measure",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]

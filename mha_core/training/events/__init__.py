@@ -1,7 +1,5 @@
 """The record of a training run: the events that it yields, their lines of JSON, and the history that they make."""
 
-from __future__ import annotations
-
 from .history import History
 from .kinds import LONGEST, End, Evaluation, Event, Snapshot, Start, Step
 from .lines import from_line, from_values, to_line

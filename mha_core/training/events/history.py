@@ -10,8 +10,6 @@ from ...errors import HeadlightError
 from ..recipe import ENDS, Recipe
 from .kinds import LONGEST, End, Evaluation, Event, Snapshot, Start, Step
 
-__all__ = ["History"]
-
 
 @dataclass
 class History:

@@ -1,14 +1,10 @@
 """The events of a training run: plain values, ready for JSON."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import prod
 
 from ...errors import HeadlightError
 from ..recipe import Recipe
-
-__all__ = ["LONGEST", "End", "Evaluation", "Event", "Snapshot", "Start", "Step"]
 
 LONGEST = 1024  # tokens of a text, as in `Recipe.check`
 

@@ -1,7 +1,5 @@
 """Events as lines of JSON, and back; a line may come from a stranger, so every field is checked."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math
@@ -13,8 +11,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 from ...errors import HeadlightError
 from ..recipe import Recipe
 from .kinds import End, Evaluation, Event, Snapshot, Start, Step
-
-__all__ = ["from_line", "from_values", "to_line"]
 
 LARGEST = 2**53  # of a whole number: beyond, not every one is a float
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair: no character

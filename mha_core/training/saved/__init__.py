@@ -3,8 +3,6 @@
 A run that is read may come from a stranger: `bounds` limits its files and what they list.
 """
 
-from __future__ import annotations
-
 from .archive import pack, unpack
 from .bounds import FILES, LARGEST, LARGEST_HEADER, LARGEST_PACKED, MOST_STEPS, MOST_VALUES, RUN, TOKENIZER, shapes
 from .folder import read, read_stack, read_tokenizer, save

@@ -1,7 +1,5 @@
 """A saved run as one zip file."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib
@@ -11,8 +9,6 @@ from ...errors import WeightsFileError
 from ..events import History
 from .bounds import FILES, LARGEST, LARGEST_PACKED
 from .folder import read, read_stack, read_tokenizer, replaced
-
-__all__ = ["pack", "unpack"]
 
 
 def pack(folder: Path) -> bytes:

@@ -1,7 +1,5 @@
 """Bounds on the files of a saved run, which may come from a stranger: checked before anything large is made of them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path
@@ -10,24 +8,6 @@ from typing import Any
 from ...errors import HeadlightError, WeightsFileError
 from ..events import LONGEST, Start
 from ..tasks.table import LIMITS
-
-__all__ = [
-    "FILES",
-    "LARGEST",
-    "LARGEST_HEADER",
-    "LARGEST_PACKED",
-    "MOST_LISTED",
-    "MOST_STEPS",
-    "MOST_VALUES",
-    "RUN",
-    "TOKENIZER",
-    "WEIGHTS",
-    "check_counts",
-    "check_words",
-    "content",
-    "shapes",
-    "text",
-]
 
 RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
 # Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.

@@ -26,8 +26,6 @@ from .bounds import LARGEST, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["read", "read_stack", "read_tokenizer", "replaced", "save"]
-
 FORMAT = "headlight run 1"
 
 

@@ -1,7 +1,5 @@
 """Data to train on. Every task is made by a seeded generator or read from outside, and has a fingerprint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...errors import HeadlightError
@@ -14,24 +12,16 @@ from .words import Names, Words
 
 __all__ = ["NAMES", "Batch", "Labelled", "Language", "Row", "build", "can_ask_hub", "from_csv", "from_hub", "from_text"]
 
-# The tasks that need nothing from outside.
-NAMES = {
-    "who": "Who did what",
-    "food": "Food review",
-    "brackets": "Brackets",
-    "words": "Repeated random words",
-    "names": "Full names",
-    "made_up": "Made-up news",
+# The tasks that need nothing from outside: their titles, and what makes them.
+_TASKS: dict[str, tuple[str, Callable[[int], Labelled | Language]]] = {
+    "who": ("Who did what", order.who),
+    "food": ("Food review", order.food),
+    "brackets": ("Brackets", order.brackets),
+    "words": ("Repeated random words", Words),
+    "names": ("Full names", Names),
+    "made_up": ("Made-up news", made_up_news.made_up),
 }
-
-_MAKERS: dict[str, Callable[[int], Labelled | Language]] = {
-    "who": order.who,
-    "food": order.food,
-    "brackets": order.brackets,
-    "words": Words,
-    "names": Names,
-    "made_up": made_up_news.made_up,
-}
+NAMES = {name: title for name, (title, _) in _TASKS.items()}
 
 
 def build(name: str, seed: int = 0) -> Labelled | Language:
@@ -40,9 +30,9 @@ def build(name: str, seed: int = 0) -> Labelled | Language:
     Raises:
         HeadlightError: no task has this name.
     """
-    if name not in _MAKERS:
+    if name not in _TASKS:
         raise HeadlightError(f"no task {name!r:.40}; choose one of {', '.join(NAMES)}")
-    return _MAKERS[name](seed)
+    return _TASKS[name][1](seed)
 
 
 def from_text(data: bytes | str, seed: int = 0, length: int = 64) -> Language:

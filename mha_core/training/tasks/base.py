@@ -1,7 +1,5 @@
 """The two kinds of task: labelled texts in two parts, or rows of tokens to go on with."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,8 +7,6 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-
-__all__ = ["Batch", "Labelled", "Language", "Row"]
 
 
 @dataclass(frozen=True)

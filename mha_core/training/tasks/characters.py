@@ -1,7 +1,5 @@
 """Any text, character by character."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from functools import cached_property
@@ -10,8 +8,6 @@ import torch
 
 from ...errors import HeadlightError
 from .base import Batch, Language
-
-__all__ = ["CONTEXTS", "FEWEST_CHARACTERS", "MOST_CHARACTERS", "MOST_DIFFERENT", "Characters"]
 
 FEWEST_CHARACTERS = 200
 MOST_CHARACTERS = 1_000_000

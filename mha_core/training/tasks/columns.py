@@ -1,13 +1,9 @@
 """The columns of texts and of labels in a table: found by their names, or guessed from what stands in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import HeadlightError
-
-__all__ = ["Found", "find"]
 
 USUAL = {"text": "text", "label": "label"}  # names that nobody asked for: where they are missing, others are guessed
 # By what a column of labels is often called; of two that could be it, such a one is taken.

@@ -1,14 +1,10 @@
 """BBC news from the hub, by the optional package `datasets`."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from ...errors import HeadlightError
 from .base import Labelled
 from .table import of_rows
-
-__all__ = ["HUB_NAME", "can_ask_hub", "from_hub"]
 
 HUB_NAME = "SetFit/bbc-news"
 

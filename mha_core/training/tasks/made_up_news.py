@@ -4,8 +4,6 @@ Made to be as hard as real news for a small model: most sentences have the same 
 nothing of a topic, many words stand in several topics, and most texts end with sentences about a second topic.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tomllib
@@ -16,8 +14,6 @@ from typing import Any
 
 from .base import Labelled
 from .table import of_rows
-
-__all__ = ["ROWS", "made_up"]
 
 ROWS = 1225
 _TABLE = Path(__file__).with_suffix(".toml")

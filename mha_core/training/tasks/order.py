@@ -3,14 +3,10 @@
 A model that does not see order gives both members of a pair the same answer, so it is right once in every pair.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 
 from .base import Labelled, Row
-
-__all__ = ["brackets", "food", "who"]
 
 _TRAIN_SHARE = 0.75
 

@@ -1,7 +1,5 @@
 """Labelled texts out of a table that somebody brings: CSV as UTF-8, with a column of texts and one of labels."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -15,8 +13,6 @@ from itertools import islice
 from ...errors import HeadlightError
 from . import columns
 from .base import Labelled, Row
-
-__all__ = ["LIMITS", "from_csv", "of_rows"]
 
 # What a table may have at most.
 LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}

@@ -1,7 +1,5 @@
 """Two tasks that a language model solves by looking back: repeated random words, and people's full names."""
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache
 
@@ -9,8 +7,6 @@ import torch
 from torch import Tensor
 
 from .base import Batch, Language
-
-__all__ = ["Names", "Words"]
 
 UNKNOWN = "[UNK]"
 _LENGTH = 32

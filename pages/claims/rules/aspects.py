@@ -1,7 +1,5 @@
 """The claim on what heads look for: a kind of word at no fixed distance, in sentence after sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What chance alone would give: a count is told beside it, or it says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 UNLIKELY = 0.01  # what chance gives less often than once in a hundred times is not put down to it

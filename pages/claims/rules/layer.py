@@ -1,7 +1,5 @@
 """Claims on projections, biases and implementations of one layer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

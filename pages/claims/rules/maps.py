@@ -1,7 +1,5 @@
 """Claims that maps of weights decide."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations
@@ -10,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.numbers import count, number, share, small, weight
 
 from .chance import UNLIKELY, at_least
@@ -126,7 +124,7 @@ def same_word_same_row(
     Raises:
         HeadlightError: no token stands twice.
     """
-    repeated = [compare.repeated_words(weights, ids) for weights in (positions, without)]
+    repeated = [measures.repeated_words(weights, ids) for weights in (positions, without)]
     if repeated[0] is None or repeated[1] is None:
         raise HeadlightError("no token stands twice; choose a sentence that says a word again")
     apart, same = (one.difference for one in repeated if one is not None)
@@ -153,7 +151,7 @@ def waves_move_the_look(none: Tensor, waves: Tensor, rounding: float) -> Verdict
     first, other = (of >= (1 - rounding) * of.amax(dim=-1, keepdim=True) for of in (none, waves))
     moved = (~(first & other).any(dim=-1)).double()
     by_layer = moved.flatten(1).mean(dim=1).tolist()
-    part, elsewhere = float(moved.mean()), float(compare.row_distances(none.flatten(0, 2), waves.flatten(0, 2)).mean())
+    part, elsewhere = float(moved.mean()), float(measures.row_distances(none.flatten(0, 2), waves.flatten(0, 2)).mean())
     return Verdict(
         of_all([part > 0.5, part > 0]),
         f"In {share(part, 2)} of all rows of all heads the key with the largest weight is another one. "
@@ -194,5 +192,5 @@ def attention_is_symmetric(
 
 def _in_common(layer: Tensor) -> float:
     """The weight that two heads of (h, i, j) place on the same keys, mean over rows and pairs."""
-    pairs = [1 - float(compare.row_distances(a, b).mean()) for a, b in combinations(layer.float(), 2)]
+    pairs = [1 - float(measures.row_distances(a, b).mean()) for a, b in combinations(layer.float(), 2)]
     return sum(pairs) / len(pairs)

@@ -1,13 +1,11 @@
 """Claims on order, positions and padding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.draw.numbers import count, precise, share, small
 
 from .verdict import Verdict, of_all, relative
@@ -24,7 +22,7 @@ def order_does_not_matter(without: Pair, positions: Pair, rounding: float) -> Ve
         rounding: the largest difference, relative to the largest number, that counts as none.
         answers: all others; the same in the new order.
     """
-    moved, marked = (compare.largest_difference(here, there) for here, there in (without, positions))
+    moved, marked = (measures.largest_difference(here, there) for here, there in (without, positions))
     same = moved <= rounding * float(without[0].abs().max())
     return Verdict(
         of_all([same]),
@@ -90,7 +88,7 @@ def a_mask_hides_padding(alone: Tensor, masked: Tensor, unmasked: Tensor, added:
         answers: masked or not; only masked; not even then.
     """
     (kept, with_mask), (same, without) = (
-        (relative(of, alone) <= rounding, compare.cosine(of, alone)) for of in (masked, unmasked)
+        (relative(of, alone) <= rounding, measures.cosine(of, alone)) for of in (masked, unmasked)
     )
     return Verdict(
         of_all([kept]),

@@ -3,8 +3,6 @@
 It holds on every processor and for any number of threads, which change the order of the sums alone.
 """
 
-from __future__ import annotations
-
 from mha_core.measure.rounding import of_sums
 
 __all__ = ["of_attention", "of_model", "of_softmax", "of_sums"]

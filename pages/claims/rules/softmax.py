@@ -1,7 +1,5 @@
 """Claims on scores, masks and the softmax."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
@@ -9,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.measure import by_hand, compare
+from mha_core.measure import by_hand, measures
 from pages.kit.draw.numbers import count, number, scientific, share, small, weight
 
 from .verdict import Verdict, of_all
@@ -29,7 +27,7 @@ def large_number_is_infinity(scores: Tensor, allow: Tensor, rounding: float) -> 
     """
     ours, _, large = by_hand.softmax_three_ways(scores, allow)
     some = allow.any(dim=1)
-    usual = compare.largest_difference(large[some], ours[some])
+    usual = measures.largest_difference(large[some], ours[some])
     empty = float(large[~some].masked_fill(allow[~some], 0).sum(dim=1).max()) if bool((~some).any()) else 0.0
     smallest = torch.finfo(torch.float16).min
     return Verdict(

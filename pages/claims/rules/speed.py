@@ -1,7 +1,5 @@
 """Claims on time: seconds of calls that were made in turn."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """What the tensors say of a claim."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """The Python side of the browser's components: the house, the views of maps, steps, pairs and films, and sheets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ No streamlit. A callback that raised would show its exception, and a value of th
 the session for good.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

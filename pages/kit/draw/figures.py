@@ -4,8 +4,6 @@ Axes of whole numbers have tickvals and ticktext. Every text goes through `escap
 and <a>. Lines differ by colour, dash and symbol.
 """
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Mapping, Sequence
@@ -103,10 +101,7 @@ def lines(
         }
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>"})
     if reference is not None:
-        level, name = reference
-        across = {"mode": "lines", "x": [10**end for end in ends], "y": [level, level], "hoverinfo": "skip"}
-        dotted = {"color": PALETTES[theme].ink, "width": 1.5, "dash": "dot"}
-        data.append({"type": "scatter", "name": escaped(name), **across, "line": dotted})
+        data.append(_across(reference, [10**end for end in ends], theme, "dot") | {"hoverinfo": "skip"})
     if at_ends:
         _name_at_ends(layout, data)
     return {"data": data, "layout": layout}
@@ -204,10 +199,7 @@ def over_steps(
         line |= {"opacity": GHOSTLY} if curve.ghost else {}
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
     if reference is not None:
-        level, name = reference
-        across = {"mode": "lines", "x": [0, span], "y": [short(level)] * 2, "hoverinfo": "name"}
-        dashed = {"color": PALETTES[theme].ink, "width": 1.5, "dash": "dash"}
-        data.append({"type": "scatter", "name": escaped(name), **across, "line": dashed})
+        data.append(_across(reference, [0, span], theme, "dash") | {"hoverinfo": "name"})
     return {"data": data, "layout": layout}
 
 
@@ -258,6 +250,13 @@ def _line(name: str, x: Sequence[int], y: Sequence[float | None], number: int, t
         "line": {**colour, "width": 2, "dash": DASHES[number % len(DASHES)]},
         "marker": {**colour, "size": 6, "symbol": SYMBOLS[number % len(SYMBOLS)]},
     }
+
+
+def _across(reference: tuple[float, str], ends: Sequence[float], theme: str, dash: str) -> Figure:
+    """A level drawn across, under its name."""
+    level, name = reference
+    line = {"color": PALETTES[theme].ink, "width": 1.5, "dash": dash}
+    return {"type": "scatter", "mode": "lines", "name": escaped(name), "x": ends, "y": [short(level)] * 2, "line": line}
 
 
 def _band(x: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Figure:

@@ -3,8 +3,6 @@
 A node is a list: the name of a MathML element, the letter of an axis or "" (its colour), then texts and nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,11 +21,6 @@ def name(text: str, axis: str = "") -> Node:
 def sign(text: str) -> Node:
     """An operator: "=", "·", "("."""
     return ["mo", "", text]
-
-
-def words(text: str) -> Node:
-    """Words between formulas."""
-    return ["mtext", "", text]
 
 
 def value(text: str, axis: str = "") -> Node:

@@ -6,8 +6,6 @@ Only what is 0 reads 0: a cell stays empty, and smaller weights get more digits.
 right answers, says 1 only of what is 1. Minus signs are "−", except in what is read back.
 """
 
-from __future__ import annotations
-
 import math
 
 
@@ -105,3 +103,8 @@ def count(many: int, noun: str) -> str:
 def cut(text: str, most: int = 60) -> str:
     """A text of at most that many characters; "…" stands for what is left out."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def capital(text: str) -> str:
+    """A text that begins with a capital letter."""
+    return f"{text[:1].upper()}{text[1:]}"

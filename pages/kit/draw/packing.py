@@ -4,8 +4,6 @@ How a message is written, mha_core/show/packing.py says. Equal pictures give equ
 not sent again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 

@@ -1,7 +1,5 @@
 """Every page: its group in the bar, its name, the question it answers, and how to read it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode

@@ -1,7 +1,5 @@
 """Colours, dashes and symbols of the charts. The colours that the views share stand in assets/web/base/view.css too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The formulas of "Attention Is All You Need" with the sizes of what is computed, in the colours of the axes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .formula import Node, both, called, equation, fraction, lowered, name, power, root, row, sign, sized, under, value

@@ -5,8 +5,6 @@ the text to show. Texts may hold anything, they become text nodes. Rows and colu
 events.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import re
@@ -191,6 +189,15 @@ def matrix(
 def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "") -> Block:
     """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys."""
     return matrix(name, weights, rows=tokens, cols=tokens, write=in_a_cell, colour="weights", compact=True, note=note)
+
+
+def shares(name: str, values: Rows, rows: Sequence[str], cols: Sequence[str], decimals: int = 3) -> Block:
+    """Shares from 0 to 1 in small cells, each as strong as it is large."""
+
+    def write(value: float) -> str:
+        return share(value, decimals)
+
+    return matrix(name, values, rows=rows, cols=cols, axes="", write=write, colour="weights", compact=True)
 
 
 def bars(

@@ -1,7 +1,5 @@
 """Numbers to take away: float32, as computed."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence
@@ -35,10 +33,9 @@ class Table:
     values: Tensor
 
 
-def csv_of(run: Run, layer: int, head: int) -> bytes:
-    """One map as CSV: a row a query, a column a key, with the tokens as heads of both."""
-    name = f"layer {layer} head {head}: query / key"
-    return csv_of_tables([Table(name, run.tokens, run.tokens, run.weights[layer, head])])
+def map_of(name: str, run: Run, layer: int, head: int) -> Table:
+    """One map: a row a query, a column a key, with the tokens as heads of both."""
+    return Table(name, run.tokens, run.tokens, run.weights[layer, head])
 
 
 def csv_of_tables(tables: Sequence[Table]) -> bytes:
@@ -69,6 +66,10 @@ def npz(arrays: Mapping[str, Any]) -> bytes:
     out = io.BytesIO()
     np.savez_compressed(out, allow_pickle=False, **arrays)
     return out.getvalue()
+
+
+# kind of file -> how tables are written
+WRITERS = {"csv": csv_of_tables, "npz": npz_of_tables}
 
 
 def npz_of(run: Run) -> bytes:

@@ -1,7 +1,5 @@
 """The channel to the views that the browser draws: messages to them, and from those of form pages events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 

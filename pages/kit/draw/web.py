@@ -1,7 +1,5 @@
 """Where the browser's files (js, css) lie and under which address they are served; it changes with their content."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,13 +1,10 @@
 """The controls that form pages share, each bound to the link under its key."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st
 
 from mha_core import Model
-from mha_core.positions import Learned, is_altered
 from pages.kit.picture import models, rules
 from pages.kit.picture.asked import NOT_A_RULE, WRITTEN_FORMS
 from pages.kit.picture.fields import DEFAULTS, MASKS
@@ -15,7 +12,7 @@ from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.place import head_name
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import position_note
+from pages.kit.picture.words import encodings, position_note
 
 from . import links, widgets
 from .picture_page import PicturePage
@@ -75,8 +72,7 @@ def position(page: PicturePage) -> str:
 
 def positions_of(model: Model) -> list[str]:
     """The names of the encodings that a model can take: a learned table can be altered only where there is one."""
-    table = isinstance(model.encoder.position, Learned)
-    return [name for name, core in POSITIONS.items() if table or not is_altered(core)]
+    return [name for name, _ in encodings(model)]
 
 
 def heads_off(page: PicturePage) -> tuple[tuple[int, int], ...]:

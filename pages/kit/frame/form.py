@@ -1,7 +1,5 @@
 """The frame of a page with controls: each is bound to the link, and what the link says besides is read from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from mha_core import device as devices
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.asked import Asked, unused
 
 from . import layout, links
 
@@ -27,10 +25,10 @@ class Form(layout.Page):
         Args:
             usable: for keys that no control in sight has, whether what the link says of them could be used.
         """
-        unused = [key for key, used in usable.items() if not used and key in st.query_params]
-        told = [links.unused(key, st.query_params.get_all(key)) for key in unused]
-        self.unusable += [*unused, *self.query.unusable]
-        return list(dict.fromkeys([*self.said, *links.notices(unused), *told, *self.query.told]))
+        left_out = [key for key, used in usable.items() if not used and key in st.query_params]
+        told = [unused(key, st.query_params.get_all(key)) for key in left_out]
+        self.unusable += [*left_out, *self.query.unusable]
+        return list(dict.fromkeys([*self.said, *links.notices(left_out), *told, *self.query.told]))
 
 
 F = TypeVar("F", bound=Form)

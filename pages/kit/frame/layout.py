@@ -3,8 +3,6 @@
 What a page needs for its controls is `form`'s, so that a page of words alone imports no model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field

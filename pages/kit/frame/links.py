@@ -3,8 +3,6 @@
 The bound controls read and write it; what no control holds, the page reads with `asked` and writes with `put`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +13,8 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from pages.kit.picture.asked import Asked
+from pages.kit.draw.numbers import cut as cut_text
+from pages.kit.picture.asked import Asked, in_link, unused
 from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
 
@@ -119,7 +118,7 @@ def notices(others: Collection[str] = ()) -> list[str]:
         if key in st.session_state:  # otherwise its control is not on the page, as the width without a window
             now = st.session_state[key]
             if key not in others and set(_written(now)) != set(_normal(now, values)):
-                instead = "the default" if now is None else _short(", ".join(_written(now))) or "nothing"
+                instead = "the default" if now is None else cut_text(", ".join(_written(now)), 40) or "nothing"
                 entered.told[key] = now, unused(key, values, instead)
             del entered.asked[key]
     present = set(st.session_state)
@@ -128,13 +127,6 @@ def notices(others: Collection[str] = ()) -> list[str]:
     if left_out:
         told.append(f"The full link would be longer than {LONGEST_LINK:,} bytes, so it omits {' and '.join(left_out)}.")
     return told
-
-
-def unused(key: str, said: list[str], instead: str = "the default") -> str:
-    """That what the link says of a key cannot be used."""
-    longest = max(map(len, said))
-    why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
-    return f"The link says {key}={_short(', '.join(said))}, {why} used here; {instead} is used instead."
 
 
 def too_long() -> tuple[str, ...]:
@@ -183,21 +175,14 @@ def _within(key: str, sent: Any) -> Any:
         return sent if len(sent) <= known.longest else sent[: known.longest]
     texts = sent if isinstance(sent, (list, tuple)) else [sent] if isinstance(sent, str) else []
     is_of_kind = isinstance(sent, _TYPES[known.kind]) and isinstance(sent, bool) == (known.kind == "switch")
-    short = len(texts) <= MOST_CHOSEN and all(isinstance(text, str) and len(text) <= LONGEST_CHOICE for text in texts)
-    return sent if sent is None or (is_of_kind and short) else known.default
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:39] + "…"
+    few = len(texts) <= MOST_CHOSEN and all(isinstance(text, str) and len(text) <= LONGEST_CHOICE for text in texts)
+    return sent if sent is None or (is_of_kind and few) else known.default
 
 
 def _written(value: Any) -> list[str]:
     """A control's value as the link writes it."""
-    if isinstance(value, bool):
-        return [str(value).lower()]
-    if isinstance(value, (list, tuple)):
-        return [str(part) for part in value] or [""]
-    return [f"{value:g}" if isinstance(value, float) else str(value)]
+    written = "None" if value is None else in_link(value)
+    return [written] if isinstance(written, str) else written or [""]
 
 
 def _normal(now: Any, asked: list[str]) -> list[str]:

@@ -1,7 +1,5 @@
 """One sentence in place of what cannot be drawn because a package is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """The models that this visitor may choose: those of the list, and what was trained in the visit."""
 
-from __future__ import annotations
-
 from mha_core.errors import HeadlightError
 from pages.kit.jobs import visitor
 from pages.kit.picture import models

@@ -1,7 +1,5 @@
 """The frame of a form page with a picture: its model, the place looked at, and the last usable text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -11,6 +9,7 @@ import streamlit as st
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
+from pages.kit.draw.numbers import cut
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.fitting import within
 from pages.kit.picture.place import At
@@ -59,9 +58,8 @@ class PicturePage(Form):
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else models.presets(settings.model)[0]
-            shown = last if len(last) <= 60 else last[:59] + "…"
             before, left_out = within(replace(settings, text=last))
-            return compute(before), before, [f"{words.sentence(error)} {what} “{shown}”.", *said, *left_out]
+            return compute(before), before, [f"{words.sentence(error)} {what} “{cut(last)}”.", *said, *left_out]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitting, [*said, *left_out]
 

@@ -1,7 +1,5 @@
 """A part of a page that follows a job by itself, while the rest of the page stays as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

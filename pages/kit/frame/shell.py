@@ -1,7 +1,5 @@
 """What surrounds every page: its configuration, the list of pages, and one sentence when a package is missing."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """A page that one view of the browser owns: its script mounts that, and knows nothing of what is shown."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from mha_core import device as devices

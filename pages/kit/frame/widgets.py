@@ -4,8 +4,6 @@ Label, range and default come from the table. What a page must add is what the t
 a model or on data, and a label that depends on another control.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

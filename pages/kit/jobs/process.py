@@ -4,8 +4,6 @@ On Linux it is forked from one that has read torch in (`mha_core.training.nurser
 takes seconds.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

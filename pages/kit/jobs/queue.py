@@ -4,8 +4,6 @@ A free place goes to the address with the fewest at work, among those to the add
 the fewest seconds of the last half hour, and then to who came first.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter, defaultdict

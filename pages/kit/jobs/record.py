@@ -1,7 +1,5 @@
 """A record of what the process that trains has told so far: counted at once, copied only for who draws it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 process dies ends too.
 """
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ has gone, so that a page that is loaded anew finds it. What visits leave behind 
 the most gives way first.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 
@@ -16,8 +14,6 @@ from . import visit as visits
 from .queue import Visitor
 from .training import Plan, TrainingJob, writing
 from .visit import OwnRun, Tab, Visit
-
-__all__ = ["OwnRun", "add_run", "come_back", "job", "job_on", "name", "new_folder", "own_runs", "start", "this_visitor"]
 
 
 def own_runs() -> dict[str, OwnRun]:

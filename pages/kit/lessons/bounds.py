@@ -3,8 +3,6 @@
 One walk over the text, which knows what TOML's texts and comments are and nothing more.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

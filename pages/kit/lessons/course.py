@@ -1,7 +1,5 @@
 """The course: the lessons that Headlight brings along and a teacher's own, and what is wrong with those left out."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

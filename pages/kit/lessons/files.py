@@ -1,7 +1,5 @@
 """A lesson to print: its questions, the maps that they are of, and what the numbers answer."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,7 +1,5 @@
 """The functions of a rule that compute with what its names mean, and know no model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -26,28 +24,15 @@ _REDUCERS: dict[str, Reducer] = {
     "first": lambda x, dim: _first(x.bool(), dim),
 }
 _EACH: dict[str, Callable[[Tensor], Tensor]] = {
-    "abs": torch.abs,
-    "sqrt": torch.sqrt,
-    "exp": torch.exp,
-    "log": torch.log,
-    "ceil": torch.ceil,
-    "floor": torch.floor,
-    "isnan": torch.isnan,
+    name: getattr(torch, name) for name in ("abs", "sqrt", "exp", "log", "ceil", "floor", "isnan")
 }
-_COMPARED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "<": torch.lt,
-    "<=": torch.le,
-    ">": torch.gt,
-    ">=": torch.ge,
-    "==": torch.eq,
-    "!=": torch.ne,
-}
-_COMPUTED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "+": torch.add,
-    "-": torch.sub,
-    "*": torch.mul,
-    "/": lambda one, other: one.double() / other.double(),
-}
+Joining = Callable[[Tensor, Tensor], Tensor]
+_COMPARED: dict[str, Joining] = {
+    "<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
+}  # fmt: skip
+_COMPUTED: dict[str, Joining] = {
+    "+": torch.add, "-": torch.sub, "*": torch.mul, "/": lambda one, other: one.double() / other.double(),
+}  # fmt: skip
 REDUCING = frozenset(_REDUCERS)
 NAMES = REDUCING | set(_EACH) | {"diag", "cos", "rank"}
 

@@ -1,7 +1,5 @@
 """On which line of a TOML file a value stands: what `tomllib` does not tell."""
 
-from __future__ import annotations
-
 import re
 
 _HEADER = re.compile(r"\s*\[\[?\s*(\w+)\s*\]\]?")

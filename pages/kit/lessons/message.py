@@ -1,7 +1,5 @@
 """What the browser is told of the course: its texts, without the answers, and the verdict on a step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,7 +1,5 @@
 """What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl

@@ -1,7 +1,5 @@
 """What a lesson is: steps on the pages of the app, each with a question whose right answer a rule decides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .grammar import Node

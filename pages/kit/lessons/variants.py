@@ -1,7 +1,5 @@
 """A step tried on other sentences: its rules must hold there too, as often as the step says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode

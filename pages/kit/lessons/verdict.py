@@ -1,7 +1,5 @@
 """Which answer the numbers give to the question of a step: computed from what the page shows now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

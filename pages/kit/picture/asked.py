@@ -1,7 +1,5 @@
 """The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -9,6 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
+from pages.kit.draw.numbers import cut
 
 from . import link_version, models, pictures, words
 from .fields import FIELDS
@@ -180,14 +179,11 @@ class Asked(Query):
         """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
         if key not in self.unusable:
             self.unusable[key] = list(usable)
-            said = ", ".join(text for own, text in self.pairs if own == key)
             default = in_link(self.default(key))
             shown = default if isinstance(default, str) else ", ".join(default)
-            meant = "the default" if FIELDS[key].kind == "text" else _short(shown) or "nothing"
-            used = _short(", ".join(usable)) or meant
-            longest = FIELDS[key].longest
-            why = f"{len(said):,} characters, too long to be" if len(said) > longest else "which cannot be"
-            self.told.append(f"The link says {key}={_short(said)}, {why} used here; {used} is used instead.{more}")
+            meant = "the default" if FIELDS[key].kind == "text" else cut(shown, 40) or "nothing"
+            used = cut(", ".join(usable), 40) or meant
+            self.told.append(unused(key, [text for own, text in self.pairs if own == key], used) + more)
         return instead
 
     def _usable(self, key: str, read: Callable[[], T], instead: T) -> T:
@@ -236,5 +232,8 @@ def in_link(value: Any) -> str | list[str]:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+def unused(key: str, said: Sequence[str], instead: str = "the default") -> str:
+    """That what a link says of a key cannot be used."""
+    longest = max(map(len, said), default=0)
+    why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
+    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here; {instead} is used instead."

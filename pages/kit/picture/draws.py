@@ -1,7 +1,5 @@
 """Random draws that are the same on every rerun, although torch's dropout knows one generator for the whole process."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 What it writes is assets/web/base/facts.js, which a test compares with this.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

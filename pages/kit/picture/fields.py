@@ -4,8 +4,6 @@ Defaults of links, bounds of what a browser may send, and the controls themselve
 out for docs/links.md. A new control is one line here and one line on its page.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 

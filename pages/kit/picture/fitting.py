@@ -1,7 +1,5 @@
 """What a sentence can take of the settings that it is asked with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mha_core.errors import HeadlightError

@@ -1,7 +1,5 @@
 """What the controls offer, and how much a visitor may ask for."""
 
-from __future__ import annotations
-
 from mha_core.errors import HeadlightError, SizeError
 
 LONGEST_TEXT = 2000  # characters

@@ -5,7 +5,7 @@ change, `CURRENT` grows, links say it, and `Query` turns the keys of the version
 each version that was are kept in tests/pages/test_old_links.py.
 """
 
-from __future__ import annotations
+from pages.kit.draw.numbers import cut
 
 KEY = "v"
 CURRENT = 1
@@ -22,6 +22,5 @@ def in_words(said: list[str]) -> str:
             f"This link is of version {number}, later than version {CURRENT}, which this Headlight reads: "
             f"what it understands of the link is shown."
         )
-    text = ", ".join(said)
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    text = cut(", ".join(said), LONGEST)
     return f"The link says {KEY}={text}, which is no version of links; it is read as version {CURRENT}."

@@ -4,8 +4,6 @@
 single heads, as in "6.rGB.3rJB": see `write_cells`. The browser reads and writes the same (assets/web/link/painted.js).
 """
 
-from __future__ import annotations
-
 import re
 import string
 from functools import lru_cache
@@ -17,20 +15,6 @@ from mha_core import masks
 from mha_core.show.cells import DIGITS, POWERS, write_cells
 
 from .limits import LONGEST_PAINTED, MOST_PAINTED
-
-__all__ = [
-    "DIGITS",
-    "allowed",
-    "forbidden",
-    "of_head",
-    "per_head",
-    "read_cells",
-    "read_flips",
-    "tokens_of",
-    "usable",
-    "write_cells",
-    "write_flips",
-]
 
 _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Run
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError
 from mha_core.models.classifier import Classifier
 from mha_core.models.stack import Stack

@@ -1,7 +1,5 @@
 """What a model says next: the likeliest tokens behind a text, one that is drawn, and how likely a word is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import TypedDict

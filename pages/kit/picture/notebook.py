@@ -4,8 +4,6 @@ The format is plain JSON (nbformat 4.5), a dozen lines of it; the library of tha
 of others, and brings seven packages along.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Models and computed pictures, shared by all visitors of this process. The app warms this up."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Hashable
@@ -13,7 +11,7 @@ from torch import Tensor
 from mha_core import Model, Run, load_model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
-from mha_core.measure import compare
+from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from pages.kit.draw.packing import goes_whole, pack_maps
 
@@ -126,8 +124,8 @@ def picture(settings: Settings) -> Picture:
         start = time.perf_counter()
         run = settings.run(model)
         seconds = time.perf_counter() - start
-        worst = compare.worst_row_sum(run.weights)
-        cosine = compare.cosine(run.sentence, _untouched_sentence(model, settings, run))
+        worst = measures.worst_row_sum(run.weights)
+        cosine = measures.cosine(run.sentence, _untouched_sentence(model, settings, run))
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
 
 
@@ -162,7 +160,7 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
 def _difference(text: str, device: str) -> float:
     model = model_on(device)
     with turn():
-        return compare.difference_to_transformers(model, text)
+        return reference.difference_to_transformers(model, text)
 
 
 def warm_up() -> None:

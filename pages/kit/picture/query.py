@@ -3,8 +3,6 @@
 What no control could say is an error here, one sentence; `asked.Asked` leaves it out and says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -20,7 +18,7 @@ from . import link_version, mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
 from .limits import MOST_CHOSEN, POSITIONS
 from .models import MINILM
-from .place import At, head_name, parse_at, parse_places, write_places
+from .place import At, head_name, parse_at, parse_places
 from .settings import Settings
 
 LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
@@ -165,18 +163,6 @@ class Query:
         if places is None:
             raise HeadlightError("“unheard” of a link has places of tokens, as 0-4")
         return places
-
-
-def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
-    """What the controls say of these settings: key -> values, the inverse of `Query.settings`."""
-    mask = rules.controls_of(settings.mask, settings.painted)
-    position = next(name for name, core in POSITIONS.items() if core == settings.position)
-    off = [head_name(layer, head) for layer, head in settings.heads_off]
-    own = mask | {"s": settings.text, "pos": position, "t": f"{settings.temperature:g}"}
-    own |= {"unheard": write_places(settings.values_off)} if settings.values_off else {}
-    shared = {"model": settings.model} | ({} if settings.device == "auto" else {"dev": settings.device})
-    listed = {f"{key}{side}": [str(value)] for key, value in own.items()} | {f"off{side}": off}
-    return listed | {key: [value] for key, value in shared.items()}
 
 
 def _one(field: Field, text: str) -> Any:

@@ -1,7 +1,5 @@
 """One layer's tensors as the model's own pass recorded them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the rows of a word that occurs more than once are to each other in one map, in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Rules in written form: checked, spelled in one way, joined, and drawn as a gallery for a sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,6 +10,7 @@ from torch import Tensor
 
 from mha_core import masks
 from mha_core.errors import MaskError
+from mha_core.show.cells import write_cells
 
 from . import mask_codec
 from .fields import MASKS
@@ -154,7 +153,7 @@ def gallery(
 def _drawn(rule: str, painted: str, n: int, heads: int, head: int, built_in: str) -> tuple[str, str]:
     """What a head's mask forbids, as text, and how much that is."""
     allow = mask_codec.of_head(mask_codec.allowed(rule, painted, n, heads, built_in), head)
-    return mask_codec.write_cells(~allow), counted(allow)
+    return write_cells(~allow), counted(allow)
 
 
 def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[str, str]]:

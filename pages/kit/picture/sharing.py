@@ -1,7 +1,5 @@
 """The process as visitors share it: what one computes is there for all, and few compute at once."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, MutableMapping

@@ -4,8 +4,6 @@ A visitor's text comes in as a string literal alone, never in a comment; `repr` 
 breaks and the characters that turn the direction of writing round.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention.base import EVERYTHING
+from mha_core.attention.switches import EVERYTHING
 
 from . import models, pictures
 from .next_token import LIKELIEST

@@ -1,7 +1,5 @@
 """The source of the function that recorded a step, and in it the lines that made it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap
@@ -46,13 +44,13 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
         raise TypeError(f"{code.co_name} is no function")
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     first, file = body[0].lineno, Path(code.co_filename)
-    marked = {number for statement in _made(function, line - start + 1) for number in _lines(statement)}
+    marked = {number for statement in _made(function, line - start + 1) for number in lines_of(statement)}
     return Excerpt(
         where=f"{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name} · {code.co_qualname}",
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marked=tuple(sorted(number - first for number in marked)),
-        records=tuple(sorted({number - first for statement in _recording(function) for number in _lines(statement)})),
+        records=tuple(sorted({number - first for statement in _recording(function) for number in lines_of(statement)})),
     )
 
 
@@ -63,7 +61,7 @@ def _made(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
         (block, number)
         for block in blocks
         for number, statement in enumerate(block)
-        if line in _lines(statement) and _is_record(statement)
+        if line in lines_of(statement) and _is_record(statement)
     )
     group = takewhile(_is_record, reversed(block[:at]))  # several tensors are recorded together, below all their lines
     others = {_recorded(statement) for statement in [*group, *takewhile(_is_record, block[at + 1 :])]}
@@ -91,7 +89,8 @@ def _records_nothing(statement: ast.stmt) -> bool:
     return not any(_is_record(node) for node in ast.walk(statement) if isinstance(node, ast.stmt))
 
 
-def _lines(statement: ast.stmt) -> range:
+def lines_of(statement: ast.stmt) -> range:
+    """The numbers of its lines."""
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 

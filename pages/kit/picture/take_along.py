@@ -1,19 +1,21 @@
 """What Share says of a picture: the model, versions, device and threads, and the code that computes it again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 
 from . import pictures, words
-from .notebook import notebook
+from .asked import Asked
 from .place import At
 from .settings import Settings
 from .snippet import snippet
 
-__all__ = ["about", "ipynb"]
-
 Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
+
+
+def of_link(raw: bytes) -> tuple[Sides, At]:
+    """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
+    query = Asked(raw)
+    return {"run": query.within()[0]}, query.at
 
 
 def about(sides: Sides, at: At) -> bytes:
@@ -23,8 +25,3 @@ def about(sides: Sides, at: At) -> bytes:
         known = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
         facts.append("\n".join(f"{name}: {value}" for name, value in known.items()))
     return json.dumps({"facts": facts, "code": snippet(sides, at)}).encode()
-
-
-def ipynb(sides: Sides, at: At) -> bytes:
-    """The code as a notebook. Raises a HeadlightError."""
-    return notebook(sides, at)

@@ -1,7 +1,5 @@
 """The steps of one layer as a pass recorded them, in any implementation, kept for all visitors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache

@@ -1,7 +1,5 @@
 """How long the values of a layer are: weights tell who is looked at, and not how much is handed over."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

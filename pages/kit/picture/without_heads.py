@@ -1,13 +1,11 @@
 """Every head switched off alone: heavy work, computed once for all who ask for it, on a page or in a lesson's rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 
 from . import pictures
 from .settings import Settings
@@ -42,4 +40,4 @@ def cosines(settings: Settings, told: Told, *, patient: bool = False) -> Tensor:
 @shared(LRUCache(64), lambda settings, told: settings)
 def _cosines(settings: Settings, told: Told) -> Tensor:
     model = pictures.model_of(settings)
-    return compare.without_each_head(model, settings.text, **settings.switches(model), told=told)
+    return measures.without_each_head(model, settings.text, **settings.switches(model), told=told)

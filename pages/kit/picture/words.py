@@ -1,7 +1,5 @@
 """Words on the screen, each computed from what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NotRequired, TypedDict
@@ -41,8 +39,7 @@ class Figure(TypedDict):
 
 def sentence(error: Exception) -> str:
     """An error's message as a sentence."""
-    message = str(error)
-    return f"{message[:1].upper()}{message[1:]}."
+    return f"{numbers.capital(str(error))}."
 
 
 def figures(picture: Picture) -> list[Figure]:
@@ -150,6 +147,11 @@ def position_note(position: str, model: Model) -> str:
         note = f"{_acting(acts)}{where}{size}{tables}{rest}"
     fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
     return f"{note}. {fits}."
+
+
+def position_title(name: str) -> str:
+    """An encoding of the control as a heading: the same word."""
+    return {"none": "No positions", "alibi": "ALiBi"}.get(name, numbers.capital(name))
 
 
 def _acting(acts: frozenset[str]) -> str:

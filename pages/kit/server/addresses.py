@@ -1,7 +1,5 @@
 """The address at which a class opens a page, and the same as a code for the camera of a phone."""
 
-from __future__ import annotations
-
 import io
 from functools import lru_cache
 from urllib.parse import urlsplit

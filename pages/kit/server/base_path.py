@@ -1,7 +1,5 @@
 """What stands in front of every address of this server, as `/app` of `--server.baseUrlPath=app`."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

@@ -3,8 +3,6 @@
 Everything is decided by the scope's path and headers as they arrived, never by a URL put together from them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import re

@@ -1,7 +1,5 @@
 """An ASGI app that is made when it is first asked: its imports do not hold up the start of the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send

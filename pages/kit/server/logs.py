@@ -1,7 +1,5 @@
 """One line in the log for what goes wrong, without a word that a visitor typed, and no more lines than can be read."""
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

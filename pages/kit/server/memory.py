@@ -4,8 +4,6 @@ A full collection stops everybody and looks at every object there is: 250 ms ove
 visitor. What was imported stays for good, so it is taken out of the collector's sight.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

@@ -1,7 +1,5 @@
 """A package that is missing: told by its name. Whatever else an import fails for is a fault like any other."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 

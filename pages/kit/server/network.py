@@ -1,7 +1,5 @@
 """Whether an answer leaves this machine, where its bytes cost time, and whether its browser unpacks it."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Answers leave at once: no packet waits for the visitor to acknowledge the one before."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Headlight's own files, answered from memory. The browser keeps them for good: their address names their content."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping
 from functools import cache

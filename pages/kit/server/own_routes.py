@@ -1,7 +1,5 @@
 """Headlight's own addresses, answered in front of Streamlit's layers: what those do to an answer is not for these."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Receive, Scope, Send

@@ -1,7 +1,5 @@
 """The gate of the connections: how many there may be, how fast they may ask, and how much may lie there unread."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os

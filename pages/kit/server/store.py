@@ -1,7 +1,5 @@
 """What all processes of this machine's user can read: small files by names that nobody can guess."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

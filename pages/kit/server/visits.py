@@ -1,7 +1,5 @@
 """The names by which the wire knows a visitor: random, given out by the app's script, good while the session lives."""
 
-from __future__ import annotations
-
 import secrets
 from weakref import WeakValueDictionary
 

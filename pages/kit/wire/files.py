@@ -1,9 +1,9 @@
-"""Which pages have routes for files to take along: `files.py` of the page has a function of each kind's name.
+"""Which pages have routes for files to take along.
 
-The kinds of `OF_SETTINGS` are made of what its `shown` says: the settings of each side by its name, and the place.
+`files.py` of the page has a function of the kind's name, or `tables`, which are written as that kind. The kinds of
+`OF_SETTINGS` are made of what its `shown` says, if not of the one picture of the link: the settings of each side by its
+name, and the place.
 """
-
-from __future__ import annotations
 
 OF_SETTINGS = ("about", "ipynb")
 FILES: dict[str, tuple[str, ...]] = {

@@ -3,8 +3,6 @@
 They stand before Streamlit is there: what the page asked for itself would wait behind a hundred files of the front end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip

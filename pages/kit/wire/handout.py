@@ -1,7 +1,5 @@
 """The page on which a lesson is printed: assets/web/standalone/handout.js asks for the lesson and draws it."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 

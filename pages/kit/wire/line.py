@@ -1,7 +1,5 @@
 """Who is answered when: few compute at once, in turn, few wait, and equal questions share one answer."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter, deque

@@ -1,7 +1,5 @@
 """What the wire answers for the frame of any page."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs
 
 from mha_core.errors import HeadlightError

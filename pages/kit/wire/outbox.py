@@ -1,7 +1,5 @@
 """Answers on their way: sent in pieces, so many bytes of all together, and given up where nobody reads them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass

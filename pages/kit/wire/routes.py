@@ -20,16 +20,18 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
+from pages.kit.draw import tables
 from pages.kit.draw.web import API
 from pages.kit.picture import take_along, words
 from pages.kit.picture.asked import Refused
+from pages.kit.picture.notebook import notebook
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.sockets import household
 
-from .files import FILES, OF_SETTINGS, OTHERS
+from .files import FILES, OTHERS
 from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line, Work
 from .outbox import Outbox
 
@@ -39,28 +41,23 @@ if TYPE_CHECKING:
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
 LESSONS = "kit.lessons"
-# The name of a route -> the package whose `message` has a function of that name.
+# A package -> its routes, for each of which its `message` has a function of that name.
+_MESSAGES = {
+    "explore": ("maps", "focus", "compared"),
+    "masks": ("masked", "entered", "outcomes"),
+    "compare": ("pair", "begun", "shuffled", "each"),
+    "shapes": ("steps", "reshape", "classes"),
+    "train": ("film",),
+    "kit.wire": ("qr",),
+    LESSONS: ("course", "lesson"),
+}
+# The name of a route -> its package.
 ROUTES = {
-    "maps": "explore",
-    "focus": "explore",
-    "compared": "explore",
-    "masked": "masks",
-    "entered": "masks",
-    "outcomes": "masks",
-    "pair": "compare",
-    "begun": "compare",
-    "shuffled": "compare",
-    "each": "compare",
-    "steps": "shapes",
-    "reshape": "shapes",
-    "classes": "shapes",
-    "film": "train",
-    "qr": "kit.wire",
-    "course": LESSONS,
-    "lesson": LESSONS,
+    **{name: package for package, names in _MESSAGES.items() for name in names},
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
+OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
 HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
 LATER = ("outcomes", "shuffled", "reshape", "classes")  # below a picture: they must not keep another one waiting
@@ -77,10 +74,10 @@ def answer(route: str, raw: bytes) -> bytes:
     _, _, kind = route.partition(".")
     module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
     if kind in OF_SETTINGS:
-        message: bytes = getattr(take_along, kind)(*module.shown(raw))
-        return message
-    made: Answer = getattr(module, kind or route)
-    return made(raw)
+        shown = getattr(module, "shown", take_along.of_link)
+        return OF_SETTINGS[kind](*shown(raw))
+    made: Answer | None = getattr(module, kind or route, None)
+    return made(raw) if made else tables.WRITERS[kind](module.tables(raw))
 
 
 class Wire:

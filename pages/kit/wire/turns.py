@@ -1,7 +1,5 @@
 """Threads that visitors take in turn: whoever asks much waits for himself, not the others for him."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable

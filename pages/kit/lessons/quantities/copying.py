@@ -1,8 +1,6 @@
 """Words that a text says twice: how surely a model foresees them, and who looks at what followed the first time."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -65,6 +63,3 @@ def _said_again(settings: Settings) -> tuple[Tensor, Tensor]:
     if run.logits is None:
         raise RuleError("this model says no next word")
     return torch.tensor([ids[row + 1] for row in rows]), run.logits[rows].double().softmax(dim=-1)
-
-
-CALLED: dict[str, Callable[..., Value]] = {"foreseen": foreseen, "hits": hits, "looks_behind": looks_behind}

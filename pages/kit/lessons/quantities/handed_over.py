@@ -1,13 +1,10 @@
 """What is handed over beside the weights that are shown: lengths of values, and a column that is closed."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
@@ -43,12 +40,5 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     if len(whole.ids) > MOST_TOKENS:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
     closed = (pictures.picture(replace(settings.untouched, mask=f"unseen:{at}")) for at in range(len(whole.ids)))
-    cosines = [compare.cosine(picture.run.sentence, whole.sentence) for picture in closed]
+    cosines = [measures.cosine(picture.run.sentence, whole.sentence) for picture in closed]
     return Value.of(torch.tensor(cosines), "j", whole.tokens)
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "value_lengths": value_lengths,
-    "handed_over": handed_over,
-    "cosine_without": cosine_without,
-}

@@ -1,9 +1,5 @@
 """What a model that writes says next, beyond how likely one word is."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -54,6 +50,3 @@ def _token(picture: Picture, word: str) -> int:
     if len(longer) <= len(ids) or longer[: len(ids)] != ids:
         raise RuleError(f"“{word}” does not stand alone behind this text")
     return longer[len(ids)]
-
-
-CALLED: dict[str, Callable[..., Value]] = {"choice": choice, "first_choice": first_choice, "softened": softened}

@@ -1,7 +1,5 @@
 """Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from cachetools import LRUCache

@@ -1,8 +1,5 @@
 """A quantity of random queries and keys: how evenly their rows look, as By hand draws it over the width."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import lru_cache
 
 from mha_core.measure.by_hand import entropy_of_random
@@ -23,6 +20,3 @@ def bits(channels: float, divided: float = 0) -> Value:
 @lru_cache(maxsize=64)
 def _bits(channels: int, *, scaled: bool) -> float:
     return entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=scaled)
-
-
-CALLED: dict[str, Callable[..., Value]] = {"bits": bits}

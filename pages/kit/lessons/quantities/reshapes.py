@@ -1,7 +1,5 @@
 """What Shapes shows of a layer: which steps copy, what a forgotten transpose does, and how many numbers are learned."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -107,12 +105,3 @@ def _step(query: Query, settings: Settings, name: str) -> Step:
     if found is None:
         raise RuleError(f"{implementation} has no step {name}; there are {', '.join(one.name for one in steps)}")
     return found
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "parameters": parameters,
-    "copied": copied,
-    "stride": stride,
-    "raises": raises,
-    "misplaced": misplaced,
-}

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from mha_core.measure import compare
+from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import fitting, pictures
@@ -20,15 +20,18 @@ from pages.kit.picture.settings import Settings
 from . import copying, handed_over, next_word, random_rows, reshapes, silent, trained
 from .picture import OF_A_WORD, PLAIN
 
-CALLED: dict[str, Callable[..., Value]] = {**trained.CALLED, **random_rows.CALLED}
+_CALLED = (trained.accuracy, trained.answers, random_rows.bits)
+_OF_A_LINK = (
+    reshapes.parameters, reshapes.copied, reshapes.stride, reshapes.raises, reshapes.misplaced,
+    silent.row_sums, silent.cosine_in_batch, silent.weight_on_padding, silent.under_same_mask,
+    silent.empty_row, silent.sums_after_dropout,
+    handed_over.value_lengths, handed_over.handed_over, handed_over.cosine_without,
+    next_word.choice, next_word.first_choice, next_word.softened,
+    copying.foreseen, copying.hits, copying.looks_behind,
+)  # fmt: skip
+CALLED: dict[str, Callable[..., Value]] = {one.__name__: one for one in _CALLED}
 # of the link and of the settings of its picture, or of the other one
-OF_A_LINK: dict[str, Callable[..., Value]] = {
-    **reshapes.CALLED,
-    **silent.CALLED,
-    **handed_over.CALLED,
-    **next_word.CALLED,
-    **copying.CALLED,
-}
+OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A_LINK}
 # The page whose link has two sides, and the pages whose package tells quantities of its own in `quantities.py`.
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
@@ -95,7 +98,7 @@ class Shown:
             return own[name]
         if name == "sim":
             sides = (self.picture(primed=one).run.sentence for one in (False, True))
-            return Value.number(compare.cosine(*sides))
+            return Value.number(measures.cosine(*sides))
         if name not in PLAIN:
             raise RuleError(f"there is no {name} on this page")
         return PLAIN[name](self.picture(primed=primed))

@@ -1,9 +1,7 @@
 """Mistakes that raise no error, made on purpose on the layer or the batch that a page shows."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +9,7 @@ from torch.nn import functional as F
 
 from mha_core import Run
 from mha_core.attention import respelled
-from mha_core.measure import by_hand, compare
+from mha_core.measure import by_hand, measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import mask_codec, models, pictures, traces
@@ -43,7 +41,7 @@ def row_sums(query: Query, settings: Settings, axis: str) -> Value:
 def cosine_in_batch(query: Query, settings: Settings, padding: str) -> Value:
     """`cosine_in_batch("not masked")`: of the shorter sentence's vector, beside the one of `pad`, to the one alone."""
     alone, batched = _beside(query, settings, padding)
-    return Value.number(compare.cosine(batched.sentence, alone.sentence))
+    return Value.number(measures.cosine(batched.sentence, alone.sentence))
 
 
 def weight_on_padding(query: Query, settings: Settings, padding: str) -> Value:
@@ -131,13 +129,3 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     x = traces.traced(settings, layer, "fused").steps[0].value
     spelled, _ = query.model.compute(lambda stack: respelled(stack.block(layer).attention, "torch", x.device))
     return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
-
-
-CALLED: dict[str, Callable[..., Value]] = {
-    "row_sums": row_sums,
-    "cosine_in_batch": cosine_in_batch,
-    "weight_on_padding": weight_on_padding,
-    "under_same_mask": under_same_mask,
-    "empty_row": empty_row,
-    "sums_after_dropout": sums_after_dropout,
-}

@@ -1,8 +1,5 @@
 """Quantities of the trained models that Headlight brings along: no picture is needed."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
@@ -48,6 +45,3 @@ def answers(name: str, text: str, label: str) -> Value:
             return Value.number(float(inference.probabilities(model, [text])[0, classes.index(label)]))
     except HeadlightError as error:
         raise RuleError(str(error)) from None
-
-
-CALLED: dict[str, Callable[..., Value]] = {"accuracy": accuracy, "answers": answers}
