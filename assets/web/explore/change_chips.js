@@ -66,7 +66,7 @@ export class ChangeChips {
       (chip, { text, back, heads }) => {
         setText(chip, `${text} ×`);
         setAttribute(chip, "aria-label", `take back: ${text}`);
-        chip.onclick = () => (heads ? view.model.switchHeads([]) : view.model.set(back));
+        chip.onclick = () => (heads ? view.model.switchHeads([]) : view.model.change(back));
       },
     );
     const { effect } = view.picture;

@@ -40,7 +40,7 @@ export class ColumnSwitches {
   set(key, change) {
     Object.assign(this.view, { rowChosen: true });
     this.view.at.key = key;
-    this.view.model.set(change);
+    this.view.model.change(change);
   }
 
   toggleUnseen() {

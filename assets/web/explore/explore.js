@@ -14,7 +14,7 @@ import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, order, sortKey } from "../picture/heads_order.js";
 import { without } from "../link/link.js";
-import { ASKED, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { ASKED, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
@@ -112,7 +112,7 @@ export class Explore extends WireView {
     this.placed = at !== null;
     this.rowChosen = row !== null;
     this.look = parseLook(link.get("look") ?? "");
-    this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
+    this.off = headsOf(link.getAll("off"));
     this.pin = link.get("pin") ?? "";
     this.model.controls = controlsOf(link);
     this.next.adopt(link);
@@ -158,7 +158,7 @@ export class Explore extends WireView {
 
   link() {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
-    const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
+    const heads = inOrder(off).map(headName);
     const place = placed ? writeAt(at, rowChosen) : null;
     return {
       s: chosenText,

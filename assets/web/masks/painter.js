@@ -128,7 +128,7 @@ export class Painter extends MaskView {
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     this.line.draw();
     this.bar.draw();
-    this.also.draw();
+    this.also.draw(colours);
     this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;

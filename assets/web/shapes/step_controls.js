@@ -4,6 +4,7 @@
 
 import { ControlChips } from "../picture/control_chips.js";
 import { fill, h, setText } from "../base/dom.js";
+import { headsOf } from "../link/look.js";
 import { choice, fillChoice, group, named } from "../base/view_base.js";
 
 /** @typedef {import("./steps.js").StepView} StepView */
@@ -62,7 +63,7 @@ export class StepControls extends ControlChips {
     this.parts = [this.first.element, this.second.element, this.chips];
   }
 
-  /** @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     this.view.set(change, typing);
   }
@@ -73,7 +74,7 @@ export class StepControls extends ControlChips {
   }
 
   get off() {
-    return new Set([this.view.values.off ?? []].flat().map((name) => name.slice(1).replace(" H", ".")));
+    return headsOf([this.view.values.off ?? []].flat());
   }
 
   /** @param {string} key */
