@@ -32,11 +32,13 @@ export function setText(element, text) {
 
 /** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
  * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
- * @param {(index: number) => Child} make @param {(child: Child, item: Item, index: number) => void} update
+ * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make a child, or the name of its kind
+ * @param {(child: Child, item: Item, index: number) => void} update
  */
 export function fill(parent, items, make, update) {
   while (parent.children.length > items.length) parent.lastElementChild?.remove();
-  while (parent.children.length < items.length) parent.append(make(parent.children.length));
+  while (parent.children.length < items.length)
+    parent.append(typeof make === "string" ? h(make) : make(parent.children.length));
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 

@@ -272,16 +272,12 @@ export const mapOrTable = (label, ending, choose) =>
  * @param {string} word what the numbers among them are, for who hears them
  */
 export function fillChoice(parent, texts, chosen, choose, word = "") {
-  fill(
-    parent,
-    texts,
-    (at) => button("", () => choose(at)),
-    (element, text, at) => {
-      setText(element, text);
-      setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
-      setAttribute(element, "aria-pressed", String(at === chosen));
-    },
-  );
+  const make = (/** @type {number} */ at) => button("", () => choose(at));
+  fill(parent, texts, make, (element, text, at) => {
+    setText(element, text);
+    setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
+    setAttribute(element, "aria-pressed", String(at === chosen));
+  });
 }
 
 /** "0", "1", … as texts of buttons. @param {number} count */
@@ -307,7 +303,7 @@ export const panel = (kind, label, header, ...inside) =>
 export const tableRoom = (label) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
 
 /** @param {Element} parent @param {string[]} sentences */
-export const fillNotices = (parent, sentences) => fill(parent, sentences, () => h("p"), setText);
+export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 
 /** Where sentences stand that must not be overlooked. */
 export const notices = () => h("div", { class: "notices", role: "status" });

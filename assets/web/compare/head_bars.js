@@ -115,14 +115,11 @@ export class HeadBars {
     const offNow = this.view.switches.off(0);
     const [down, across] = this.view.narrow ? ["H", "L"] : ["L", "H"];
     const named = /** @type {any[][]} */ ([["", ...places[0].map((_, at) => `${across}${at}`)], ...places]);
-    fill(
-      this.grid,
-      named,
-      () => h("div", { role: "row", class: "row" }),
-      (row, pairs, r) =>
-        r
-          ? this.drawRow(row, `${down}${r - 1}`, pairs, (r - 1) * this.columns, most, offNow)
-          : fill(row, pairs, (at) => h("span", { class: "name", role: at ? "columnheader" : "cell" }), setText),
+    const make = () => h("div", { role: "row", class: "row" });
+    fill(this.grid, named, make, (row, pairs, r) =>
+      r
+        ? this.drawRow(row, `${down}${r - 1}`, pairs, (r - 1) * this.columns, most, offNow)
+        : fill(row, pairs, (at) => h("span", { class: "name", role: at ? "columnheader" : "cell" }), setText),
     );
     this.point(this.read);
   }

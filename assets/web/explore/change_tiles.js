@@ -89,12 +89,8 @@ export class ChangeTiles extends Choices {
     opener.append(icon(key), h("span", { class: "name" }, name), now);
     const close = button("×", () => this.leave(), { class: "close", "aria-label": `close: ${name}` });
     const head = h("div", { class: "sheet-head" }, h("h3", {}, name), close);
-    const panel = h(
-      "div",
-      { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" },
-      head,
-      this.inside[key],
-    );
+    const panel = h("div", { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" });
+    panel.append(head, this.inside[key]);
     return { key, opener, now, panel, element: h("div", { class: "change-tile" }, opener, panel) };
   }
 

@@ -78,14 +78,8 @@ export class ExploreBar {
     this.menu.element.classList.add("view-menu");
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = h("span", { class: "push" });
-    this.element = h(
-      "div",
-      { class: "bar", role: "group", "aria-label": "Layers" },
-      layers,
-      this.layers,
-      push,
-      this.every,
-    );
+    this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
+    this.element.append(layers, this.layers, push, this.every);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -123,17 +117,13 @@ export class ExploreBar {
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
-    fill(
-      this.chips,
-      maps.tokens,
-      (row) => button("", () => this.view.go({ row, key: null }), { class: "chip" }),
-      (chip, token, row) => {
-        setText(chip, token);
-        setAttribute(chip, "data-key", row === key ? "" : null);
-        setAttribute(chip, "aria-pressed", String(row === at.row));
-        setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
-      },
-    );
+    const make = (/** @type {number} */ row) => button("", () => this.view.go({ row, key: null }), { class: "chip" });
+    fill(this.chips, maps.tokens, make, (chip, token, row) => {
+      setText(chip, token);
+      setAttribute(chip, "data-key", row === key ? "" : null);
+      setAttribute(chip, "aria-pressed", String(row === at.row));
+      setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
+    });
   }
 
   drawLayers(shownAll) {

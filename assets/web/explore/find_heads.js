@@ -32,17 +32,8 @@ export class FindHeads {
     this.list = h("ol", { class: "found-heads" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
     const label = h("span", { class: "label" }, "Find the heads that");
-    this.element = h(
-      "div",
-      { class: "find-heads" },
-      label,
-      this.kinds.element,
-      this.random,
-      this.said,
-      this.rule,
-      this.list,
-      this.off,
-    );
+    this.element = h("div", { class: "find-heads" });
+    this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.list, this.off);
   }
 
   /** @param {string} kind */

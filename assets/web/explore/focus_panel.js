@@ -141,11 +141,8 @@ export class FocusPanel {
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
-    fill(
-      this.changed,
-      changed(view.model.controls, view.off, maps.tokens),
-      () => h("span"),
-      (chip, { text }) => setText(chip, text),
+    fill(this.changed, changed(view.model.controls, view.off, maps.tokens), "span", (chip, { text }) =>
+      setText(chip, text),
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);

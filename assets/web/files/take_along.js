@@ -75,12 +75,7 @@ export class TakeAlong {
   /** The pictures of the page as it is now. */
   list() {
     const found = picturesOfPage();
-    fill(
-      this.picture,
-      found,
-      () => h("option"),
-      (option, { name }) => setText(option, name),
-    );
+    fill(this.picture, found, "option", (option, { name }) => setText(option, name));
     this.picture.hidden = found.length < 2;
     return found;
   }

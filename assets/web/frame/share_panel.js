@@ -83,15 +83,11 @@ class SharePanel {
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
     const here = [address && isOwn ? "link" : "this machine", ""];
-    fill(
-      this.rows,
-      isOwn ? [here] : [["for the class", address], here],
-      () => this.makeRow(),
-      (row, [name, at]) => {
-        setText(row.children[0], name);
-        setText(row.children[1], linkAt(at));
-      },
-    );
+    const make = () => this.makeRow();
+    fill(this.rows, isOwn ? [here] : [["for the class", address], here], make, (row, [name, at]) => {
+      setText(row.children[0], name);
+      setText(row.children[1], linkAt(at));
+    });
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
     this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
@@ -130,7 +126,7 @@ class SharePanel {
     if (this.told !== asked) return;
     if (!isThere) this.told = "";
     const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
-    fill(this.facts, facts, () => h("pre"), setText);
+    fill(this.facts, facts, "pre", setText);
     setText(this.code, code);
   }
 }

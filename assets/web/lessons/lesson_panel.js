@@ -154,7 +154,7 @@ export class LessonPanel {
     const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
     const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
     const lines = notes.length ? [...notes, OPEN] : ["There are no notes on this step."];
-    fill(p.said, lines, () => h("p"), setText);
+    fill(p.said, lines, "p", setText);
   }
 
   /** @param {Shown & {place: Place}} shown */

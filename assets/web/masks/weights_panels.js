@@ -76,15 +76,10 @@ export class WeightsPanels {
     const place = { left: element.offsetLeft + left + side, top, width: right, height: side };
     for (const [name, pixels] of Object.entries(place)) this.rows.style.setProperty(name, `${pixels}px`);
     const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => weights.subarray(row * n, row * n + n));
-    fill(
-      this.rows,
-      rows,
-      () => h("li"),
-      (line, own) => {
-        const sum = total(own);
-        setText(line, own.some((weight) => weight > 0) ? sum : "empty");
-        setAttribute(line, "class", own.some((weight) => weight > 0) ? null : "empty");
-      },
-    );
+    fill(this.rows, rows, "li", (line, own) => {
+      const sum = total(own);
+      setText(line, own.some((weight) => weight > 0) ? sum : "empty");
+      setAttribute(line, "class", own.some((weight) => weight > 0) ? null : "empty");
+    });
   }
 }

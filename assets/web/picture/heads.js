@@ -86,13 +86,9 @@ export class HeadsGrid {
       shown.slice(r * columns, (r + 1) * columns),
     );
     const makeRow = () => h("div", { role: "row", class: "row" });
+    const make = () => this.makeTile();
     fill(this.grid, rows, makeRow, (row, pairs, r) =>
-      fill(
-        row,
-        pairs,
-        () => this.makeTile(),
-        (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
-      ),
+      fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
     );
     this.rove(Math.min(this.at, shown.length - 1));
   }

@@ -83,19 +83,15 @@ export class CodeLines {
     setAttribute(this.fold, "title", "A line trace(…) hands a tensor to this page and changes nothing.");
     this.fold.hidden = !hidden;
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
-    fill(
-      this.list,
-      linesOf(trace, step, this.whole),
-      () => h("li", {}, h("span", { class: "line" }), h("span", { class: "shape" })),
-      (line, { text, shape, marked, record, folded }) => {
-        setText(line.children[0], folded ? "·" : text || " ");
-        setText(line.children[1], folded ? "" : shape);
-        const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
-        setAttribute(line, "class", kinds.join(" ") || null);
-        setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
-        setAttribute(line, "aria-current", marked ? "true" : null);
-      },
-    );
+    const make = () => h("li", {}, h("span", { class: "line" }), h("span", { class: "shape" }));
+    fill(this.list, linesOf(trace, step, this.whole), make, (line, { text, shape, marked, record, folded }) => {
+      setText(line.children[0], folded ? "·" : text || " ");
+      setText(line.children[1], folded ? "" : shape);
+      const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
+      setAttribute(line, "class", kinds.join(" ") || null);
+      setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
+      setAttribute(line, "aria-current", marked ? "true" : null);
+    });
     this.bringIntoSight();
   }
 

@@ -16,7 +16,7 @@ function makeList(label, choose) {
   const select = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": label }));
   select.onchange = () => choose(select.value);
   const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
-    fill(select, names, () => h("option"), setText);
+    fill(select, names, "option", setText);
     select.value = now;
   };
   return { element: named(label, select), draw };

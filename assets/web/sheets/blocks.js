@@ -52,7 +52,7 @@ function updateTable(element, block, sheet) {
     });
   };
   fill(head.rows[0], block.head, () => h("th", { scope: "col" }), fillHead);
-  fill(body, block.rows, () => h("tr"), fillRow);
+  fill(body, block.rows, "tr", fillRow);
 }
 
 function makeTable() {
@@ -100,32 +100,23 @@ function updateButtons(element, block, sheet) {
   element.classList.toggle("code", block.code);
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
-  fill(
-    group,
-    block.buttons,
-    () => button("", () => {}),
-    (one, { text, event, pressed }) => {
-      setText(one, text);
-      one.onclick = () => sheet.tell(event);
-      if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
-      setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
-    },
-  );
+  const make = () => button("", () => {});
+  fill(group, block.buttons, make, (one, { text, event, pressed }) => {
+    setText(one, text);
+    one.onclick = () => sheet.tell(event);
+    if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
+    setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
+  });
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
 function updateLinks(element, block) {
-  fill(
-    element,
-    block.links,
-    () => h("a"),
-    (link, [text, path]) => {
-      setText(link, text);
-      setAttribute(link, "href", `./${path}`);
-    },
-  );
+  fill(element, block.links, "a", (link, [text, path]) => {
+    setText(link, text);
+    setAttribute(link, "href", `./${path}`);
+  });
 }
 
 /** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */

@@ -58,26 +58,22 @@ export const curves = (table) => ({
     const [name, legend, room, numbers] = /** @type {HTMLElement[]} */ ([...element.children]);
     setText(name, block.name);
     setAttribute(room, "aria-label", block.name);
-    fill(
-      legend,
-      block.series,
-      () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span")),
-      (item, line, at) => {
-        const [stroke, name] = item.children;
-        stroke.replaceChildren(
-          s("line", {
-            x1: 0,
-            x2: 34,
-            y1: 5,
-            y2: 5,
-            stroke: INKS[at % INKS.length],
-            "stroke-width": 2.5,
-            "stroke-dasharray": DASHES[at % DASHES.length],
-          }),
-        );
-        setText(name, line.name);
-      },
-    );
+    const make = () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span"));
+    fill(legend, block.series, make, (item, line, at) => {
+      const [stroke, name] = item.children;
+      stroke.replaceChildren(
+        s("line", {
+          x1: 0,
+          x2: 34,
+          y1: 5,
+          y2: 5,
+          stroke: INKS[at % INKS.length],
+          "stroke-width": 2.5,
+          "stroke-dasharray": DASHES[at % DASHES.length],
+        }),
+      );
+      setText(name, line.name);
+    });
     room.children[0].replaceChildren(...picture(block));
     table.update(numbers, block.table, sheet);
   },

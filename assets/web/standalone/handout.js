@@ -78,12 +78,8 @@ function figures(step, maps, answered, colours) {
     const covered = answered ? [] : [...new Set(coveredRows(told, step.curtain, at > 0))];
     const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
     const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
-    const figure = h(
-      "figure",
-      {},
-      picture,
-      h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`),
-    );
+    const figure = h("figure", {});
+    figure.append(picture, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
     figure.style.width = `${picture.getAttribute("width")}px`;
     return figure;
   });

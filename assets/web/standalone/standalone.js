@@ -87,14 +87,8 @@ class Standalone extends View {
     const { title, changed, link, origin } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => h("span", { class: "push" });
-    const bar = h(
-      "div",
-      { class: "bar", role: "group", "aria-label": "Layers" },
-      layer,
-      this.layers,
-      push(),
-      this.every,
-    );
+    const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
+    bar.append(layer, this.layers, push(), this.every);
     this.show(
       h("div", { class: "top" }, h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
       h("div", { class: "words" }, this.chips, push(), this.other),
