@@ -16,6 +16,12 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
+export const div = (kind, ...children) => h("div", { class: kind }, ...children);
+
+/** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
+export const span = (kind, ...children) => h("span", { class: kind }, ...children);
+
 /** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
 export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
 

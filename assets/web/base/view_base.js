@@ -4,7 +4,7 @@
 
 import { themeOf } from "./colour.js";
 import { cover, isDrawn, isLearning } from "./curtain.js";
-import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { button, fill, h, setAttribute, setText, span } from "./dom.js";
 
 const NARROW = 640; // pixels of the view; below, one column
 const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, less stands side by side
@@ -285,12 +285,7 @@ export const numbers = (count) => Array.from({ length: count }, (_, number) => S
 
 /** A word and what it names, side by side. @param {string} text @param {Element} part */
 export const named = (text, part) =>
-  h(
-    "span",
-    { class: "named" },
-    h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text),
-    part,
-  );
+  span("named", h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text), part);
 
 /** A framed part of a view.
  * @param {string | null} label its name for who hears it; null where its heading says enough

@@ -3,7 +3,7 @@
 
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { short } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -12,7 +12,7 @@ export class ChangeChips {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.list = h("span", { class: "list" });
+    this.list = span("list");
     this.reset = button("reset all", () => view.model.reset());
     this.undo = button("undo", () => view.model.undo(), {
       class: "undo",

@@ -2,7 +2,7 @@
 // The four things that one can change, each a tile that opens a small panel with pictures of the choices.
 
 import { Choices } from "../picture/choices.js";
-import { button, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MASKS } from "../base/facts.js";
 import { FindHeads } from "./find_heads.js";
 import { isAcross } from "../picture/heads_order.js";
@@ -81,17 +81,17 @@ export class ChangeTiles extends Choices {
 
   /** @param {keyof typeof ICONS} key @param {string} name */
   makeTile(key, name) {
-    const now = h("span", { class: "now" });
+    const now = span("now");
     const opener = button("", () => this.toggle(this.open === key ? "" : key), {
       class: "change",
       "aria-expanded": "false",
     });
-    opener.append(icon(key), h("span", { class: "name" }, name), now);
+    opener.append(icon(key), span("name", name), now);
     const close = button("×", () => this.leave(), { class: "close", "aria-label": `close: ${name}` });
-    const head = h("div", { class: "sheet-head" }, h("h3", {}, name), close);
+    const head = div("sheet-head", h("h3", {}, name), close);
     const panel = h("div", { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" });
     panel.append(head, this.inside[key]);
-    return { key, opener, now, panel, element: h("div", { class: "change-tile" }, opener, panel) };
+    return { key, opener, now, panel, element: div("change-tile", opener, panel) };
   }
 
   /** Opens one, or none. @param {string} key */

@@ -1,7 +1,7 @@
 // @ts-check
 // The link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
 
-import { button, fill, h, setText, urlOf } from "../base/dom.js";
+import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
 
@@ -46,11 +46,11 @@ function makeCopy(name, text) {
 class SharePanel {
   constructor() {
     this.shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
-    this.rows = h("div", { class: "rows" });
+    this.rows = div("rows");
     this.picture = h("img", { width: 180, height: 180, hidden: "" });
     this.note = h("p", { role: "status" });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link, code: () => this.picture.src });
-    this.facts = h("div", { class: "facts" });
+    this.facts = div("facts");
     this.code = h("code");
     this.about = this.fold("How was this computed?", this.facts);
     const copy = makeCopy("copy code", () => this.code.textContent ?? "");
@@ -98,7 +98,7 @@ class SharePanel {
   makeRow() {
     const code = h("code");
     const copy = makeCopy("copy link", () => code.textContent ?? "");
-    return h("div", { class: "link" }, h("span", { class: "name" }), code, copy);
+    return div("link", span("name"), code, copy);
   }
 
   /** The link as a picture for a camera. */

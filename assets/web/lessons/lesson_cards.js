@@ -2,7 +2,7 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { done } from "./course.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { keepWay, wayKept } from "./lesson_visit.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
@@ -100,9 +100,8 @@ function update(element, block) {
 
 export const lessons = {
   make: () =>
-    h(
-      "div",
-      { class: "course" },
+    div(
+      "course",
       h("div", { class: "segments", role: "group" }),
       h("div", { class: "segments", role: "group" }),
       h("ol", { class: "cards" }),

@@ -3,7 +3,7 @@
 // lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
 
 import { allows } from "../link/changes.js";
-import { button, contextOf, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -66,7 +66,7 @@ function mark(list, now) {
 function drawMasks(list, masks, now, { choose, draw }) {
   const make = (/** @type {number} */ at) => {
     const choice = button("", () => choose(masks[at].name), { role: "radio", class: "with-picture" });
-    choice.append(h("canvas", { "aria-hidden": "true" }), h("span", { class: "name" }), h("span", { class: "line" }));
+    choice.append(h("canvas", { "aria-hidden": "true" }), span("name"), span("line"));
     return choice;
   };
   fill(list, masks, make, (choice, { name, line }) => {
@@ -106,7 +106,7 @@ function drawPositions(list, offered, now, choose) {
     const item = items[at];
     if (!item) return h("p", { class: "label", role: "presentation" }, "Other encodings");
     const choice = button("", () => choose(item[0]), { role: "radio" });
-    choice.append(h("span", { class: "name" }), h("span", { class: "line" }));
+    choice.append(span("name"), span("line"));
     return choice;
   };
   fill(list, items, make, (choice, item) => {
@@ -164,8 +164,8 @@ function makeDegrees(name, set) {
     h("input", { ...range, oninput: () => set(String(Number(input.value))) })
   );
   const value = h("output", {});
-  const ends = h("div", { class: "ends label" }, h("span", {}, "sharper"), h("span", {}, "blurrier"));
-  const element = h("div", { class: "degrees" }, h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
+  const ends = div("ends label", h("span", {}, "sharper"), h("span", {}, "blurrier"));
+  const element = div("degrees", h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
   const say = (/** @type {string} */ now) => {
     if (input.value !== now) input.value = now;
     setText(value, now);
@@ -185,7 +185,7 @@ export class Choices {
     this.ending = ending;
     this.kinds = kinds;
     this.masks = radios(`Mask${ending}`);
-    this.numbers = h("div", { class: "numbers" });
+    this.numbers = div("numbers");
     this.positions = radios(`Position encoding${ending}`);
     this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
     this.degrees = makeDegrees(`Softmax temperature${ending}`, (t) => this.set({ t }, true));

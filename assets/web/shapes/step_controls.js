@@ -3,7 +3,7 @@
 // change in the model, and random weights in the place of the model's own.
 
 import { ControlChips } from "../picture/control_chips.js";
-import { fill, h, setText } from "../base/dom.js";
+import { div, fill, h, setText } from "../base/dom.js";
 import { headsOf } from "../link/look.js";
 import { choice, fillChoice, group, named } from "../base/view_base.js";
 
@@ -56,9 +56,9 @@ export class StepControls extends ControlChips {
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
     const whole = { type: "number", min: "0", max: "9999", step: "1" };
     this.dice = makeNumber("Seed of the draws", whole, (dice) => this.set({ dice }, true));
-    this.random = h("div", { class: "numbers" }, named("Biases", this.biases), this.drop.element, this.dice.element);
+    this.random = div("numbers", named("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
-    this.inside.lw = h("div", { class: "weights" }, this.whose.element, this.caption, this.random);
+    this.inside.lw = div("weights", this.whose.element, this.caption, this.random);
     this.panel.append(this.inside.lw);
     this.parts = [this.first.element, this.second.element, this.chips];
   }

@@ -2,7 +2,7 @@
 // One implementation at one step: its line of source, sizes, what it was made from, and its values.
 
 import { CodeLines } from "./code_lines.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
@@ -39,21 +39,21 @@ export class Side {
       title: h("h2"),
       name: h("code"),
       label: h("p", { class: "label" }),
-      axes: h("span", { class: "axes" }),
+      axes: span("axes"),
       texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
       why: h("span"),
       learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
-      before: h("div", { class: "pictures" }),
-      after: h("div", { class: "pictures" }),
+      before: div("pictures"),
+      after: div("pictures"),
     };
     const p = this.parts;
-    const made = h("div", { class: "made" }, p.before, p.after);
+    const made = div("made", p.before, p.after);
     made.onclick = (event) => this.click(event);
     this.made = made;
-    const header = [h("div", { class: "titles" }, p.title, p.name, p.label), p.axes];
-    const why = h("div", { class: "why" }, h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
+    const header = [div("titles", p.title, p.name, p.label), p.axes];
+    const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
     const inside = [
       p.texts,
       why,
@@ -148,7 +148,7 @@ export class Side {
   drawPictures(parent, tensors, word, state) {
     const picture = (/** @type {string} */ name) =>
       h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
-    const make = () => h("div", { class: "pair" }, picture("tiles"), picture("memory"));
+    const make = () => div("pair", picture("tiles"), picture("memory"));
     fill(parent, tensors, make, (pair, tensor) => {
       const [tiles, memory] = [...pair.children].map((figure) => ({
         caption: figure.children[0],

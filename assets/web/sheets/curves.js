@@ -1,7 +1,7 @@
 // @ts-check
 // Curves over equally spaced places, as an SVG picture with the numbers as a table under it.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 220, 44, 26];
@@ -42,11 +42,10 @@ function picture({ labels, series, most, top }) {
 
 export const curves = (table) => ({
   make: () =>
-    h(
-      "div",
-      { class: "curves" },
+    div(
+      "curves",
       h("h3"),
-      h("div", { class: "legend" }),
+      div("legend"),
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "group" },

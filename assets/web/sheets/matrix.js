@@ -2,7 +2,7 @@
 // that can be changed.
 
 import { palette } from "../base/colour.js";
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 let count = 0;
@@ -12,8 +12,8 @@ function makeMatrix() {
   return h(
     "section",
     { class: "matrix" },
-    h("header", {}, h("h3"), h("span", { class: "formula" }), h("span", { class: "axes" })),
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
+    h("header", {}, h("h3"), span("formula"), span("axes")),
+    div("scroll", h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
     h("div", { class: "reasons", id: `reasons-${count}`, role: "status" }),
     h("p", { class: "label" }),
   );
