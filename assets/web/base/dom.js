@@ -16,6 +16,12 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
+export const div = (kind, ...children) => h("div", { class: kind }, ...children);
+
+/** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
+export const span = (kind, ...children) => h("span", { class: kind }, ...children);
+
 /** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
 export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
 
@@ -32,11 +38,13 @@ export function setText(element, text) {
 
 /** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
  * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
- * @param {(index: number) => Child} make @param {(child: Child, item: Item, index: number) => void} update
+ * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make a child, or the name of its kind
+ * @param {(child: Child, item: Item, index: number) => void} update
  */
 export function fill(parent, items, make, update) {
   while (parent.children.length > items.length) parent.lastElementChild?.remove();
-  while (parent.children.length < items.length) parent.append(make(parent.children.length));
+  while (parent.children.length < items.length)
+    parent.append(typeof make === "string" ? h(make) : make(parent.children.length));
   items.forEach((item, index) => update(/** @type {Child} */ (parent.children[index]), item, index));
 }
 

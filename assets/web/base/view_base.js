@@ -4,7 +4,7 @@
 
 import { themeOf } from "./colour.js";
 import { cover, isDrawn, isLearning } from "./curtain.js";
-import { button, fill, h, setAttribute, setText } from "./dom.js";
+import { button, fill, h, setAttribute, setText, span } from "./dom.js";
 
 const NARROW = 640; // pixels of the view; below, one column
 const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, less stands side by side
@@ -272,16 +272,12 @@ export const mapOrTable = (label, ending, choose) =>
  * @param {string} word what the numbers among them are, for who hears them
  */
 export function fillChoice(parent, texts, chosen, choose, word = "") {
-  fill(
-    parent,
-    texts,
-    (at) => button("", () => choose(at)),
-    (element, text, at) => {
-      setText(element, text);
-      setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
-      setAttribute(element, "aria-pressed", String(at === chosen));
-    },
-  );
+  const make = (/** @type {number} */ at) => button("", () => choose(at));
+  fill(parent, texts, make, (element, text, at) => {
+    setText(element, text);
+    setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
+    setAttribute(element, "aria-pressed", String(at === chosen));
+  });
 }
 
 /** "0", "1", … as texts of buttons. @param {number} count */
@@ -289,12 +285,7 @@ export const numbers = (count) => Array.from({ length: count }, (_, number) => S
 
 /** A word and what it names, side by side. @param {string} text @param {Element} part */
 export const named = (text, part) =>
-  h(
-    "span",
-    { class: "named" },
-    h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text),
-    part,
-  );
+  span("named", h("span", { class: "label", "aria-hidden": part.hasAttribute("aria-label") }, text), part);
 
 /** A framed part of a view.
  * @param {string | null} label its name for who hears it; null where its heading says enough
@@ -307,7 +298,7 @@ export const panel = (kind, label, header, ...inside) =>
 export const tableRoom = (label) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
 
 /** @param {Element} parent @param {string[]} sentences */
-export const fillNotices = (parent, sentences) => fill(parent, sentences, () => h("p"), setText);
+export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 
 /** Where sentences stand that must not be overlooked. */
 export const notices = () => h("div", { class: "notices", role: "status" });

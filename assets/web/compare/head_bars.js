@@ -2,7 +2,7 @@
 // What switching off each head alone does to the sentence vector of the left side: a cell a head, and a click opens the
 // head. A long sentence, or a large model, is asked about by hand.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { parseAt } from "../link/look.js";
 import { panel } from "../base/view_base.js";
@@ -42,11 +42,11 @@ export class HeadBars {
     this.note = h("p", { class: "label" });
     this.grid.onkeydown = (event) => this.walk(event);
     this.grid.onpointerleave = () => this.point(-1);
-    const header = [this.title, h("span", { class: "label" }, ABOUT)];
+    const header = [this.title, span("label", ABOUT)];
     const inside = [this.text, this.grid, this.readout, this.note];
     this.panel = panel("all-bars", "One head at a time", header, ...inside);
-    const asks = h("div", { class: "asks" }, this.begins, this.stops, this.progress);
-    this.element = h("div", { class: "bars-of-heads" }, asks, this.panel);
+    const asks = div("asks", this.begins, this.stops, this.progress);
+    this.element = div("bars-of-heads", asks, this.panel);
   }
 
   /** What is asked: the left side. */
@@ -115,14 +115,11 @@ export class HeadBars {
     const offNow = this.view.switches.off(0);
     const [down, across] = this.view.narrow ? ["H", "L"] : ["L", "H"];
     const named = /** @type {any[][]} */ ([["", ...places[0].map((_, at) => `${across}${at}`)], ...places]);
-    fill(
-      this.grid,
-      named,
-      () => h("div", { role: "row", class: "row" }),
-      (row, pairs, r) =>
-        r
-          ? this.drawRow(row, `${down}${r - 1}`, pairs, (r - 1) * this.columns, most, offNow)
-          : fill(row, pairs, (at) => h("span", { class: "name", role: at ? "columnheader" : "cell" }), setText),
+    const make = () => h("div", { role: "row", class: "row" });
+    fill(this.grid, named, make, (row, pairs, r) =>
+      r
+        ? this.drawRow(row, `${down}${r - 1}`, pairs, (r - 1) * this.columns, most, offNow)
+        : fill(row, pairs, (at) => h("span", { class: "name", role: at ? "columnheader" : "cell" }), setText),
     );
     this.point(this.read);
   }

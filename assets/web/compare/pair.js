@@ -4,7 +4,7 @@
 
 import { inks } from "../base/colour.js";
 import { asBytes } from "../picture/differences.js";
-import { button, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, styles } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { HeadBars } from "./head_bars.js";
@@ -75,7 +75,7 @@ export class PairView extends WireView {
       heads: group("Head"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       fronts: group("Map in sight"),
-      asides: h("div", { class: "sentences" }),
+      asides: div("sentences"),
     };
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
     this.panels = new PairPanels(this);
@@ -89,24 +89,24 @@ export class PairView extends WireView {
   /** Puts the parts onto the page. */
   arrange() {
     const { parts: p, modes, answers, figures } = this;
-    const bar = h("div", { class: "bar" }, named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
+    const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
     const boxes = this.boxes.map(({ element }) => element);
-    const top = h("div", { class: "top" }, h("div", { class: "boxes" }, ...boxes), p.notices);
-    const contrast = h("div", { class: "differs" }, p.contrast, p.copy, p.swap);
+    const top = div("top", div("boxes", ...boxes), p.notices);
+    const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
     const more = h("details", { class: "more" }, h("summary", {}, "more numbers"), figures.element, p.asides);
-    const fronts = h("div", { class: "fronts" }, p.fronts);
+    const fronts = div("fronts", p.fronts);
     const settings = this.sides.map(({ panel }) => panel);
     const maps = [...this.panels.elements, ...settings];
     this.show(
       top,
-      h("div", { class: "lead" }, contrast, p.tries),
+      div("lead", contrast, p.tries),
       bar,
       fronts,
       ...maps,
-      h("div", { class: "outcome" }, answers.element, this.next.element, this.vectors.element),
+      div("outcome", answers.element, this.next.element, this.vectors.element),
       more,
-      h("div", { class: "tests" }, this.shuffle.element, this.each.element),
+      div("tests", this.shuffle.element, this.each.element),
     );
     this.element.append(h("footer", {}, HELP));
   }

@@ -1,7 +1,7 @@
 // @ts-check
 // What the model says next on both sides of the pair view, and a word that is asked about on both.
 
-import { h, setAttribute } from "../base/dom.js";
+import { h, setAttribute, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
@@ -16,7 +16,7 @@ export class PairNext {
       view.chose(true);
     });
     this.list = h("ol", { class: "next-list" });
-    const label = h("span", { class: "label" }, "It goes on, left → right:");
+    const label = span("label", "It goes on, left → right:");
     this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
     this.element.append(label, this.list, this.word.element);
   }

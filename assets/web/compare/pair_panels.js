@@ -4,7 +4,7 @@
 
 import { gradient } from "../base/colour.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { button, contextOf, frame, goOn, h, setAttribute, setText } from "../base/dom.js";
+import { button, contextOf, div, frame, goOn, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { specials, trimmed } from "../wire/packets.js";
@@ -64,12 +64,12 @@ export class PairPanels {
     const own = {
       map: new MapPanel(map, `${name} as a table`),
       title: h("h2", {}, name),
-      head: h("span", { class: "label" }),
-      controls: h("div", { class: "room-for-switches" }),
+      head: span("label"),
+      controls: div("room-for-switches"),
       story: h("p", { class: "words" }),
       label: h("p", { class: "label" }),
       readout: h("p", { class: "readout" }),
-      legend: h("p", { class: "legend" }, h("span"), h("span", { class: "ramp" }), h("span"), h("span")),
+      legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span")),
       thumb: h("canvas", { "aria-hidden": "true" }),
     };
     const { title, head, controls, story, label, readout, legend, thumb } = own;

@@ -2,7 +2,7 @@
 // The shuffle test of the pair view: the words of the left sentence in another order, typed or drawn, and how much the
 // output vectors of both sides change with it.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { panel } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
@@ -32,10 +32,10 @@ export class ShuffleTest {
     this.box = new SentenceBox(LABEL, typed, () => view.writeAddress(), "a random order");
     this.why = h("p", { class: "refusal", role: "status" });
     this.text = h("p");
-    this.sides = h("div", { class: "of-orders" });
+    this.sides = div("of-orders");
     const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MOST) + 1 }));
-    const header = [h("h2", {}, "Shuffle test"), h("span", { class: "label" }, NOTE)];
-    const field = h("div", { class: "ordering" }, this.box.element, again);
+    const header = [h("h2", {}, "Shuffle test"), span("label", NOTE)];
+    const field = div("ordering", this.box.element, again);
     this.element = panel("shuffle", null, header, field, this.why, this.text, this.sides);
   }
 
@@ -82,7 +82,7 @@ export class ShuffleTest {
     setAttribute(this.element, "data-old", this.of === String(this.query) ? null : "");
     setText(this.why, this.refusal);
     setText(this.text, this.answer?.order ?? "");
-    const make = () => panel("", null, [h("h3"), h("span", { class: "label" })], h("p"));
+    const make = () => panel("", null, [h("h3"), span("label")], h("p"));
     fill(this.sides, this.answer?.sides ?? [], make, (side, { title, label, why }) => {
       const [header, text] = [...side.children];
       setText(header.children[0], title);

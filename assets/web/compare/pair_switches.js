@@ -2,6 +2,7 @@
 // The controls of both sides of the pair view, as a link says them: chosen, copied from left to right, and swapped.
 
 import { SIDE } from "../base/facts.js";
+import { headsOf } from "../link/look.js";
 
 /** @typedef {import("../link/link.js").Values} Values */
 
@@ -36,7 +37,7 @@ export class Switches {
 
   /** The heads that are switched off, as "3.5". @param {number} side */
   off(side) {
-    return new Set([this.get(side, OFF)].flat().map((name) => name.slice(1).replace(" H", ".")));
+    return headsOf([this.get(side, OFF)].flat());
   }
 
   /** @param {number} side @param {Record<string, string | string[]>} change by the keys of the left side */

@@ -14,7 +14,7 @@ export class SideControls extends ControlChips {
     this.panel.classList.add(side ? "of-right" : "of-left");
   }
 
-  /** @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     this.view.switch(this.side, change, typing);
   }

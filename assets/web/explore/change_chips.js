@@ -3,7 +3,7 @@
 
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { short } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -12,7 +12,7 @@ export class ChangeChips {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.list = h("span", { class: "list" });
+    this.list = span("list");
     this.reset = button("reset all", () => view.model.reset());
     this.undo = button("undo", () => view.model.undo(), {
       class: "undo",
@@ -24,16 +24,8 @@ export class ChangeChips {
       title: "the large map shows now − unchanged: blue is less, orange is more",
     });
     this.compare = h("a", { class: "page-link" }, "compare with nothing changed →");
-    this.element = h(
-      "div",
-      { class: "changed", role: "group", "aria-label": "What is changed" },
-      this.list,
-      this.reset,
-      this.said,
-      this.show,
-      this.difference,
-      this.compare,
-    );
+    this.element = h("div", { class: "changed", role: "group", "aria-label": "What is changed" });
+    this.element.append(this.list, this.reset, this.said, this.show, this.difference, this.compare);
   }
 
   /** To the cell that changed most. */
@@ -59,16 +51,12 @@ export class ChangeChips {
     const { view } = this;
     const list = changed(view.model.controls, view.off, view.maps.tokens);
     this.element.hidden = !list.length;
-    fill(
-      this.list,
-      list,
-      () => button("", () => {}, { class: "chip-of-change" }),
-      (chip, { text, back, heads }) => {
-        setText(chip, `${text} ×`);
-        setAttribute(chip, "aria-label", `take back: ${text}`);
-        chip.onclick = () => (heads ? view.model.switchHeads([]) : view.model.set(back));
-      },
-    );
+    const make = () => button("", () => {}, { class: "chip-of-change" });
+    fill(this.list, list, make, (chip, { text, back, heads }) => {
+      setText(chip, `${text} ×`);
+      setAttribute(chip, "aria-label", `take back: ${text}`);
+      chip.onclick = () => (heads ? view.model.switchHeads([]) : view.model.change(back));
+    });
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
     setText(this.said, known ? effect.said : "");

@@ -1,9 +1,9 @@
 // @ts-check
 // The four things that one can change, each a tile that opens a small panel with pictures of the choices.
 
-import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "../picture/choices.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
-import { MASKS, WIDEST } from "../base/facts.js";
+import { Choices } from "../picture/choices.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { MASKS } from "../base/facts.js";
 import { FindHeads } from "./find_heads.js";
 import { isAcross } from "../picture/heads_order.js";
 import { bringUnderBar } from "../base/view_base.js";
@@ -30,29 +30,22 @@ function icon(name) {
   return svg;
 }
 
-export class ChangeTiles {
+/** @extends {Choices<Explore>} */
+export class ChangeTiles extends Choices {
   /** @param {Explore} view */
   constructor(view) {
-    this.view = view;
+    super(view, view.model, "", MASKS);
     this.open = "";
     this.above = /** @type {Element | null} */ (null); // what was brought into sight above the sheet
-    this.masks = this.makeMasks();
-    this.positions = radios("Position encoding");
-    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": "Heads of all layers" });
-    this.degrees = makeDegrees("Softmax temperature", (t) => view.model.set({ t: t === "1" ? null : t }, true));
+    this.masks.classList.add("pictures");
     this.finder = new FindHeads(view);
-    const heads = h(
-      "div",
-      {},
-      button("all on", () => view.model.switchHeads([])),
-      this.lamps,
-      this.finder.element,
-    );
+    this.inside.mask.append(this.makeLink());
+    this.inside.off.append(this.finder.element);
     const made = [
-      this.makeTile("mask", "Hide words", this.masks.element),
-      this.makeTile("pos", "Take the order away", this.positions),
-      this.makeTile("off", "Switch heads off", heads),
-      this.makeTile("t", "Sharpen or blur", this.degrees.element),
+      this.makeTile("mask", "Hide words"),
+      this.makeTile("pos", "Take the order away"),
+      this.makeTile("off", "Switch heads off"),
+      this.makeTile("t", "Sharpen or blur"),
     ];
     this.tiles = made;
     this.element = h(
@@ -86,23 +79,19 @@ export class ChangeTiles {
     event.preventDefault();
   }
 
-  /** @param {keyof typeof ICONS} key @param {string} name @param {Element} inside */
-  makeTile(key, name, inside) {
-    const now = h("span", { class: "now" });
+  /** @param {keyof typeof ICONS} key @param {string} name */
+  makeTile(key, name) {
+    const now = span("now");
     const opener = button("", () => this.toggle(this.open === key ? "" : key), {
       class: "change",
       "aria-expanded": "false",
     });
-    opener.append(icon(key), h("span", { class: "name" }, name), now);
+    opener.append(icon(key), span("name", name), now);
     const close = button("×", () => this.leave(), { class: "close", "aria-label": `close: ${name}` });
-    const head = h("div", { class: "sheet-head" }, h("h3", {}, name), close);
-    const panel = h(
-      "div",
-      { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" },
-      head,
-      inside,
-    );
-    return { key, opener, now, panel, element: h("div", { class: "change-tile" }, opener, panel) };
+    const head = div("sheet-head", h("h3", {}, name), close);
+    const panel = h("div", { class: "panel choices-panel", role: "group", "aria-label": name, hidden: "" });
+    panel.append(head, this.inside[key]);
+    return { key, opener, now, panel, element: div("change-tile", opener, panel) };
   }
 
   /** Opens one, or none. @param {string} key */
@@ -128,23 +117,18 @@ export class ChangeTiles {
     bringUnderBar(first);
   }
 
-  makeMasks() {
-    const { view } = this;
-    const list = radios("Mask", "choices pictures");
-    const numbers = h("div", { class: "numbers" });
-    const link = h("a", { class: "page-link" }, "Masks");
+  /** The way to the page of masks, with what is seen here. */
+  makeLink() {
+    const link = h("a", { class: "page-link", href: "./masks" }, "Masks");
     for (const kind of ["pointerdown", "focus"])
-      link.addEventListener(kind, () => setAttribute(link, "href", `./masks${new URL(view.address).search}`));
-    setAttribute(link, "href", "./masks");
-    const more = h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
-    return { element: h("div", {}, list, numbers, more), list, numbers };
+      link.addEventListener(kind, () => setAttribute(link, "href", `./masks${new URL(this.view.address).search}`));
+    return h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { view, open } = this;
     const { mask, pos, t } = view.model.controls;
-    const choosePosition = (/** @type {string} */ name) => view.model.set({ pos: name });
     const total = view.maps.layers * view.maps.heads;
     const said = {
       mask: mask && mask !== "none" ? `mask: ${mask}` : "everyone sees everyone",
@@ -164,44 +148,9 @@ export class ChangeTiles {
       setAttribute(element, "data-changed", touched[key] ? "" : null);
       panel.hidden = key !== open;
     }
-    if (open === "mask") this.drawMasks(inks);
-    if (open === "pos") drawPositions(this.positions, view.picture.positions, pos ?? "as trained", choosePosition);
     this.lamps.hidden = isAcross(view.maps); // of so many the few that matter are found by what they do
     if (open === "off") this.finder.draw();
-    if (open === "off" && !this.lamps.hidden)
-      drawLamps(this.lamps, view.maps, view.off, (layer, head) => view.toggleOff(layer, head));
-    this.degrees.say(t ?? "1");
+    this.fill(open, inks, view.maps);
     this.keepAbove();
-  }
-
-  /** @param {import("../base/colour.js").Inks} inks */
-  drawMasks(inks) {
-    const { view, masks } = this;
-    const { controls } = view.model;
-    const now = controls.mask ?? "none";
-    const numbers = { w: Number(controls.w ?? 3), first: Number(controls.first ?? 1), gap: Number(controls.gap ?? 2) };
-    drawMasks(masks.list, MASKS, now, {
-      choose: (name) => view.model.set({ mask: name === "none" ? null : name }),
-      draw: (canvas, name) => drawMask(canvas, name, numbers, { seen: inks.accent, hidden: inks.line }),
-    });
-    const known = MASKS.find(({ name }) => name === now);
-    fill(
-      masks.numbers,
-      known?.numbers ?? [],
-      () => {
-        const input = h("input", { type: "number", min: "1", max: String(WIDEST) });
-        return h("label", {}, h("span", {}), input);
-      },
-      (label, [key, text, usual]) => {
-        const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
-        setText(name, text);
-        input.oninput = () => {
-          if (input.checkValidity() && input.value)
-            view.model.set({ [key]: input.value === String(usual) ? null : input.value }, true);
-        };
-        const value = controls[key] ?? String(usual);
-        if (/** @type {ShadowRoot} */ (view.root).activeElement !== input && input.value !== value) input.value = value;
-      },
-    );
   }
 }

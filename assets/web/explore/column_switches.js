@@ -3,7 +3,7 @@
 // value is handed to no other token. The same press takes it back.
 
 import { maskOf, ruleOf, unheardOf } from "../link/changes.js";
-import { button, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { sortKey } from "../picture/heads_order.js";
 import { readFlips, writeFlips } from "../link/painted.js";
 import { LONGEST_RULE, toggledUnseen, unseenOf } from "../link/rules.js";
@@ -19,11 +19,11 @@ export class ColumnSwitches {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.name = h("span", { class: "label" });
+    this.name = span("label");
     this.unseen = button("nobody may look at it", () => this.toggleUnseen(), { ...toggle, title: SEEN });
     this.unheard = button("keep the weight, drop its value", () => this.toggleUnheard(), { ...toggle, title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
-    const buttons = h("div", { class: "actions" }, this.unseen, this.unheard);
+    const buttons = div("actions", this.unseen, this.unheard);
     const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
     this.element = group;
   }
@@ -40,7 +40,7 @@ export class ColumnSwitches {
   set(key, change) {
     Object.assign(this.view, { rowChosen: true });
     this.view.at.key = key;
-    this.view.model.set(change);
+    this.view.model.change(change);
   }
 
   toggleUnseen() {

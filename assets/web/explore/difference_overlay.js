@@ -3,7 +3,7 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { h, setText } from "../base/dom.js";
+import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { quoted, short, signed } from "../base/words.js";
 
@@ -72,9 +72,9 @@ export class DifferenceOverlay {
     const row = picture.before.change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = at.key ?? most;
-    const who = h("span", { class: "query" }, quoted(maps.tokens[at.row]));
+    const who = span("query", quoted(maps.tokens[at.row]));
     if (!row[most]) return [`${NAME}: `, who, " looks as before"];
-    const whom = h("span", { class: "key" }, quoted(maps.tokens[key]));
+    const whom = span("key", quoted(maps.tokens[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
   }
 

@@ -5,7 +5,7 @@ import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
-import { h, setText, styles } from "../base/dom.js";
+import { div, h, setText, styles } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { Figures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
@@ -14,7 +14,7 @@ import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, order, sortKey } from "../picture/heads_order.js";
 import { without } from "../link/link.js";
-import { ASKED, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { ASKED, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
@@ -84,19 +84,19 @@ export class Explore extends WireView {
       hover: (text) => this.focus.read(text),
     });
     this.figures = new Figures(() => this.askComparison());
-    this.parts = { notices: notices(), status: h("div", { class: "status" }), pieces: h("p", { class: "pieces" }) };
+    this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
-    this.box.element.append(h("div", { class: "in-box" }, this.changes.undo, this.bar.tries.element));
+    this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
     this.show(
-      h("div", { class: "top" }, this.box.element, said),
-      h("div", { class: "words" }, this.bar.chips, this.bar.empty, this.next.element, pieces),
+      div("top", this.box.element, said),
+      div("words", this.bar.chips, this.bar.empty, this.next.element, pieces),
       this.changes.element,
       h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
       this.focus.element,
       this.pinned.element,
-      h("div", { class: "try-and-change" }, this.tiles.element, this.steps.element),
-      h("footer", {}, h("div", { class: "help" }, HELP), proof),
+      div("try-and-change", this.tiles.element, this.steps.element),
+      h("footer", {}, div("help", HELP), proof),
     );
   }
 
@@ -112,7 +112,7 @@ export class Explore extends WireView {
     this.placed = at !== null;
     this.rowChosen = row !== null;
     this.look = parseLook(link.get("look") ?? "");
-    this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
+    this.off = headsOf(link.getAll("off"));
     this.pin = link.get("pin") ?? "";
     this.model.controls = controlsOf(link);
     this.next.adopt(link);
@@ -158,7 +158,7 @@ export class Explore extends WireView {
 
   link() {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
-    const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
+    const heads = inOrder(off).map(headName);
     const place = placed ? writeAt(at, rowChosen) : null;
     return {
       s: chosenText,

@@ -2,7 +2,7 @@
 // What stands around the maps: sentences to try, the tokens, the layers, and how the maps are drawn.
 
 import { isDrawn } from "../base/curtain.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
@@ -27,7 +27,7 @@ function menu(view, name, ...inside) {
     setAttribute(opener, "aria-expanded", String(is));
   };
   const opener = button(name, () => open(panel.hidden), { "aria-expanded": "false", class: "opener" });
-  const element = h("div", { class: "menu" }, opener, panel);
+  const element = div("menu", opener, panel);
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || panel.hidden) return;
     open(false);
@@ -47,7 +47,7 @@ export class ExploreBar {
     this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
     this.tries = menu(view, "try another", this.presets);
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
-    this.empty = h("div", { class: "empty" }, "Type a sentence, or try one of these: ", this.few);
+    this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     this.chips.onkeydown = (event) => this.walk(event);
     this.layers = group("Layer");
@@ -65,27 +65,21 @@ export class ExploreBar {
     this.menu = menu(
       view,
       "view",
-      h("span", { class: "label" }, "Colour"),
+      span("label", "Colour"),
       this.scales.element,
-      h("span", { class: "label" }, "Tokens and heads"),
-      h("div", { class: "actions" }, this.specials, this.sort),
-      h("div", { class: "actions" }, this.solo, this.hide, this.everyHead),
-      h("span", { class: "label" }, "Large map"),
-      h("div", { class: "actions" }, view.mean.opener, view.values.opener),
-      h("span", { class: "label" }, "This picture"),
-      h("div", { class: "actions" }, this.pin),
+      span("label", "Tokens and heads"),
+      div("actions", this.specials, this.sort),
+      div("actions", this.solo, this.hide, this.everyHead),
+      span("label", "Large map"),
+      div("actions", view.mean.opener, view.values.opener),
+      span("label", "This picture"),
+      div("actions", this.pin),
     );
     this.menu.element.classList.add("view-menu");
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
-    const push = h("span", { class: "push" });
-    this.element = h(
-      "div",
-      { class: "bar", role: "group", "aria-label": "Layers" },
-      layers,
-      this.layers,
-      push,
-      this.every,
-    );
+    const push = span("push");
+    this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
+    this.element.append(layers, this.layers, push, this.every);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -123,17 +117,13 @@ export class ExploreBar {
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
-    fill(
-      this.chips,
-      maps.tokens,
-      (row) => button("", () => this.view.go({ row, key: null }), { class: "chip" }),
-      (chip, token, row) => {
-        setText(chip, token);
-        setAttribute(chip, "data-key", row === key ? "" : null);
-        setAttribute(chip, "aria-pressed", String(row === at.row));
-        setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
-      },
-    );
+    const make = (/** @type {number} */ row) => button("", () => this.view.go({ row, key: null }), { class: "chip" });
+    fill(this.chips, maps.tokens, make, (chip, token, row) => {
+      setText(chip, token);
+      setAttribute(chip, "data-key", row === key ? "" : null);
+      setAttribute(chip, "aria-pressed", String(row === at.row));
+      setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
+    });
   }
 
   drawLayers(shownAll) {

@@ -1,7 +1,7 @@
 // @ts-check
 // Which heads do a thing most, out of all: a press opens one, or switches the first few off.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
 import { number } from "../base/words.js";
 
@@ -31,18 +31,9 @@ export class FindHeads {
     this.said = h("p", { class: "random-said", role: "status" });
     this.list = h("ol", { class: "found-heads" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
-    const label = h("span", { class: "label" }, "Find the heads that");
-    this.element = h(
-      "div",
-      { class: "find-heads" },
-      label,
-      this.kinds.element,
-      this.random,
-      this.said,
-      this.rule,
-      this.list,
-      this.off,
-    );
+    const label = span("label", "Find the heads that");
+    this.element = div("find-heads");
+    this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.list, this.off);
   }
 
   /** @param {string} kind */
@@ -80,7 +71,7 @@ export class FindHeads {
         view.go({ layer, head });
       };
       const press = button("", go, { class: "next" });
-      press.append(h("span", {}), h("span", { class: "value" }), h("i"));
+      press.append(h("span", {}), span("value"), h("i"));
       return h("li", {}, press);
     };
     fill(this.list, heads, make, (item, [layer, head, score]) => {

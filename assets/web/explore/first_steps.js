@@ -2,7 +2,7 @@
 // Things to try on the sentence, one at a time: each says what to look for, and does it when it is pressed. What an
 // earlier one changed is taken back first, so that only the new change is seen.
 
-import { button, h, setText } from "../base/dom.js";
+import { button, div, h, setText, span } from "../base/dom.js";
 import { swapped } from "./swaps.js";
 import { quoted, ranked } from "../base/words.js";
 
@@ -29,12 +29,12 @@ export class FirstSteps {
     this.view = view;
     this.at = 0;
     this.tried = /** @type {Tried | null} */ (null);
-    this.text = h("span", { class: "text" });
-    this.count = h("span", { class: "count" });
+    this.text = span("text");
+    this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
     this.press = button("", () => this.take(), { class: "try" });
     this.press.append(star, h("strong", {}, "Try: "), this.text, " ", this.count);
-    this.element = h("div", { class: "first-steps" }, this.press);
+    this.element = div("first-steps", this.press);
   }
 
   /** Layer, head and row in focus, and what else is changed in the model. */

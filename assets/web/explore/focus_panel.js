@@ -6,7 +6,7 @@ import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
@@ -52,21 +52,21 @@ export class FocusPanel {
     this.asLines = new Lines((row) => view.go({ row, key: null }));
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
-    this.label = h("span", { class: "label" });
-    this.why = h("span", { class: "why" });
+    this.label = span("label");
+    this.why = span("why");
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
-    this.typed = h("span", { class: "typed" });
-    this.changed = h("span", { class: "in-title" });
+    this.typed = span("typed");
+    this.changed = span("in-title");
     this.modes = choice("Lines, map or table", MODES, (mode) =>
       view.change({ table: mode === "table", lines: mode === "lines" }),
     );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
     this.columns = new ColumnSwitches(view);
-    this.readout = h("div", { class: "readout" });
+    this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
-    this.who = h("span", { class: "who" });
-    this.looks = h("div", { class: "looks" }, this.who, this.list);
+    this.who = span("who");
+    this.looks = div("looks", this.who, this.list);
     this.sum = h("p", { class: "sum" });
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
@@ -75,13 +75,7 @@ export class FocusPanel {
       "large",
       "Head in focus",
       [
-        h(
-          "div",
-          { class: "titles" },
-          this.title,
-          this.typed,
-          h("div", { class: "under-title" }, this.label, this.changed, this.why),
-        ),
+        div("titles", this.title, this.typed, div("under-title", this.label, this.changed, this.why)),
         h(
           "div",
           { class: "actions", role: "group", "aria-label": "How it is drawn" },
@@ -89,25 +83,18 @@ export class FocusPanel {
           view.bar.menu.element,
         ),
       ],
-      h(
-        "div",
-        { class: "large-body" },
-        h(
-          "div",
-          { class: "large-map" },
-          this.map.element,
-          h("div", { class: "under" }, h("div", { class: "legend" }, ...this.legend), this.readout),
-        ),
-        h(
-          "div",
-          { class: "large-words" },
+      div(
+        "large-body",
+        div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout)),
+        div(
+          "large-words",
           this.looks,
           this.sum,
           view.values.element,
           this.columns.element,
           h("dl", { class: "story" }, ...lines),
           this.from,
-          h("span", { class: "push" }),
+          span("push"),
           this.lamp,
         ),
       ),
@@ -141,11 +128,8 @@ export class FocusPanel {
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
-    fill(
-      this.changed,
-      changed(view.model.controls, view.off, maps.tokens),
-      () => h("span"),
-      (chip, { text }) => setText(chip, text),
+    fill(this.changed, changed(view.model.controls, view.off, maps.tokens), "span", (chip, { text }) =>
+      setText(chip, text),
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
@@ -213,16 +197,13 @@ export class FocusPanel {
     const chosen = view.at.key !== null && view.weights ? view.at.key : null;
     const [to, share] =
       chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.n + chosen] ?? 0];
-    const [who, whom] = [
-      h("span", { class: "query" }, quoted(own)),
-      h("span", { class: "key" }, quoted(view.maps.tokens[to])),
-    ];
+    const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.tokens[to]))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
-    if (this.isOff) this.title.append(" ", h("span", { class: "off-note" }, OFF));
+    if (this.isOff) this.title.append(" ", span("off-note", OFF));
     this.from.hidden = !best || view.look.mean;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
@@ -264,10 +245,4 @@ export class FocusPanel {
 
 /** One word that a row looks at, its weight as a bar and as a number. */
 const makeBar = () =>
-  h(
-    "div",
-    { class: "bar-of-look", role: "listitem" },
-    h("span", { class: "badge key" }),
-    h("span", { class: "track" }, h("span")),
-    h("span", { class: "value" }),
-  );
+  h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));

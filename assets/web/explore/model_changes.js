@@ -3,7 +3,7 @@
 
 import { changed } from "../link/changes.js";
 import { sortKey } from "../picture/heads_order.js";
-import { writeAt } from "../link/look.js";
+import { headName, writeAt } from "../link/look.js";
 
 /** @typedef {import("../link/changes.js").Controls} Controls */
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -21,6 +21,10 @@ export class ModelChanges {
     this.past = /** @type {Before[]} */ ([]); // what was before each change
   }
 
+  get off() {
+    return this.view.off;
+  }
+
   /** There is no difference to see while nothing is changed. */
   keepDifference() {
     const { look, off } = this.view;
@@ -28,7 +32,7 @@ export class ModelChanges {
   }
 
   /** @param {Controls} change @param {boolean} [sliding] it goes on, and is undone as one */
-  set(change, sliding = false) {
+  change(change, sliding = false) {
     const keys = Object.keys(change).join();
     if (!sliding || !this.view.pause || keys !== this.slid) this.remember();
     this.slid = keys;
@@ -36,7 +40,7 @@ export class ModelChanges {
     this.view.changed(sliding);
   }
 
-  /** @param {string[]} off the heads that are off from now on */
+  /** @param {Iterable<string>} off the heads that are off from now on */
   switchHeads(off) {
     this.remember();
     this.view.off = new Set(off);
@@ -96,7 +100,7 @@ export class ModelChanges {
     for (const key of ["s", "model", "dev"]) for (const value of now.getAll(key)) link.append(key, value);
     for (const [key, value] of Object.entries({ ...controls, pos: controls.pos ?? "as trained" }))
       if (value !== null) link.append(`${key}2`, value);
-    for (const id of view.off) link.append("off2", `L${id.replace(".", " H")}`);
+    for (const id of view.off) link.append("off2", headName(id));
     return `./compare?${link}`;
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // What the model says next: its likeliest tokens, each a press away from being written, and the last one taken back.
 
-import { button, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 import { Sampling } from "./sampling.js";
@@ -45,9 +45,9 @@ export class NextTokens {
     this.element = h(
       "section",
       { class: "next-tokens", "aria-label": "What the model says next", hidden: "" },
-      h("span", { class: "label" }, "It goes on:"),
+      span("label", "It goes on:"),
       this.list,
-      h("div", { class: "writing" }, this.one, this.play, this.back, this.losses, this.more),
+      div("writing", this.one, this.play, this.back, this.losses, this.more),
     );
     const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", key, { signal: view.here.signal });

@@ -1,7 +1,7 @@
 // @ts-check
 // The map that was pinned, beside the head in focus.
 
-import { button, h, setText } from "../base/dom.js";
+import { button, div, h, setText, span } from "../base/dom.js";
 import { roomFor } from "./focus_panel.js";
 import { parseAt } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
@@ -22,12 +22,12 @@ export class PinnedPanel {
     const hover = (/** @type {string | null} */ text) => view.focus.read(text && `pinned: ${text}`);
     this.map = new MapPanel(new BigMap({ pick: () => {}, hover }), "Pinned weights as a table");
     this.title = h("h2");
-    this.label = h("span", { class: "label" });
+    this.label = span("label");
     const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
     this.element = panel(
       "pinned",
       "Pinned picture",
-      [h("div", { class: "titles" }, this.title, this.label), h("div", { class: "actions" }, unpin)],
+      [div("titles", this.title, this.label), div("actions", unpin)],
       this.map.element,
     );
   }

@@ -2,7 +2,7 @@
 // How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
 // nothing to do with the temperature of attention's softmax.
 
-import { h, setText } from "../base/dom.js";
+import { h, setText, span } from "../base/dom.js";
 import { number } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -20,7 +20,7 @@ export class Sampling {
     this.seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>
       choose({ dice: value }),
     );
-    this.text = h("span", { class: "label" });
+    this.text = span("label");
     this.element = h("div", { class: "sampling", title: ABOUT }, this.degrees.element, this.seed.element, this.text);
   }
 
@@ -44,7 +44,7 @@ function field(name, ends, usual, set) {
     if (input.value && input.checkValidity())
       set(Number(input.value) === Number(usual) ? null : String(Number(input.value)));
   });
-  const element = h("label", { class: "named" }, h("span", { class: "label" }, name), input);
+  const element = h("label", { class: "named" }, span("label", name), input);
   const draw = (/** @type {string} */ value) => {
     if (!input.matches(":focus") && input.value !== value) input.value = value;
   };

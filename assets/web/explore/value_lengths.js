@@ -2,7 +2,7 @@
 // How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
 
 import { unheardOf } from "../link/changes.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { isWord } from "../wire/packets.js";
 import { percent, quoted, ranked } from "../base/words.js";
 
@@ -27,7 +27,7 @@ export class ValueLengths {
     this.rows = h("tbody");
     const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
     this.table = h("table", { title: LAW }, h("thead", {}, h("tr", {}, ...heads)), this.rows);
-    this.element = h("div", { class: "values" }, this.said, this.table);
+    this.element = div("values", this.said, this.table);
   }
 
   /** @param {Float32Array} row weights of the row in focus */

@@ -2,7 +2,7 @@
 // Take it along: what the page shows as a picture, as numbers, as a file that needs no server, or on paper.
 
 import { themeOf } from "../base/colour.js";
-import { button, fill, h, setText, urlOf } from "../base/dom.js";
+import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { csvOf, npzOf } from "./numbers_file.js";
 import { numbersOfPage } from "./page_numbers.js";
@@ -63,8 +63,8 @@ export class TakeAlong {
       "section",
       { class: "take-along", "aria-label": "Take it along" },
       h("h3", {}, "Take it along"),
-      h("div", { class: "choices-of-picture" }, this.picture, this.theme),
-      h("div", { class: "kinds" }, ...presses, print),
+      div("choices-of-picture", this.picture, this.theme),
+      div("kinds", ...presses, print),
       this.said,
     );
     this.picture.addEventListener("pointerdown", () => this.list());
@@ -75,12 +75,7 @@ export class TakeAlong {
   /** The pictures of the page as it is now. */
   list() {
     const found = picturesOfPage();
-    fill(
-      this.picture,
-      found,
-      () => h("option"),
-      (option, { name }) => setText(option, name),
-    );
+    fill(this.picture, found, "option", (option, { name }) => setText(option, name));
     this.picture.hidden = found.length < 2;
     return found;
   }
@@ -180,7 +175,7 @@ function sentenceOfPage() {
 function printed(made, code) {
   const lines = Array.from({ length: LINES }, () => h("hr"));
   const camera = code ? h("img", { src: code, alt: "QR code of the link", width: 110, height: 110 }) : null;
-  const sheet = h("div", { id: "headlight-print" }, made, h("div", { class: "notes" }, h("div", {}, ...lines), camera));
+  const sheet = h("div", { id: "headlight-print" }, made, div("notes", h("div", {}, ...lines), camera));
   document.body.append(sheet);
   document.documentElement.classList.add("printing");
   const end = () => {

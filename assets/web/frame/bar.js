@@ -3,7 +3,7 @@
 // the theme. It stands beside everything that Streamlit draws, from the first frame on, and stays when the page changes.
 
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { button, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
@@ -20,13 +20,12 @@ const makeLink = ({ path }, text) => h("a", { class: "page-link", "data-path": p
 
 /** A group that opens to its pages; one that has only one is a link to it. @param {string} name @param {Page[]} pages */
 function makeGroup(name, pages) {
-  if (pages.length === 1)
-    return h("div", { class: "group alone" }, makeLink(pages[0], name), h("span", {}, pages[0].question));
+  if (pages.length === 1) return div("group alone", makeLink(pages[0], name), h("span", {}, pages[0].question));
   const items = pages.map((page) => h("li", {}, makeLink(page, page.title), h("span", {}, page.question)));
   const opener = button(name, () => open(opener.getAttribute("aria-expanded") !== "true"), {
     "aria-expanded": "false",
   });
-  const element = h("div", { class: "group" }, opener, h("ul", {}, ...items));
+  const element = div("group", opener, h("ul", {}, ...items));
   const open = (/** @type {boolean} */ is) => {
     close();
     setAttribute(opener, "aria-expanded", String(is));
@@ -132,7 +131,7 @@ function make() {
     home,
     menu,
     h("nav", { "aria-label": "Pages" }, ...groups),
-    h("span", { class: "push" }),
+    span("push"),
     pickers,
     share,
     makeOpener(),
@@ -150,8 +149,7 @@ function make() {
 }
 
 /** The question that a page answers, and how to read it. @param {Page} page */
-export const makeTitle = ({ question, line }) =>
-  h("div", { class: "question" }, h("h1", {}, question), h("p", {}, line));
+export const makeTitle = ({ question, line }) => div("question", h("h1", {}, question), h("p", {}, line));
 
 /** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {

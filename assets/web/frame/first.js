@@ -3,7 +3,7 @@
 // stand, before Streamlit is there; the view then moves to its own place as it is.
 
 import { drawBar, makeTitle } from "./bar.js";
-import { h, urlOf } from "../base/dom.js";
+import { div, h, urlOf } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
 import { pageNow } from "../base/page_list.js";
@@ -44,7 +44,7 @@ const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (lette
 
 /** The head of the page, and a place for its picture, until Streamlit has drawn its own. @param {"dark" | "light"} now */
 function makeEarly(now) {
-  const place = h("div", { class: "stage" });
+  const place = div("stage");
   const page = pageNow();
   const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
   for (const [key, colour] of Object.entries(COLOURS[now])) element.style.setProperty(`--st-${key}`, colour);

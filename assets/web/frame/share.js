@@ -1,7 +1,7 @@
 // @ts-check
 // Share, in the bar: the button and the room of its panel, whose code comes when it is opened first (share_panel.js).
 
-import { button, h, setAttribute } from "../base/dom.js";
+import { button, div, h, setAttribute } from "../base/dom.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
@@ -17,7 +17,7 @@ const opener = /** @type {HTMLButtonElement} */ (
   })
 );
 /** Its button, then what that opens. */
-export const share = h("div", { class: "share-place" }, opener, room);
+export const share = div("share-place", opener, room);
 
 const isOpen = () => opener.ariaExpanded === "true";
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
 
-import { button, fill, h, setText, urlOf } from "../base/dom.js";
+import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
 
@@ -46,11 +46,11 @@ function makeCopy(name, text) {
 class SharePanel {
   constructor() {
     this.shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
-    this.rows = h("div", { class: "rows" });
+    this.rows = div("rows");
     this.picture = h("img", { width: 180, height: 180, hidden: "" });
     this.note = h("p", { role: "status" });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link, code: () => this.picture.src });
-    this.facts = h("div", { class: "facts" });
+    this.facts = div("facts");
     this.code = h("code");
     this.about = this.fold("How was this computed?", this.facts);
     const copy = makeCopy("copy code", () => this.code.textContent ?? "");
@@ -83,15 +83,11 @@ class SharePanel {
     this.take.list();
     const isOwn = !address || new URL(address).host === location.host;
     const here = [address && isOwn ? "link" : "this machine", ""];
-    fill(
-      this.rows,
-      isOwn ? [here] : [["for the class", address], here],
-      () => this.makeRow(),
-      (row, [name, at]) => {
-        setText(row.children[0], name);
-        setText(row.children[1], linkAt(at));
-      },
-    );
+    const make = () => this.makeRow();
+    fill(this.rows, isOwn ? [here] : [["for the class", address], here], make, (row, [name, at]) => {
+      setText(row.children[0], name);
+      setText(row.children[1], linkAt(at));
+    });
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
     this.notebook.hidden = !kinds.includes("ipynb");
     this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
@@ -102,7 +98,7 @@ class SharePanel {
   makeRow() {
     const code = h("code");
     const copy = makeCopy("copy link", () => code.textContent ?? "");
-    return h("div", { class: "link" }, h("span", { class: "name" }), code, copy);
+    return div("link", span("name"), code, copy);
   }
 
   /** The link as a picture for a camera. */
@@ -130,7 +126,7 @@ class SharePanel {
     if (this.told !== asked) return;
     if (!isThere) this.told = "";
     const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
-    fill(this.facts, facts, () => h("pre"), setText);
+    fill(this.facts, facts, "pre", setText);
     setText(this.code, code);
   }
 }

@@ -53,15 +53,10 @@ export class Hands {
     const counted = ROUNDS.map((_, round) => round).filter(
       (round) => round === this.round || this.rounds[round].length,
     );
-    fill(
-      this.text,
-      counted,
-      () => h("span"),
-      (line, round) => {
-        setText(line, this.said(round));
-        setAttribute(line, "class", round === this.round ? "now" : null);
-      },
-    );
+    fill(this.text, counted, "span", (line, round) => {
+      setText(line, this.said(round));
+      setAttribute(line, "class", round === this.round ? "now" : null);
+    });
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
   }
 }

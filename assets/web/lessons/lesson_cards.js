@@ -2,7 +2,7 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { done } from "./course.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { keepWay, wayKept } from "./lesson_visit.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
@@ -13,16 +13,12 @@ const EVERY = "every lesson";
 /** @param {string} label @param {(string | number)[]} options @param {(string | number)} now @param {(value: any) => void} choose */
 function drawChoice(group, label, options, now, choose) {
   setAttribute(group, "aria-label", label);
-  fill(
-    group,
-    options,
-    () => button("", () => {}),
-    (one, option) => {
-      setText(one, typeof option === "number" ? `${option} minutes` : option);
-      setAttribute(one, "aria-pressed", String(option === now));
-      /** @type {HTMLButtonElement} */ (one).onclick = () => choose(option);
-    },
-  );
+  const make = () => button("", () => {});
+  fill(group, options, make, (one, option) => {
+    setText(one, typeof option === "number" ? `${option} minutes` : option);
+    setAttribute(one, "aria-pressed", String(option === now));
+    /** @type {HTMLButtonElement} */ (one).onclick = () => choose(option);
+  });
 }
 
 /** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
@@ -66,11 +62,8 @@ function updateCard(place, card, number, steps) {
   setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
   setText(aim, card.aim);
   setAttribute(link, "href", `./${card.steps[at - 1]}`);
-  fill(
-    progress.children[0],
-    card.steps,
-    () => h("i"),
-    (mark, _, step) => setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
+  fill(progress.children[0], card.steps, "i", (mark, _, step) =>
+    setAttribute(mark, "data-done", own.includes(step + 1) ? "" : null),
   );
   const said =
     own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
@@ -107,9 +100,8 @@ function update(element, block) {
 
 export const lessons = {
   make: () =>
-    h(
-      "div",
-      { class: "course" },
+    div(
+      "course",
       h("div", { class: "segments", role: "group" }),
       h("div", { class: "segments", role: "group" }),
       h("ol", { class: "cards" }),

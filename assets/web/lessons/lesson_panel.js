@@ -2,7 +2,7 @@
 // What stands of a lesson beside its page: where one is, what to do, the question, its options, and after the answer the
 // numbers. It draws a state and hands on what is pressed.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./course.js").Place} Place */
 /** @typedef {import("../base/messages.js").StepVerdict} Verdict */
@@ -63,7 +63,7 @@ export class LessonPanel {
       back: press("back"),
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
-      said: h("div", { class: "notes" }),
+      said: div("notes"),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
       keys: h("dl", { class: "keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
     };
@@ -87,19 +87,19 @@ export class LessonPanel {
   arrange() {
     const { p, hands } = this;
     this.element.append(
-      h("div", { class: "head" }, p.where, p.leave),
+      div("head", p.where, p.leave),
       p.title,
       p.progress,
       p.away,
       p.say,
       p.ask,
       p.options,
-      h("div", { class: "reveal" }, p.show, p.taught),
+      div("reveal", p.show, p.taught),
       hands.element,
       p.verdict,
       p.now,
-      h("div", { class: "ways" }, p.back, p.next),
-      h("div", { class: "more" }, p.notes, p.help),
+      div("ways", p.back, p.next),
+      div("more", p.notes, p.help),
       p.said,
       p.keys,
     );
@@ -154,14 +154,14 @@ export class LessonPanel {
     const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
     const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
     const lines = notes.length ? [...notes, OPEN] : ["There are no notes on this step."];
-    fill(p.said, lines, () => h("p"), setText);
+    fill(p.said, lines, "p", setText);
   }
 
   /** @param {Shown & {place: Place}} shown */
   drawOptions({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ at) => {
       const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
-      option.append(h("span", { class: "letter" }), h("span", { class: "text" }), h("span", { class: "mark" }));
+      option.append(span("letter"), span("text"), span("mark"));
       return option;
     };
     this.letters = place.step.options.map(({ letter }) => letter);

@@ -4,6 +4,7 @@
 
 import { MASKS, RULE, SIDE } from "../base/facts.js";
 import { onlyUnseen, unseenOf, withoutUnseen } from "./rules.js";
+import { headName } from "./look.js";
 import { quoted } from "../base/words.js";
 
 /** @typedef {Record<string, string | null>} Controls key of the link -> what it says; null = its default */
@@ -62,7 +63,7 @@ export function changed(controls, off, tokens = []) {
     found.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
   if (t && Number(t) !== 1) found.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
   const heads = [...off];
-  const names = heads.length === 1 ? `L${heads[0].replace(".", " H")} off` : `${heads.length} heads off`;
+  const names = heads.length === 1 ? `${headName(heads[0])} off` : `${heads.length} heads off`;
   if (heads.length) found.push({ key: "off", text: names, back: {}, heads });
   return found;
 }

@@ -27,23 +27,11 @@ export function writeAt({ layer, head, row, key }, chosen) {
 /** @param {string} text @returns {Look} */
 export function parseLook(text) {
   const words = text ? text.split("_") : [];
+  const switches = /** @type {Record<Switch, boolean>} */ (
+    Object.fromEntries(SWITCHES.map((name) => [name, words.includes(name)]))
+  );
   /** @type {Look} */
-  const look = {
-    scale: "root",
-    hidden: new Set(),
-    solo: null,
-    nospecials: false,
-    all: false,
-    table: false,
-    lines: false,
-    sort: false,
-    difference: false,
-    surprise: false,
-    random: false,
-    mean: false,
-    values: false,
-  };
-  for (const name of SWITCHES) look[name] = words.includes(name);
+  const look = { scale: "root", hidden: new Set(), solo: null, ...switches };
   for (const word of words) {
     if (word === "linear" || word === "own") look.scale = word;
     else if (word.startsWith("hide")) look.hidden = new Set(word.slice(4).split("-"));
@@ -52,15 +40,21 @@ export function parseLook(text) {
   return look;
 }
 
-/** "3.9" before "3.10". @param {string[]} heads */
-export const inOrder = (heads) => heads.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+/** "3.9" before "3.10". @param {Iterable<string>} heads */
+export const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+
+/** A head as a link names it, "L3 H9". @param {string} head "3.9" */
+export const headName = (head) => `L${head.replace(".", " H")}`;
+
+/** The heads that a link names. @param {string[]} names @returns {Set<string>} */
+export const headsOf = (names) => new Set(names.map((name) => name.slice(1).replace(" H", ".")));
 
 /** @param {Look} look */
 export function writeLook(look) {
   return [
     ...(look.scale === "root" ? [] : [look.scale]),
     ...SWITCHES.filter((name) => look[name]),
-    ...(look.hidden.size ? [`hide${inOrder([...look.hidden]).join("-")}`] : []),
+    ...(look.hidden.size ? [`hide${inOrder(look.hidden).join("-")}`] : []),
     ...(look.solo ? [`solo${look.solo}`] : []),
   ].join("_");
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
 
-import { button, contextOf, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, contextOf, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
 const SIDE = 84; // pixels of a picture
@@ -52,7 +52,7 @@ export const isUsed = (picture, { rule, painted, why_not }) =>
  */
 export function drawGallery(parent, picture, { inks, accent, join, choose, meet }) {
   const n = picture.tokens.length;
-  const parts = () => [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), h("span", { class: "counted" })];
+  const parts = () => [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted")];
   fill(
     parent,
     picture.cards,

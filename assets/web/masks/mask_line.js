@@ -2,7 +2,7 @@
 // The line under the gallery: what the mask means, the numbers that it takes, and behind "combine" how a click joins
 // masks, and the rule in use as it is written.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isUsed, JOINS } from "./gallery.js";
 import { choice, named } from "../base/view_base.js";
 
@@ -19,7 +19,7 @@ export class MaskLine {
     this.opened = /** @type {boolean | null} */ (null); // by the visitor; null: as the rule needs it
     this.name = h("b");
     this.meaning = h("span");
-    this.numbers = h("span", { class: "numbers" });
+    this.numbers = span("numbers");
     this.combine = button("combine", () => view.set(this, { opened: !this.isOpen }), {
       title: "join masks with and, or, not",
     });
@@ -35,17 +35,15 @@ export class MaskLine {
     );
     this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
     this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
-    this.row = h(
-      "div",
-      { class: "joins" },
+    this.row = div(
+      "joins",
       named("a click on a mask", this.joins.element),
-      h("span", { class: "named written" }, this.ruleName, this.rule, h("span", { class: "label" }, WAYS)),
+      span("named written", this.ruleName, this.rule, span("label", WAYS)),
     );
-    this.element = h(
-      "div",
-      { class: "line" },
+    this.element = div(
+      "line",
       h("p", { class: "meaning" }, this.name, this.meaning),
-      h("div", { class: "bar" }, this.numbers, this.combine),
+      div("bar", this.numbers, this.combine),
       this.row,
     );
   }

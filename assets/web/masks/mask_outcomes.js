@@ -3,7 +3,7 @@
 // sentence in the same batch. The server computes it when the picture has come.
 
 import { BlocksPanel } from "../sheets/blocks_panel.js";
-import { h, setAttribute, setText } from "../base/dom.js";
+import { div, h, setAttribute, setText } from "../base/dom.js";
 import { put } from "../link/link.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { Wire } from "../wire/wire.js";
@@ -35,7 +35,7 @@ export class MaskOutcomes {
     this.reason = h("p", { class: "reason", role: "status" });
     const label = h("label", { class: "label" }, NAME, this.box.input);
     const { mask, padding } = this.blocks;
-    this.element = h("div", { class: "outcomes" }, mask.element, label, this.reason, padding.element);
+    this.element = div("outcomes", mask.element, label, this.reason, padding.element);
   }
 
   /** @param {URLSearchParams} link */

@@ -4,7 +4,7 @@
 import { controlsOf } from "../link/changes.js";
 import { isUsed } from "./gallery.js";
 import { without } from "../link/link.js";
-import { inOrder, parseAt, writeAt } from "../link/look.js";
+import { headName, headsOf, inOrder, parseAt, writeAt } from "../link/look.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
@@ -65,7 +65,7 @@ export class MaskView extends WireView {
     this.rowChosen = row !== null;
     this.chosenText = this.kept(link.get("s"), "s");
     this.controls = controlsOf(link);
-    this.off = new Set(link.getAll("off").map((name) => name.slice(1).replace(" H", ".")));
+    this.off = headsOf(link.getAll("off"));
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
     this.begins = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
     if (!this.begins) this.controls.mask ??= "none"; // that is what a link without a mask means
@@ -135,7 +135,7 @@ export class MaskView extends WireView {
 
   link() {
     const { chosenText, controls, off, at, placed, rowChosen, outcomes } = this;
-    const heads = inOrder([...off]).map((id) => `L${id.replace(".", " H")}`);
+    const heads = inOrder(off).map(headName);
     return { ...controls, s: chosenText, off: heads, at: placed ? writeAt(at, rowChosen) : null, pad: outcomes.pad };
   }
 

@@ -2,7 +2,7 @@
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks } from "../base/colour.js";
-import { h, setText, styles } from "../base/dom.js";
+import { div, h, setText, span, styles } from "../base/dom.js";
 import { drawGallery } from "./gallery.js";
 import { MaskAlso } from "./mask_also.js";
 import { MaskLine } from "./mask_line.js";
@@ -35,7 +35,7 @@ export class Painter extends MaskView {
     this.parts = {
       notices: notices(),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),
-      counted: h("span", { class: "label" }),
+      counted: span("label"),
       readout: h("p", { class: "readout" }),
     };
     this.line = new MaskLine(this);
@@ -45,10 +45,10 @@ export class Painter extends MaskView {
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
     const p = this.parts;
-    const room = h("div", { class: "room" }, this.grid.element);
+    const room = div("room", this.grid.element);
     this.show(
-      h("div", { class: "top" }, this.box.element, p.notices),
-      h("div", { class: "strip" }, p.gallery, this.bar.projected),
+      div("top", this.box.element, p.notices),
+      div("strip", p.gallery, this.bar.projected),
       this.line.element,
       panel("who", null, [heading("The mask"), p.counted], room, legend()),
       this.bar.brushes,
@@ -128,7 +128,7 @@ export class Painter extends MaskView {
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     this.line.draw();
     this.bar.draw();
-    this.also.draw();
+    this.also.draw(colours);
     this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;

@@ -1,7 +1,7 @@
 // @ts-check
 // What stands at the grids: the brushes under the mask, the place under the weights, and which picture is projected.
 
-import { button, h, setAttribute } from "../base/dom.js";
+import { button, div, setAttribute } from "../base/dom.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
@@ -75,4 +75,4 @@ export class PainterBar {
 }
 
 /** @param {string} kind @param {...Node} parts */
-const bar = (kind, ...parts) => h("div", { class: `bar ${kind}` }, ...parts);
+const bar = (kind, ...parts) => div(`bar ${kind}`, ...parts);

@@ -1,7 +1,7 @@
 // @ts-check
 // What the painter says of its cells, and of its own limits.
 
-import { h } from "../base/dom.js";
+import { h, span } from "../base/dom.js";
 import { many } from "../base/words.js";
 
 /** @param {import("../base/messages.js").Masks} picture @param {number} tooLong characters of a painting that no link can hold
@@ -24,11 +24,4 @@ export function limitsInWords({ tokens, most, longest }, tooLong) {
 
 /** What an open and a hatched cell mean. */
 export const legend = () =>
-  h(
-    "p",
-    { class: "legend" },
-    h("span", { class: "swatch" }),
-    "open: may look",
-    h("span", { class: "swatch hatched" }),
-    "hatched: may not look",
-  );
+  h("p", { class: "legend" }, span("swatch"), "open: may look", span("swatch hatched"), "hatched: may not look");

@@ -2,7 +2,7 @@
 // The weights before and after a mask, as maps or tables; what each row sums to stands at the right edge of "after".
 
 import { gradient } from "../base/colour.js";
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { rem } from "./mask_rooms.js";
@@ -19,7 +19,7 @@ const SUMS = 1.7; // rem that the sums take beside the last label
 const LEAST = 0.7; // rem of a cell beside which a sum has room
 
 /** A heading and what stands beside it, in the header of a panel. @param {(Node | string)} title */
-export const heading = (title) => h("div", { class: "titles" }, title instanceof Node ? title : h("h2", {}, title));
+export const heading = (title) => div("titles", title instanceof Node ? title : h("h2", {}, title));
 
 export class WeightsPanels {
   /** @param {{pick: (row: number, key: number | null) => void, hover: (text: string | null) => void}} actions */
@@ -28,10 +28,10 @@ export class WeightsPanels {
       const map = new BigMap({ pick, hover: (text) => hover(text && `${when}: ${text}`) });
       return new MapPanel(map, `weights ${when} as a table`);
     });
-    this.without = h("span", { class: "label" });
-    this.sums = h("span", { class: "label" });
+    this.without = span("label");
+    this.sums = span("label");
     this.rows = h("ol", { class: "sums", "aria-label": "What each row of the weights after sums to", start: "0" });
-    this.ramp = h("span", { class: "ramp" });
+    this.ramp = span("ramp");
     this.label = h("p", { class: "foot" });
     const [before, after] = this.maps;
     after.element.append(this.rows); // beside the grid, which may hold rows of cells only
@@ -76,15 +76,10 @@ export class WeightsPanels {
     const place = { left: element.offsetLeft + left + side, top, width: right, height: side };
     for (const [name, pixels] of Object.entries(place)) this.rows.style.setProperty(name, `${pixels}px`);
     const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => weights.subarray(row * n, row * n + n));
-    fill(
-      this.rows,
-      rows,
-      () => h("li"),
-      (line, own) => {
-        const sum = total(own);
-        setText(line, own.some((weight) => weight > 0) ? sum : "empty");
-        setAttribute(line, "class", own.some((weight) => weight > 0) ? null : "empty");
-      },
-    );
+    fill(this.rows, rows, "li", (line, own) => {
+      const sum = total(own);
+      setText(line, own.some((weight) => weight > 0) ? sum : "empty");
+      setAttribute(line, "class", own.some((weight) => weight > 0) ? null : "empty");
+    });
   }
 }

@@ -1,10 +1,14 @@
 // @ts-check
-// What one chooses from inside a panel: masks with small pictures, encodings, the temperature, and the heads' lamps.
-// Explore's tiles and Compare's chips open the same ones.
+// What one chooses in the model: masks with small pictures and their numbers, encodings, the temperature, and the heads'
+// lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
 
 import { allows } from "../link/changes.js";
-import { button, contextOf, fill, h, setAttribute, setText } from "../base/dom.js";
-import { POSITIONS, TEMPERATURES } from "../base/facts.js";
+import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
+
+/** @typedef {import("../base/colour.js").Inks} Inks */
+/** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */
+/** @typedef {{name: string, line: string, numbers: [string, string, number][], key?: string}} Kind of a mask; key: of its rule */
 
 const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
@@ -12,11 +16,17 @@ const DEGREES =
   "Every score is divided by it before the softmax: below 1 the strongest word takes more, above 1 all come closer.";
 const ABOUT_LAMPS = "Press a dot to switch that head off: its output becomes 0, and the later layers work without it.";
 const FIRST = ["as trained", "none"]; // of the encodings; the others stand under a heading
+const WRITTEN = /** @type {Kind[]} */ ([
+  { name: "combination", line: "rules joined by & (and), | (or), ! (not)", numbers: [], key: "rule" },
+  { name: "painted", line: "cells painted on the Masks page", numbers: [], key: "on" },
+]);
+export const KINDS = [...MASKS, ...WRITTEN];
+const FIELDS = { rule: "Rules joined by & (and), | (or), ! (not)", on: "Painted on the rule" };
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** One out of several; as among a browser's own radios, arrows choose the next one. @param {string} name */
-export function radios(name, kind = "choices") {
-  const list = h("div", { class: kind, role: "radiogroup", "aria-label": name });
+function radios(name) {
+  const list = h("div", { class: "choices", role: "radiogroup", "aria-label": name });
   list.addEventListener("keydown", (event) => {
     const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
     const choices = choicesOf(list);
@@ -53,10 +63,10 @@ function mark(list, now) {
  * @param {HTMLElement} list @param {{name: string, line: string}[]} masks @param {string} now
  * @param {{choose: (name: string) => void, draw: (canvas: HTMLCanvasElement, name: string) => void}} way
  */
-export function drawMasks(list, masks, now, { choose, draw }) {
+function drawMasks(list, masks, now, { choose, draw }) {
   const make = (/** @type {number} */ at) => {
     const choice = button("", () => choose(masks[at].name), { role: "radio", class: "with-picture" });
-    choice.append(h("canvas", { "aria-hidden": "true" }), h("span", { class: "name" }), h("span", { class: "line" }));
+    choice.append(h("canvas", { "aria-hidden": "true" }), span("name"), span("line"));
     return choice;
   };
   fill(list, masks, make, (choice, { name, line }) => {
@@ -72,7 +82,7 @@ export function drawMasks(list, masks, now, { choose, draw }) {
 /** A small picture of a mask, empty where the rule is the visitor's own. @param {HTMLCanvasElement} canvas
  * @param {string} mask @param {Record<string, number> | null} numbers @param {{seen: string, hidden: string}} inks
  */
-export function drawMask(canvas, mask, numbers, { seen, hidden }) {
+function drawMask(canvas, mask, numbers, { seen, hidden }) {
   const context = contextOf(canvas, PIXELS, PIXELS);
   if (!numbers) return;
   const step = PIXELS / SIDE;
@@ -87,7 +97,7 @@ export function drawMask(canvas, mask, numbers, { seen, hidden }) {
  * @param {HTMLElement} list @param {[string, string][]} offered names, with what is to be known of each
  * @param {string} now @param {(name: string) => void} choose
  */
-export function drawPositions(list, offered, now, choose) {
+function drawPositions(list, offered, now, choose) {
   const first = offered.filter(([name]) => FIRST.includes(name));
   const others = offered.filter(([name]) => !FIRST.includes(name));
   const items = [...first, ...(others.length ? [null] : []), ...others];
@@ -96,7 +106,7 @@ export function drawPositions(list, offered, now, choose) {
     const item = items[at];
     if (!item) return h("p", { class: "label", role: "presentation" }, "Other encodings");
     const choice = button("", () => choose(item[0]), { role: "radio" });
-    choice.append(h("span", { class: "name" }), h("span", { class: "line" }));
+    choice.append(span("name"), span("line"));
     return choice;
   };
   fill(list, items, make, (choice, item) => {
@@ -111,15 +121,15 @@ export function drawPositions(list, offered, now, choose) {
 }
 
 /** Draws a lamp for each head of each layer, with both named at the sides, and says what a press does. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
- * @param {Set<string>} off "layer.head" of those that are off @param {(layer: number, head: number) => void} toggle
+ * @param {Set<string>} off "layer.head" of those that are off @param {(head: string) => void} toggle
  */
-export function drawLamps(lamps, { layers, heads }, off, toggle) {
+function drawLamps(lamps, { layers, heads }, off, toggle) {
   renew(lamps, `${layers} ${heads}`);
   lamps.style.setProperty("--heads", String(heads));
   if (!lamps.children.length) lamps.append(...makeLamps(layers, heads));
   lamps.onclick = ({ target }) => {
     const { layer, head } = target instanceof HTMLElement ? target.dataset : {};
-    if (layer && head) toggle(Number(layer), Number(head));
+    if (layer && head) toggle(`${layer}.${head}`);
   };
   for (const one of lamps.querySelectorAll(".lamp")) {
     const lamp = /** @type {HTMLElement} */ (one);
@@ -147,18 +157,118 @@ function makeLamps(layers, heads) {
 }
 
 /** The slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
-export function makeDegrees(name, set) {
+function makeDegrees(name, set) {
   const [min, max] = TEMPERATURES.map(String);
   const range = { type: "range", min, max, step: "0.1", "aria-label": name };
   const input = /** @type {HTMLInputElement} */ (
     h("input", { ...range, oninput: () => set(String(Number(input.value))) })
   );
   const value = h("output", {});
-  const ends = h("div", { class: "ends label" }, h("span", {}, "sharper"), h("span", {}, "blurrier"));
-  const element = h("div", { class: "degrees" }, h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
+  const ends = div("ends label", h("span", {}, "sharper"), h("span", {}, "blurrier"));
+  const element = div("degrees", h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));
   const say = (/** @type {string} */ now) => {
     if (input.value !== now) input.value = now;
     setText(value, now);
   };
   return { element, say };
+}
+
+/** @template {import("../wire/wire_view.js").WireView} V */
+export class Choices {
+  /** @param {V} view @param {any} [holder] of what is chosen @param {string} [ending] of every name
+   * @param {Kind[]} [kinds] of masks that are offered
+   */
+  constructor(view, holder = view, ending = "", kinds = KINDS) {
+    this.view = view;
+    this.holder = holder;
+    this.seen = /** @type {"accent" | "more"} */ ("accent"); // the ink of what a mask lets be seen
+    this.ending = ending;
+    this.kinds = kinds;
+    this.masks = radios(`Mask${ending}`);
+    this.numbers = div("numbers");
+    this.positions = radios(`Position encoding${ending}`);
+    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
+    this.degrees = makeDegrees(`Softmax temperature${ending}`, (t) => this.set({ t }, true));
+    const allOn = button("all on", () => this.switchOff([]));
+    this.inside = /** @type {Record<string, HTMLElement>} */ ({
+      mask: h("div", {}, this.masks, this.numbers),
+      pos: this.positions,
+      t: this.degrees.element,
+      off: h("div", {}, allOn, this.lamps),
+    });
+  }
+
+  // ---- for each page
+
+  /** What is usual is no change. @param {Change} change @param {boolean} [typing] */
+  set(change, typing = false) {
+    const { defaults } = this.view.picture;
+    const said = Object.entries(change).map(([key, value]) => [key, value === defaults[key] ? null : value]);
+    this.holder.change(Object.fromEntries(said), typing);
+  }
+
+  /** What a control says. @param {string} key */
+  value(key) {
+    return String(this.holder.controls[key] ?? this.view.picture.defaults[key]);
+  }
+
+  /** The heads that are switched off, as "3.5". @returns {Set<string>} */
+  get off() {
+    return this.holder.off;
+  }
+
+  /** @param {Iterable<string>} heads that are off from now on */
+  switchOff(heads) {
+    this.holder.switchHeads(heads);
+  }
+
+  // ---- drawing
+
+  /** Fills what one control is chosen in. @param {string} key @param {Inks} inks */
+  fill(key, inks, model = this.view.picture) {
+    const { positions = [] } = this.view.picture;
+    if (key === "mask") this.drawMasks(inks);
+    if (key === "pos") drawPositions(this.positions, positions, this.value(key), (pos) => this.set({ pos }));
+    if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.toggle(head));
+    if (key === "t") this.degrees.say(this.value(key));
+  }
+
+  /** @param {string} head */
+  toggle(head) {
+    const off = new Set(this.off);
+    if (!off.delete(head)) off.add(head);
+    this.switchOff(off);
+  }
+
+  /** @param {Inks} inks */
+  drawMasks(inks) {
+    const now = this.value("mask");
+    const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
+    const colours = { seen: inks[this.seen], hidden: inks.line };
+    drawMasks(this.masks, this.kinds, now, {
+      choose: (mask) => this.set({ mask }),
+      draw: (canvas, name) =>
+        drawMask(canvas, name, WRITTEN.some((kind) => kind.name === name) ? null : { w, first, gap }, colours),
+    });
+    const kind = this.kinds.find(({ name }) => name === now);
+    const named = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
+    const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
+    const makeField = () => h("label", {}, h("span"), h("input"));
+    fill(this.numbers, [...named, ...fields], makeField, (label, [key, text]) => this.drawField(label, key, text));
+  }
+
+  /** The number or the rule of a mask. @param {HTMLElement} label @param {string} key @param {string} text */
+  drawField(label, key, text) {
+    const isRule = key in FIELDS;
+    const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
+    setText(name, text);
+    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
+    for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
+    setAttribute(input, "aria-label", `${text}${this.ending}`);
+    input.oninput = () => {
+      if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
+    };
+    const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
+    if (!writing && input.value !== this.value(key)) input.value = this.value(key);
+  }
 }

@@ -2,36 +2,20 @@
 // A line of chips that say what is chosen in the model, each of which opens a small panel: mask, positions, temperature,
 // heads.
 
-import { drawLamps, drawMask, drawMasks, drawPositions, makeDegrees, radios } from "./choices.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
-import { MASKS, WIDEST } from "../base/facts.js";
-
-/** @typedef {import("../base/colour.js").Inks} Inks */
-/** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */
+import { Choices, KINDS } from "./choices.js";
+import { headName, inOrder } from "../link/look.js";
+import { button, h, setAttribute, setText } from "../base/dom.js";
 
 const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
-const WRITTEN = [
-  { name: "combination", line: "rules joined by & (and), | (or), ! (not)", key: "rule" },
-  { name: "painted", line: "cells painted on the Masks page", key: "on" },
-];
-const KINDS = [...MASKS, ...WRITTEN.map((kind) => ({ ...kind, numbers: [] }))];
-const FIELDS = { rule: "Rules joined by & (and), | (or), ! (not)", on: "Painted on the rule" };
 
-/** Names of heads in order, as a link has them. @param {Iterable<string>} off "layer.head" of each */
-const inLink = (off) =>
-  [...off]
-    .map((id) => id.split(".").map(Number))
-    .sort(([a, b], [c, d]) => a - c || b - d)
-    .map(([layer, head]) => `L${layer} H${head}`);
-
-/** @template {import("../wire/wire_view.js").WireView} V */
-export class ControlChips {
+/** @template {import("../wire/wire_view.js").WireView} V @extends {Choices<V>} */
+export class ControlChips extends Choices {
   /** @param {V} view @param {string} label @param {Record<string, string>} [more] names of controls beside the usual ones
    * @param {string} [ending] of every name
    */
   constructor(view, label, more = {}, ending = "") {
-    this.view = view;
-    this.ending = ending;
+    super(view, view, ending);
+    this.seen = /** @type {"accent" | "more"} */ ("more");
     this.open = "";
     this.names = /** @type {Record<string, string>} */ ({ ...NAMES, ...more });
     this.openers = Object.keys(this.names).map((key) => {
@@ -39,18 +23,6 @@ export class ControlChips {
       return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
-    this.masks = radios(`Mask${ending}`);
-    this.numbers = h("div", { class: "numbers" });
-    this.positions = radios(`Position encoding${ending}`);
-    this.lamps = h("div", { class: "lamps", role: "group", "aria-label": `Heads of all layers${ending}` });
-    this.degrees = makeDegrees(`Softmax temperature${ending}`, (t) => this.set({ t }, true));
-    const allOn = button("all on", () => this.set({ off: [] }));
-    this.inside = /** @type {Record<string, HTMLElement>} */ ({
-      mask: h("div", {}, this.masks, this.numbers),
-      pos: this.positions,
-      t: this.degrees.element,
-      off: h("div", {}, allOn, this.lamps),
-    });
     this.title = h("h3");
     this.reason = h("p", { class: "reason" });
     const close = button("done", () => this.show(""));
@@ -66,17 +38,9 @@ export class ControlChips {
 
   // ---- for each page
 
-  /** @param {Change} _change @param {boolean} [_typing] */
-  set(_change, _typing) {}
-
-  /** What a control says. @param {string} _key @returns {string} */
-  value(_key) {
-    return "";
-  }
-
-  /** The heads that are switched off, as "3.5". @returns {Set<string>} */
-  get off() {
-    return new Set();
+  /** @param {Iterable<string>} heads that are off from now on */
+  switchOff(heads) {
+    this.set({ off: inOrder(heads).map(headName) });
   }
 
   /** Why a control has no effect here, or nothing. @param {string} _key */
@@ -119,7 +83,7 @@ export class ControlChips {
 
   // ---- drawing
 
-  /** @param {Inks} inks */
+  /** @param {import("./choices.js").Inks} inks */
   draw(inks) {
     const { open } = this;
     const said = this.said();
@@ -145,15 +109,6 @@ export class ControlChips {
     this.fill(open, inks);
   }
 
-  /** Fills the panel of one control. @param {string} key @param {Inks} inks */
-  fill(key, inks) {
-    const { positions = [], layers, heads } = this.view.picture;
-    if (key === "mask") this.drawMasks(inks);
-    if (key === "pos") drawPositions(this.positions, positions, this.value("pos"), (pos) => this.set({ pos }));
-    if (key === "off") drawLamps(this.lamps, { layers, heads }, this.off, (layer, head) => this.toggle(layer, head));
-    if (key === "t") this.degrees.say(this.value("t"));
-  }
-
   /** What each control says, in a few words. @returns {Record<string, string>} */
   said() {
     const [mask, pos] = [this.value("mask"), this.value("pos")];
@@ -161,55 +116,12 @@ export class ControlChips {
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
     const rule = mask === "combination" ? this.value("rule") : [mask, ...numbers].join(" ");
     const off = [...this.off];
-    const one = `L${String(off[0]).replace(".", " H")} off`;
+    const one = `${headName(String(off[0]))} off`;
     return {
       mask: mask === "none" ? "no mask" : `mask: ${rule}`,
       pos: pos === "none" ? "no positions" : `positions${pos === "as trained" ? "" : ":"} ${pos}`,
       t: `temperature ${this.value("t")}`,
       off: off.length ? (off.length === 1 ? one : `${off.length} heads off`) : "all heads on",
     };
-  }
-
-  /** @param {number} layer @param {number} head */
-  toggle(layer, head) {
-    const { off } = this;
-    if (!off.delete(`${layer}.${head}`)) off.add(`${layer}.${head}`);
-    this.set({ off: inLink(off) });
-  }
-
-  /** @param {Inks} inks */
-  drawMasks(inks) {
-    const now = this.value("mask");
-    const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
-    const colours = { seen: inks.more, hidden: inks.line };
-    drawMasks(this.masks, KINDS, now, {
-      choose: (mask) => this.set({ mask }),
-      draw: (canvas, name) => {
-        const own = WRITTEN.some((kind) => kind.name === name);
-        drawMask(canvas, name, own ? null : { w, first, gap }, colours);
-      },
-    });
-    const field = WRITTEN.find(({ name }) => name === now)?.key;
-    const numbers = KINDS.find(({ name }) => name === now)?.numbers ?? [];
-    const named = /** @type {[string, string][]} */ (numbers.map(([key, text]) => [key, text]));
-    const fields = field ? Object.entries(FIELDS).filter(([key]) => key === field) : named;
-    const makeField = () => h("label", {}, h("span"), h("input"));
-    fill(this.numbers, fields, makeField, (label, [key, text]) => this.drawField(label, key, text, Boolean(field)));
-  }
-
-  /** The number or the rule of a mask. @param {HTMLElement} label @param {string} key @param {string} text
-   * @param {boolean} isRule
-   */
-  drawField(label, key, text, isRule) {
-    const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
-    setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
-    for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
-    setAttribute(input, "aria-label", `${text}${this.ending}`);
-    input.oninput = () => {
-      if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
-    };
-    const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
-    if (!writing && input.value !== this.value(key)) input.value = this.value(key);
   }
 }

@@ -2,7 +2,7 @@
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
 import { picture } from "../base/colour.js";
-import { button, contextOf, fill, frame, h, setAttribute, setText } from "../base/dom.js";
+import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { MOST_OF_IT, STRONG } from "../base/facts.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { hatched } from "./hatch.js";
@@ -56,7 +56,7 @@ export class HeadsGrid {
     this.rects = /** @type {{x: number, y: number, width: number, height: number}[]} */ ([]); // of the tiles' maps, once measured
     this.grid = h("div", { class: "heads", role: "grid" });
     this.canvas = h("canvas", { class: "over", "aria-hidden": "true" });
-    this.element = h("div", { class: "heads-holder" }, this.grid, this.canvas);
+    this.element = div("heads-holder", this.grid, this.canvas);
     this.grid.onkeydown = (event) => this.key(event);
     this.grid.addEventListener("focusin", ({ target }) => this.rove(this.indexOf(target)));
     this.element.onpointermove = (event) => this.hover(event);
@@ -86,13 +86,9 @@ export class HeadsGrid {
       shown.slice(r * columns, (r + 1) * columns),
     );
     const makeRow = () => h("div", { role: "row", class: "row" });
+    const make = () => this.makeTile();
     fill(this.grid, rows, makeRow, (row, pairs, r) =>
-      fill(
-        row,
-        pairs,
-        () => this.makeTile(),
-        (tile, pair, c) => this.updateTile(tile, pair, r * columns + c),
-      ),
+      fill(row, pairs, make, (tile, pair, c) => this.updateTile(tile, pair, r * columns + c)),
     );
     this.rove(Math.min(this.at, shown.length - 1));
   }
@@ -107,8 +103,8 @@ export class HeadsGrid {
     const tile = h(
       "div",
       { class: "tile", role: "gridcell" },
-      h("div", { class: "square" }, h("span", { class: "note" })),
-      h("div", { class: "tile-head" }, h("span", { class: "name" }), h("span", { class: "kind" }), lamp),
+      div("square", span("note")),
+      div("tile-head", span("name"), span("kind"), lamp),
     );
     tile.onclick = () => this.act.focus(...pair());
     return tile;

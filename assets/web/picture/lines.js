@@ -1,7 +1,7 @@
 // @ts-check
 // The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
 
-import { contextOf, h } from "../base/dom.js";
+import { contextOf, div, h } from "../base/dom.js";
 
 const ROW = 26; // pixels of a word
 const LEAST = 0.03; // weight of the faintest line
@@ -12,7 +12,7 @@ export class Lines {
   constructor(pick) {
     this.pick = pick;
     this.canvas = h("canvas", { role: "img" });
-    this.element = h("div", { class: "lines" }, this.canvas);
+    this.element = div("lines", this.canvas);
     this.rows = 0;
     this.first = 0;
     this.step = ROW;

@@ -1,7 +1,7 @@
 // @ts-check
 // A map of float32 weights as it stands in a panel: drawn, or as a table.
 
-import { h } from "../base/dom.js";
+import { div } from "../base/dom.js";
 import { MapVeil } from "./map_veil.js";
 import { fillTable } from "./table.js";
 import { tableRoom } from "../base/view_base.js";
@@ -13,7 +13,7 @@ export class MapPanel {
     this.map = map;
     this.table = tableRoom(label);
     this.veil = new MapVeil();
-    this.element = h("div", { class: "room" }, map.element, this.table);
+    this.element = div("room", map.element, this.table);
   }
 
   /** From now on another kind of map stands here. @param {Kind} map */

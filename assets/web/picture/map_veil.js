@@ -43,16 +43,11 @@ export class MapVeil {
     const within = this.rows.map((hidden) => hidden - first).filter((at) => at >= 0 && at < n);
     const lit = isLit() && !within.length && row >= first && row - first < n ? [[row - first, 1]] : [];
     this.element.hidden = !within.length && !lit.length;
-    fill(
-      this.element,
-      [...blocks(within), ...lit],
-      () => h("div"),
-      (veil, [from, count]) => {
-        veil.className = lit.length ? "lit" : "veil";
-        setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
-        Object.assign(veil.style, pixels({ left: 0, top: from * step, width: side, height: count * step }));
-      },
-    );
+    fill(this.element, [...blocks(within), ...lit], "div", (veil, [from, count]) => {
+      veil.className = lit.length ? "lit" : "veil";
+      setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
+      Object.assign(veil.style, pixels({ left: 0, top: from * step, width: side, height: count * step }));
+    });
   }
 }
 

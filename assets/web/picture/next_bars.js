@@ -2,7 +2,7 @@
 // The tokens most likely to come next, each with its probability as a bar, and beside it what it is compared with; and a
 // field for a word whose probability is told.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { number } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
@@ -16,8 +16,8 @@ const PARTIAL = "a part of a character, which cannot be typed";
  */
 export function drawNext(list, tokens, { choose, before }) {
   const make = (/** @type {number} */ at) => {
-    const one = choose ? button("", () => choose(at), { class: "next" }) : h("div", { class: "next" });
-    one.append(h("span", { class: "label-of-token" }), h("span", { class: "value" }), h("i"), h("i", { class: "was" }));
+    const one = choose ? button("", () => choose(at), { class: "next" }) : div("next");
+    one.append(span("label-of-token"), span("value"), h("i"), h("i", { class: "was" }));
     return h("li", {}, one);
   };
   fill(list, tokens, make, (item, token) => {
@@ -53,8 +53,8 @@ export function makeWord(typed) {
   field.addEventListener("input", () => typed(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
   const text = h("span", { class: "word-said", role: "status" });
-  const label = h("label", { class: "named" }, h("span", { class: "label" }, "How likely is"), field);
-  const element = h("div", { class: "word" }, label, text);
+  const label = h("label", { class: "named" }, span("label", "How likely is"), field);
+  const element = div("word", label, text);
   const draw = (/** @type {string} */ word, /** @type {string} */ sentence) => {
     if (!field.matches(":focus") && field.value !== word) field.value = word;
     setText(text, sentence);

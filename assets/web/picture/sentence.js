@@ -1,7 +1,7 @@
 // @ts-check
 // The sentence box of a view: a plain text field whose every key is heard, and whose text is only set when it differs.
 
-import { h } from "../base/dom.js";
+import { div, h } from "../base/dom.js";
 
 // how a field of one line shows a line break, which a model may write; the selector of its plain form tells it from one
 // that is typed
@@ -15,7 +15,7 @@ export class SentenceBox {
     this.input = /** @type {HTMLInputElement} */ (
       h("input", { type: "text", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
     );
-    this.element = h("div", { class: "sentence" }, this.input);
+    this.element = div("sentence", this.input);
     // what an input method has not finished is no text yet
     this.input.addEventListener("compositionstart", () => {
       this.composing = true;

@@ -2,7 +2,7 @@
 // One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
 
 import { inks, picture } from "../base/colour.js";
-import { button, contextOf, fill, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, contextOf, div, fill, h, setAttribute, setText, span, styles } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
@@ -43,12 +43,12 @@ class Encodings extends View {
       hover: (text) => this.read(text),
     });
     this.name = h("h2");
-    this.place = h("span", { class: "label" });
+    this.place = span("label");
     this.readout = h("p", { class: "readout" });
     this.note = h("p", { class: "note-below" });
     this.groups = GROUPS.map((group) => this.makeGroup(group));
-    const header = [h("div", { class: "titles" }, this.name, this.place)];
-    const holder = h("div", { class: "holder" }, this.large.element);
+    const header = [div("titles", this.name, this.place)];
+    const holder = div("holder", this.large.element);
     this.picture = panel("enlarged", null, header, holder, this.readout, this.note);
     this.caption = h("p", { class: "label" });
     const groups = this.groups.map(({ element }) => element);
@@ -104,7 +104,7 @@ class Encodings extends View {
 
   /** Maps under a heading. @param {(typeof GROUPS)[number]} group */
   makeGroup({ learnt, title, note, link }) {
-    const list = h("div", { class: "maps" });
+    const list = div("maps");
     const train = h("a", { href: "./train" }, link);
     const said = note ? [h("p", { class: "label" }, note, train)] : [];
     const name = h("h3", { id: learnt ? "learnt" : "unseen" }, title);
@@ -113,8 +113,8 @@ class Encodings extends View {
   }
 
   makeTile() {
-    const name = h("span", { class: "name" });
-    const figure = h("span", { class: "figure-of" });
+    const name = span("name");
+    const figure = span("figure-of");
     const tile = button("", () => this.choose(/** @type {string} */ (tile.dataset.name)), { class: "encoding" });
     tile.append(h("canvas", { "aria-hidden": "true" }), name, figure);
     return tile;

@@ -2,7 +2,7 @@
 // The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
 // behind a line stands the shape of what it made.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
@@ -68,7 +68,7 @@ export class CodeLines {
     });
     this.list = h("ol");
     this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
-    this.element = h("div", { class: "source" }, h("p", { class: "label" }, this.where, this.fold), this.room);
+    this.element = div("source", h("p", { class: "label" }, this.where, this.fold), this.room);
     this.drawn = /** @type {[Trace, Tensor]} */ (/** @type {unknown} */ ([]));
   }
 
@@ -83,19 +83,15 @@ export class CodeLines {
     setAttribute(this.fold, "title", "A line trace(…) hands a tensor to this page and changes nothing.");
     this.fold.hidden = !hidden;
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
-    fill(
-      this.list,
-      linesOf(trace, step, this.whole),
-      () => h("li", {}, h("span", { class: "line" }), h("span", { class: "shape" })),
-      (line, { text, shape, marked, record, folded }) => {
-        setText(line.children[0], folded ? "·" : text || " ");
-        setText(line.children[1], folded ? "" : shape);
-        const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
-        setAttribute(line, "class", kinds.join(" ") || null);
-        setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
-        setAttribute(line, "aria-current", marked ? "true" : null);
-      },
-    );
+    const make = () => h("li", {}, span("line"), span("shape"));
+    fill(this.list, linesOf(trace, step, this.whole), make, (line, { text, shape, marked, record, folded }) => {
+      setText(line.children[0], folded ? "·" : text || " ");
+      setText(line.children[1], folded ? "" : shape);
+      const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
+      setAttribute(line, "class", kinds.join(" ") || null);
+      setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
+      setAttribute(line, "aria-current", marked ? "true" : null);
+    });
     this.bringIntoSight();
   }
 

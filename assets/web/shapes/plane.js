@@ -1,7 +1,7 @@
 // The values of one head as a grid: pointing reads a number, a click or the arrow keys choose a row and a column.
 
 import { palette, pixel, signedColour } from "../base/colour.js";
-import { contextOf, h, setText } from "../base/dom.js";
+import { contextOf, div, h, setText } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -32,7 +32,7 @@ export class Plane {
     this.grid = h("div", { class: "grid", role: "grid" }, this.canvas, this.cell.row);
     this.readout = h("p", { class: "readout" });
     this.caption = h("p", { class: "label" });
-    this.element = h("div", { class: "plane" }, this.caption, this.grid, this.readout);
+    this.element = div("plane", this.caption, this.grid, this.readout);
     this.tensor = /** @type {Tensor} */ ({});
     this.plane = /** @type {ReturnType<Tensor["plane"]>} */ ({});
     this.tokens = /** @type {string[]} */ ([]);

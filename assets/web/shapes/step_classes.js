@@ -1,7 +1,7 @@
 // @ts-check
 // The whole classes of the implementations that are shown, folded; asked for when the fold is opened.
 
-import { fill, h, setText } from "../base/dom.js";
+import { div, fill, h, setText } from "../base/dom.js";
 import { Wire } from "../wire/wire.js";
 
 export class StepClasses {
@@ -9,7 +9,7 @@ export class StepClasses {
   constructor(view) {
     this.view = view;
     this.summary = h("summary");
-    this.room = h("div", { class: "classes" });
+    this.room = div("classes");
     this.element = /** @type {HTMLDetailsElement} */ (
       h("details", { ontoggle: () => this.ask() }, this.summary, this.room)
     );

@@ -3,7 +3,8 @@
 // change in the model, and random weights in the place of the model's own.
 
 import { ControlChips } from "../picture/control_chips.js";
-import { fill, h, setText } from "../base/dom.js";
+import { div, fill, h, setText } from "../base/dom.js";
+import { headsOf } from "../link/look.js";
 import { choice, fillChoice, group, named } from "../base/view_base.js";
 
 /** @typedef {import("./steps.js").StepView} StepView */
@@ -15,7 +16,7 @@ function makeList(label, choose) {
   const select = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": label }));
   select.onchange = () => choose(select.value);
   const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
-    fill(select, names, () => h("option"), setText);
+    fill(select, names, "option", setText);
     select.value = now;
   };
   return { element: named(label, select), draw };
@@ -55,14 +56,14 @@ export class StepControls extends ControlChips {
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));
     const whole = { type: "number", min: "0", max: "9999", step: "1" };
     this.dice = makeNumber("Seed of the draws", whole, (dice) => this.set({ dice }, true));
-    this.random = h("div", { class: "numbers" }, named("Biases", this.biases), this.drop.element, this.dice.element);
+    this.random = div("numbers", named("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
-    this.inside.lw = h("div", { class: "weights" }, this.whose.element, this.caption, this.random);
+    this.inside.lw = div("weights", this.whose.element, this.caption, this.random);
     this.panel.append(this.inside.lw);
     this.parts = [this.first.element, this.second.element, this.chips];
   }
 
-  /** @param {import("../picture/control_chips.js").Change} change @param {boolean} [typing] */
+  /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     this.view.set(change, typing);
   }
@@ -73,7 +74,7 @@ export class StepControls extends ControlChips {
   }
 
   get off() {
-    return new Set([this.view.values.off ?? []].flat().map((name) => name.slice(1).replace(" H", ".")));
+    return headsOf([this.view.values.off ?? []].flat());
   }
 
   /** @param {string} key */

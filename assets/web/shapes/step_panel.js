@@ -2,7 +2,7 @@
 // One implementation at one step: its line of source, sizes, what it was made from, and its values.
 
 import { CodeLines } from "./code_lines.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
@@ -39,21 +39,21 @@ export class Side {
       title: h("h2"),
       name: h("code"),
       label: h("p", { class: "label" }),
-      axes: h("span", { class: "axes" }),
+      axes: span("axes"),
       texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
       why: h("span"),
       learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
-      before: h("div", { class: "pictures" }),
-      after: h("div", { class: "pictures" }),
+      before: div("pictures"),
+      after: div("pictures"),
     };
     const p = this.parts;
-    const made = h("div", { class: "made" }, p.before, p.after);
+    const made = div("made", p.before, p.after);
     made.onclick = (event) => this.click(event);
     this.made = made;
-    const header = [h("div", { class: "titles" }, p.title, p.name, p.label), p.axes];
-    const why = h("div", { class: "why" }, h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
+    const header = [div("titles", p.title, p.name, p.label), p.axes];
+    const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
     const inside = [
       p.texts,
       why,
@@ -137,69 +137,52 @@ export class Side {
       ["memory", step.view ? "view" : "own"],
       ["bytes", step.bytes.toLocaleString("en")],
     ];
-    fill(
-      this.parts.facts,
-      facts,
-      () => h("div", {}, h("dt"), h("dd")),
-      (element, [name, value]) => {
-        setText(element.children[0], name);
-        setText(element.children[1], value);
-      },
-    );
+    const make = () => h("div", {}, h("dt"), h("dd"));
+    fill(this.parts.facts, facts, make, (element, [name, value]) => {
+      setText(element.children[0], name);
+      setText(element.children[1], value);
+    });
   }
 
   /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
   drawPictures(parent, tensors, word, state) {
     const picture = (/** @type {string} */ name) =>
       h("figure", { class: name }, h("figcaption"), h("canvas", { role: "img" }));
-    fill(
-      parent,
-      tensors,
-      () => h("div", { class: "pair" }, picture("tiles"), picture("memory")),
-      (pair, tensor) => {
-        const [tiles, memory] = [...pair.children].map((figure) => ({
-          caption: figure.children[0],
-          canvas: /** @type {HTMLCanvasElement} */ (figure.children[1]),
-        }));
-        const { seen, areas } = drawTiles(tiles.canvas, tensor, state);
-        this.areas.set(tiles.canvas, areas);
-        setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
-        setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
-        setText(memory.caption, drawMemory(memory.canvas, tensor, state));
-        setAttribute(memory.canvas, "aria-label", `the memory of ${tensor.name}, ${tensor.memory.length} places`);
-      },
-    );
+    const make = () => div("pair", picture("tiles"), picture("memory"));
+    fill(parent, tensors, make, (pair, tensor) => {
+      const [tiles, memory] = [...pair.children].map((figure) => ({
+        caption: figure.children[0],
+        canvas: /** @type {HTMLCanvasElement} */ (figure.children[1]),
+      }));
+      const { seen, areas } = drawTiles(tiles.canvas, tensor, state);
+      this.areas.set(tiles.canvas, areas);
+      setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
+      setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
+      setText(memory.caption, drawMemory(memory.canvas, tensor, state));
+      setAttribute(memory.canvas, "aria-label", `the memory of ${tensor.name}, ${tensor.memory.length} places`);
+    });
   }
 }
 
 /** What a step is called in the texts that write it this way. @param {HTMLElement} parent @param {[string, string][]} texts */
 function drawTexts(parent, texts) {
   parent.hidden = !texts.length;
-  fill(
-    parent,
-    texts,
-    () => h("div", {}, h("dt"), h("dd")),
-    (line, [text, words]) => {
-      setText(line.children[0], text);
-      setText(line.children[1], words);
-    },
-  );
+  const make = () => h("div", {}, h("dt"), h("dd"));
+  fill(parent, texts, make, (line, [text, words]) => {
+    setText(line.children[0], text);
+    setText(line.children[1], words);
+  });
 }
 
 /** The axes of a step as coloured pills: "heads 12", in a list of steps the size alone.
  * @param {Element} parent @param {import("../base/messages.js").TraceStep} step @param {{words?: boolean}} how
  */
 export function drawAxes(parent, step, { words = true } = {}) {
-  fill(
-    parent,
-    step.axes,
-    () => h("span"),
-    (pill, axis, at) => {
-      const { letter, size } = axis;
-      const name = `${axisName(axis)} ${size}`;
-      setAttribute(pill, "class", `axis ${letter || "v"}`);
-      setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
-      setText(pill, words ? name : String(size));
-    },
-  );
+  fill(parent, step.axes, "span", (pill, axis, at) => {
+    const { letter, size } = axis;
+    const name = `${axisName(axis)} ${size}`;
+    setAttribute(pill, "class", `axis ${letter || "v"}`);
+    setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
+    setText(pill, words ? name : String(size));
+  });
 }

@@ -2,7 +2,7 @@
 
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
-import { button, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span, styles } from "../base/dom.js";
 import { without } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
@@ -63,7 +63,7 @@ export class StepView extends WireView {
     const p = {
       notices: notices(),
       back: button("◀ back", () => this.walk(-1)),
-      count: h("span", { class: "count" }),
+      count: span("count"),
       next: button("next ▶", () => this.walk(1)),
       play: button("play", () => this.play(!this.playing), { "aria-pressed": "false" }),
       layers: group("Layer"),
@@ -73,10 +73,10 @@ export class StepView extends WireView {
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next, p.play);
     const places = [named("layer", p.layers), named("head", p.heads)];
-    const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, stepper, ...places), p.label);
-    const controls = h("div", { class: "controls" }, ...this.controls.parts);
-    const top = h("div", { class: "top" }, this.box.element, p.notices);
-    const end = h("div", { class: "end" }, this.lesson.home, this.classes.element);
+    const lead = div("lead", div("bar", stepper, ...places), p.label);
+    const controls = div("controls", ...this.controls.parts);
+    const top = div("top", this.box.element, p.notices);
+    const end = div("end", this.lesson.home, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
     this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
   }

@@ -1,7 +1,7 @@
 // @ts-check
 // The list of the steps, in groups: one of them is chosen, by a click or by the arrow keys.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { drawAxes } from "./step_panel.js";
 import { GROUP_TITLES } from "./steps_words.js";
 
@@ -12,8 +12,7 @@ const MOVES = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -
 
 const makeGroup = () =>
   h("div", { role: "group" }, h("span", { class: "group-name", "aria-hidden": "true" }), h("div"));
-const makeOption = () =>
-  h("div", { role: "option" }, h("span", { class: "number" }), h("b"), h("span", { class: "axes" }));
+const makeOption = () => h("div", { role: "option" }, span("number"), h("b"), span("axes"));
 
 export class StepList {
   /** @param {(by: number) => void} walk */

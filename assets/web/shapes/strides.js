@@ -1,7 +1,7 @@
 // @ts-check
 // Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { axisName } from "./steps_words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -32,8 +32,8 @@ export class Strides {
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
     this.said = h("p", { class: "label jumped", "aria-live": "polite" });
-    const lead = h("span", { class: "label" }, "One step along an axis jumps so many places in memory:");
-    this.element = h("div", { class: "strides" }, lead, this.axes, this.said);
+    const lead = span("label", "One step along an axis jumps so many places in memory:");
+    this.element = div("strides", lead, this.axes, this.said);
   }
 
   /** The step along the lit axis. */

@@ -2,14 +2,14 @@
 
 import { curves } from "./curves.js";
 import { diagram } from "./diagram.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
 import { terms } from "./terms.js";
 import { fillNotices, notices } from "../base/view_base.js";
 
-const heading = () => h("div", { class: "heading" }, h("h2"), h("span", { class: "label" }));
+const heading = () => div("heading", h("h2"), span("label"));
 
 function fillHeading(element, text, note) {
   setText(element.children[0], text);
@@ -52,7 +52,7 @@ function updateTable(element, block, sheet) {
     });
   };
   fill(head.rows[0], block.head, () => h("th", { scope: "col" }), fillHead);
-  fill(body, block.rows, () => h("tr"), fillRow);
+  fill(body, block.rows, "tr", fillRow);
 }
 
 function makeTable() {
@@ -62,7 +62,7 @@ function makeTable() {
 
 function makeBar() {
   const track = h("span", { class: "track", "aria-hidden": "true" }, h("span"));
-  return h("li", {}, h("span", { class: "bar-label" }), track, h("span", { class: "bar-value" }));
+  return h("li", {}, span("bar-label"), track, span("bar-value"));
 }
 
 /** Bars to both sides of a zero line; from the left edge when none is negative. */
@@ -91,7 +91,7 @@ function updateBars(element, block) {
 
 function makeButtons() {
   const name = h("span", { class: "label", "aria-hidden": "true" });
-  return h("div", { class: "choice" }, name, h("div", { class: "presets", role: "group" }));
+  return div("choice", name, h("div", { class: "presets", role: "group" }));
 }
 
 function updateButtons(element, block, sheet) {
@@ -100,32 +100,23 @@ function updateButtons(element, block, sheet) {
   element.classList.toggle("code", block.code);
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
-  fill(
-    group,
-    block.buttons,
-    () => button("", () => {}),
-    (one, { text, event, pressed }) => {
-      setText(one, text);
-      one.onclick = () => sheet.tell(event);
-      if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
-      setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
-    },
-  );
+  const make = () => button("", () => {});
+  fill(group, block.buttons, make, (one, { text, event, pressed }) => {
+    setText(one, text);
+    one.onclick = () => sheet.tell(event);
+    if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
+    setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
+  });
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
 }
 
 function updateLinks(element, block) {
-  fill(
-    element,
-    block.links,
-    () => h("a"),
-    (link, [text, path]) => {
-      setText(link, text);
-      setAttribute(link, "href", `./${path}`);
-    },
-  );
+  fill(element, block.links, "a", (link, [text, path]) => {
+    setText(link, text);
+    setAttribute(link, "href", `./${path}`);
+  });
 }
 
 /** What was given, then each token that came, in a colour as strong as its probability; a tap or the pointer reads it. */
@@ -146,12 +137,7 @@ function updateContinuation(element, block) {
 }
 
 const makeContinuation = () =>
-  h(
-    "div",
-    { class: "continuation" },
-    h("p", { class: "words" }, h("span", { class: "given" }), h("span")),
-    h("p", { class: "label" }),
-  );
+  div("continuation", h("p", { class: "words" }, span("given"), h("span")), h("p", { class: "label" }));
 
 const table = { make: makeTable, update: updateTable };
 
@@ -176,11 +162,11 @@ export const PLAIN = {
     },
   },
   continuation: { make: makeContinuation, update: updateContinuation },
-  sign: { make: () => h("span", { class: "sign" }), update: (element, block) => setText(element, block.text) },
+  sign: { make: () => span("sign"), update: (element, block) => setText(element, block.text) },
   verdict,
   notices: { make: notices, update: (element, block) => fillNotices(element, block.sentences) },
   row: {
-    make: () => h("div", { class: "side-by-side" }),
+    make: () => div("side-by-side"),
     update: (element, block, sheet) => {
       element.classList.toggle("even", block.even);
       element.classList.toggle("chain", Boolean(block.chain));
@@ -191,7 +177,7 @@ export const PLAIN = {
     },
   },
   panel: {
-    make: () => h("section", { class: "panel" }, heading(), h("div", { class: "stack" })),
+    make: () => h("section", { class: "panel" }, heading(), div("stack")),
     update: (element, block, sheet) => {
       setAttribute(element, "aria-label", block.heading);
       fillHeading(element.children[0], block.heading, block.note);
@@ -206,6 +192,6 @@ export const PLAIN = {
   diagram,
   equation,
   hull,
-  bars: { make: () => h("div", { class: "bars" }, h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
+  bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
 };

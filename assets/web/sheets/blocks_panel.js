@@ -3,7 +3,7 @@
 // wherever a view has a place for them.
 
 import { PLAIN } from "./blocks.js";
-import { h } from "../base/dom.js";
+import { div } from "../base/dom.js";
 import { MATRICES } from "./matrix.js";
 
 /** @typedef {import("../base/messages.js").Block} Block */
@@ -17,8 +17,8 @@ export class BlocksPanel {
     this.tell = tell;
     this.heard = 0;
     this.theme = /** @type {import("../base/colour.js").Theme} */ ("dark");
-    this.stack = h("div", { class: "stack" });
-    this.element = h("div", { class: "sheet" }, this.stack); // drawn with sheet.css
+    this.stack = div("stack");
+    this.element = div("sheet", this.stack); // drawn with sheet.css
   }
 
   /** @param {Block[]} blocks @param {import("../base/colour.js").Theme} theme */

@@ -1,7 +1,7 @@
 // @ts-check
 // Curves over equally spaced places, as an SVG picture with the numbers as a table under it.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 220, 44, 26];
@@ -42,11 +42,10 @@ function picture({ labels, series, most, top }) {
 
 export const curves = (table) => ({
   make: () =>
-    h(
-      "div",
-      { class: "curves" },
+    div(
+      "curves",
       h("h3"),
-      h("div", { class: "legend" }),
+      div("legend"),
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "group" },
@@ -58,26 +57,22 @@ export const curves = (table) => ({
     const [name, legend, room, numbers] = /** @type {HTMLElement[]} */ ([...element.children]);
     setText(name, block.name);
     setAttribute(room, "aria-label", block.name);
-    fill(
-      legend,
-      block.series,
-      () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span")),
-      (item, line, at) => {
-        const [stroke, name] = item.children;
-        stroke.replaceChildren(
-          s("line", {
-            x1: 0,
-            x2: 34,
-            y1: 5,
-            y2: 5,
-            stroke: INKS[at % INKS.length],
-            "stroke-width": 2.5,
-            "stroke-dasharray": DASHES[at % DASHES.length],
-          }),
-        );
-        setText(name, line.name);
-      },
-    );
+    const make = () => h("span", {}, s("svg", { width: 34, height: 10, "aria-hidden": "true" }), h("span"));
+    fill(legend, block.series, make, (item, line, at) => {
+      const [stroke, name] = item.children;
+      stroke.replaceChildren(
+        s("line", {
+          x1: 0,
+          x2: 34,
+          y1: 5,
+          y2: 5,
+          stroke: INKS[at % INKS.length],
+          "stroke-width": 2.5,
+          "stroke-dasharray": DASHES[at % DASHES.length],
+        }),
+      );
+      setText(name, line.name);
+    });
     room.children[0].replaceChildren(...picture(block));
     table.update(numbers, block.table, sheet);
   },

@@ -1,7 +1,7 @@
 // @ts-check
 // Formulas as MathML, which the browser typesets itself; they come as nested lists (pages/kit/draw/formula.py).
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const TAGS = new Set("mi mo mn mtext mrow mfrac msqrt msup msub msubsup munder".split(" "));
@@ -22,7 +22,7 @@ function build([tag, axis, ...children]) {
 const makeLine = () => h("div", { class: "scroll", tabindex: "0", role: "group" }, element("math"));
 
 export const equation = {
-  make: () => h("div", { class: "equation" }, h("h3"), h("div", { class: "lines" }), h("p", { class: "label" })),
+  make: () => div("equation", h("h3"), div("lines"), h("p", { class: "label" })),
   /** @param {HTMLElement} whole @param {import("../base/messages.js").Block} block */
   update(whole, block) {
     const [title, lines, note] = whole.children;

@@ -2,7 +2,7 @@
 // Vectors of two numbers as points: the values with their hull, and each output among them, pulled by its weights.
 
 import { s } from "./curves.js";
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
 const [WIDTH, HEIGHT, MARGIN, NAMES] = [460, 320, 40, 84]; // NAMES: of the outputs, in a column of their own
 const APART = 17; // of two names in that column
@@ -86,7 +86,7 @@ export const hull = {
     h(
       "figure",
       { class: "hull" },
-      h("div", { class: "legend" }),
+      div("legend"),
       h("div", { class: "scroll", tabindex: "0", role: "img" }, s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` })),
       h("figcaption", { class: "label" }),
     ),

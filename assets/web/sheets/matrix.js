@@ -2,7 +2,7 @@
 // that can be changed.
 
 import { palette } from "../base/colour.js";
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 let count = 0;
@@ -12,8 +12,8 @@ function makeMatrix() {
   return h(
     "section",
     { class: "matrix" },
-    h("header", {}, h("h3"), h("span", { class: "formula" }), h("span", { class: "axes" })),
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
+    h("header", {}, h("h3"), span("formula"), span("axes")),
+    div("scroll", h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
     h("div", { class: "reasons", id: `reasons-${count}`, role: "status" }),
     h("p", { class: "label" }),
   );
@@ -136,7 +136,7 @@ function updateHead(element, table, block) {
     setText(pill, text);
     setAttribute(pill, "class", `axis ${letter}`);
   };
-  fill(axes, block.axes, () => h("span"), fillAxis);
+  fill(axes, block.axes, "span", fillAxis);
   setAttribute(table, "aria-label", block.formula ? `${block.name} = ${block.formula}` : block.name);
   // a matrix that is only read is reached with Tab to be scrolled; in another one its fields are
   setAttribute(scroll, "tabindex", block.edit ? null : "0");
@@ -198,9 +198,9 @@ function updateMatrix(element, block, sheet, kind) {
       else updateSum(cell, text);
     });
   };
-  fill(table.tBodies[0], block.cells, () => h("tr"), fillRow);
+  fill(table.tBodies[0], block.cells, "tr", fillRow);
   const sentence = (line, [i, j, reason]) => setText(line, `${block.rows[i]}, ${block.cols[j]}: ${reason}`);
-  fill(reasons, block.invalid, () => h("p"), sentence);
+  fill(reasons, block.invalid, "p", sentence);
   setText(note, block.note);
   note.hidden = !block.note;
 }

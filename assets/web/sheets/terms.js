@@ -1,9 +1,9 @@
 // @ts-check
 // Words and what they mean, each with a link to the page where one meets it.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 
-const make = () => h("div", { class: "term" }, h("dt"), h("dd"), h("dd", { class: "met" }, h("a")));
+const make = () => div("term", h("dt"), h("dd"), h("dd", { class: "met" }, h("a")));
 
 export const terms = {
   make: () => h("dl", { class: "terms" }),

@@ -3,7 +3,7 @@
 
 import { inks } from "../base/colour.js";
 import { names } from "../base/curtain.js";
-import { button, drawing, h, urlOf } from "../base/dom.js";
+import { button, div, drawing, h, span, urlOf } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
@@ -78,16 +78,12 @@ function figures(step, maps, answered, colours) {
     const covered = answered ? [] : [...new Set(coveredRows(told, step.curtain, at > 0))];
     const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
     const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
-    const figure = h(
-      "figure",
-      {},
-      picture,
-      h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`),
-    );
+    const figure = h("figure", {});
+    figure.append(picture, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
     figure.style.width = `${picture.getAttribute("width")}px`;
     return figure;
   });
-  return made.length ? h("div", { class: `maps maps-${made.length}` }, ...made) : null;
+  return made.length ? div(`maps maps-${made.length}`, ...made) : null;
 }
 
 /** @param {Step} step @param {number} number */
@@ -95,22 +91,21 @@ function questionOf(step, number, maps, colours) {
   const address = step.address || new URL(step.link, location.origin).href;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
   const options = step.options.map(([letter, text]) =>
-    h("li", {}, h("span", { class: "box" }), h("b", {}, letter), h("span", {}, text)),
+    h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
-  const question = h(
-    "div",
-    { class: "question" },
+  const question = div(
+    "question",
     h("p", { class: "ask" }, step.ask),
     h("ul", { class: "options" }, ...options),
-    ...Array.from({ length: LINES }, () => h("div", { class: "line" })),
+    ...Array.from({ length: LINES }, () => div("line")),
   );
   return h(
     "section",
     { class: "step" },
     h("h2", {}, `${number} · ${step.page}`),
     h("p", {}, step.say),
-    h("div", { class: "code" }, code, h("a", { href: address }, code ? "this step, live" : address)),
-    h("div", { class: "body" }, figures(step, maps, false, colours), question),
+    div("code", code, h("a", { href: address }, code ? "this step, live" : address)),
+    div("body", figures(step, maps, false, colours), question),
   );
 }
 
@@ -133,9 +128,8 @@ function draw(lesson, floats, place) {
   document.title = `${lesson.title} · Handout · Headlight`;
   const page = h("div", { class: "view handout", "data-theme": "light" });
   place.replaceChildren(
-    h(
-      "div",
-      { class: "to-print" },
+    div(
+      "to-print",
       button("Print", () => window.print()),
       h("a", { href: new URL("./", location.href).href }, "Headlight"),
     ),
@@ -149,11 +143,11 @@ function draw(lesson, floats, place) {
       return floats.subarray(at - tokens.length ** 2, at);
     }),
   );
-  const line = () => h("div", { class: "line" });
+  const line = () => div("line");
   page.append(
     h("h1", {}, lesson.title),
     h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
-    h("div", { class: "who" }, h("span", {}, "Name"), h("span", {}, "Date")),
+    div("who", h("span", {}, "Name"), h("span", {}, "Date")),
     ...lesson.steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
     h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line(), line()),
     h(

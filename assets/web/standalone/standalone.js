@@ -2,7 +2,7 @@
 // The picture of one run in a file of its own (mha_core/show): all heads, one of them large, as Explore draws them.
 
 import { gradient, inks } from "../base/colour.js";
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross } from "../picture/heads_order.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
@@ -42,9 +42,9 @@ class Standalone extends View {
     this.theme = /** @type {import("../base/view_base.js").Theme} */ (LIGHT.matches ? "light" : "dark");
     LIGHT.addEventListener("change", () => this.showIn(LIGHT.matches ? "light" : "dark"));
     this.title = h("h2");
-    this.label = h("span", { class: "label" });
+    this.label = span("label");
     this.readout = h("div", { class: "readout", role: "status" });
-    this.ramp = h("span", { class: "ramp" });
+    this.ramp = span("ramp");
     this.layers = group("Layer");
     this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
     this.modes = choice("Map, lines or table", MODES, (mode) => this.change({ mode }));
@@ -71,33 +71,24 @@ class Standalone extends View {
   makeLarge() {
     const hatch = this.state.forbidden.some(Boolean) ? `; hatched: ${BLOCKED}` : "";
     const law = h("span", {}, `colour: √ of the weight${hatch}`);
-    const legend = h("div", { class: "legend" }, "0", this.ramp, "1", law);
+    const legend = div("legend", "0", this.ramp, "1", law);
     return panel(
       "large",
       "Head in focus",
-      [
-        h("div", { class: "titles" }, this.title, h("div", { class: "under-title" }, this.label)),
-        h("div", { class: "actions" }, this.modes.element),
-      ],
-      h("div", {}, this.map.element, h("div", { class: "under" }, legend, this.readout)),
+      [div("titles", this.title, div("under-title", this.label)), div("actions", this.modes.element)],
+      h("div", {}, this.map.element, div("under", legend, this.readout)),
     );
   }
 
   build() {
     const { title, changed, link, origin } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
-    const push = () => h("span", { class: "push" });
-    const bar = h(
-      "div",
-      { class: "bar", role: "group", "aria-label": "Layers" },
-      layer,
-      this.layers,
-      push(),
-      this.every,
-    );
+    const push = () => span("push");
+    const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
+    bar.append(layer, this.layers, push(), this.every);
     this.show(
-      h("div", { class: "top" }, h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
-      h("div", { class: "words" }, this.chips, push(), this.other),
+      div("top", h("h1", {}, title), h("p", { class: "changed-in-model" }, changed)),
+      div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
       h(
@@ -202,7 +193,7 @@ class Standalone extends View {
     const seesNobody = tokens.every((_, j) => isBlocked(at.row, j));
     const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(tokens[key])}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
-    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", h("span", { class: "off-note" }, OFF)] : []));
+    this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);
     const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
     setText(this.label, exact ? where : `${where}; ${ROUNDED}`);

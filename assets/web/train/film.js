@@ -1,7 +1,7 @@
 // The film: the maps of models while they learn, side by side, from the first step to the last.
 
 import { gradient, inks } from "../base/colour.js";
-import { button, fill, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span, styles } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "../picture/map.js";
@@ -46,9 +46,9 @@ class FilmView extends WireView {
       play: button("play", () => this.play(!this.playing), { class: "play", "aria-pressed": "false" }),
       last: button("last", () => this.seek(Infinity)),
       slider: h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" }),
-      count: h("span", { class: "count" }),
-      panels: h("div", { class: "films" }),
-      ramp: h("span", { class: "ramp" }),
+      count: span("count"),
+      panels: div("films"),
+      ramp: span("ramp"),
       law: h("span"),
     };
     p.probes.classList.add("texts");
@@ -62,8 +62,8 @@ class FilmView extends WireView {
     this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
     this.named = { probes: named("text", p.probes), layers: named("layer", p.layers) };
     const { probes, layers } = this.named;
-    const bar = h("div", { class: "bar" }, probes, layers, named("head", p.heads), this.modes.element);
-    const moves = h("div", { class: "segments" }, p.first, p.play, p.last);
+    const bar = div("bar", probes, layers, named("head", p.heads), this.modes.element);
+    const moves = div("segments", p.first, p.play, p.last);
     const player = h("div", { class: "player", role: "group", "aria-label": "Film" }, moves, p.slider, p.count);
     this.parts = p;
     this.show(bar, player, p.panels, h("p", { class: "legend" }, ...this.scale, p.law));
@@ -246,7 +246,7 @@ class FilmView extends WireView {
       map,
       swatch: h("span", { class: "swatch", "aria-hidden": "true" }),
       title: h("h3"),
-      label: h("span", { class: "label" }),
+      label: span("label"),
       room: new MapPanel(map, ""),
       absent: h("p", { class: "absent" }),
       readout: h("p", { class: "readout" }),
