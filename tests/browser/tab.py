@@ -129,13 +129,13 @@ class Tab:
         """The link to another page; the group of the bar that holds it is opened."""
         group = next(page.group for page in PAGES.values() if page.title == title)
         opener = self.house.get_by_role("button", name=group, exact=True)
-        name = title
-        if opener.count():
-            if opener.get_attribute("aria-expanded") != "true":
-                opener.click()
-        else:
-            name = group  # a group of one page is the link
-        return self.house.get_by_role("link", name=name, exact=True)
+        alone = self.house.get_by_role("link", name=group, exact=True)  # a group of one page is the link
+        opener.or_(alone).wait_for()
+        if opener.count() == 0:
+            return alone
+        if opener.get_attribute("aria-expanded") != "true":
+            opener.click()
+        return self.house.get_by_role("link", name=title, exact=True)
 
     def share(self) -> Locator:
         """Opens Share."""

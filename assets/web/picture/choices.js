@@ -229,12 +229,12 @@ export class Choices {
     const { positions = [] } = this.view.picture;
     if (key === "mask") this.drawMasks(inks);
     if (key === "pos") drawPositions(this.positions, positions, this.value(key), (pos) => this.set({ pos }));
-    if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.toggle(head));
+    if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.toggleHead(head));
     if (key === "t") this.degrees.say(this.value(key));
   }
 
   /** @param {string} head */
-  toggle(head) {
+  toggleHead(head) {
     const off = new Set(this.off);
     if (!off.delete(head)) off.add(head);
     this.switchOff(off);
