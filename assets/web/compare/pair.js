@@ -57,7 +57,7 @@ export class PairView extends WireView {
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
       const typed = (/** @type {string} */ text) => this.type(side, text);
-      return new SentenceBox(label, typed, () => this.writeAddress(), placeholder);
+      return new SentenceBox(this, typed, label, placeholder);
     });
     this.next = new PairNext(this);
     this.vectors = new TokenVectors(this);

@@ -29,7 +29,7 @@ export class ShuffleTest {
       wait: () => {},
     });
     const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
-    this.box = new SentenceBox(LABEL, typed, () => view.writeAddress(), "a random order");
+    this.box = new SentenceBox(view, typed, LABEL, "a random order");
     this.why = h("p", { class: "refusal", role: "status" });
     this.text = h("p");
     this.sides = div("of-orders");

@@ -25,7 +25,7 @@ import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
-import { WireView } from "../wire/wire_view.js";
+import { PlaceView } from "../wire/place_view.js";
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 
@@ -37,17 +37,14 @@ const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is lo
 
 const STYLES = await styles("base/view.css", "explore/explore.css", "picture/next.css");
 
-/** @extends {WireView<Picture>} */
-export class Explore extends WireView {
+/** @extends {PlaceView<Picture>} */
+export class Explore extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "explore");
     this.mapsOf = ""; // the query that the maps answer, but for the place in them
     this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
     this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
-    this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-    this.placed = false; // the visitor, not the page, has chosen layer and head,
-    this.rowChosen = false; // and the row
     this.look = parseLook("");
     this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
     this.model = new ModelChanges(this);
@@ -62,11 +59,7 @@ export class Explore extends WireView {
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
-    this.box = new SentenceBox(
-      "Sentence",
-      (text) => this.type(text),
-      () => this.writeAddress(),
-    );
+    this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
     this.values = new ValueLengths(this);
@@ -104,24 +97,15 @@ export class Explore extends WireView {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    const at = link.get("at");
-    const { layer, head, row, key } = parseAt(at ?? this.firstAt);
+    this.adoptPlace(link);
     this.chosenText = this.kept(link.get("s"), "s");
     this.box.text = this.text;
-    this.at = { layer, head, row: row ?? this.picture?.row ?? 0, key };
-    this.placed = at !== null;
-    this.rowChosen = row !== null;
     this.look = parseLook(link.get("look") ?? "");
     this.off = headsOf(link.getAll("off"));
     this.pin = link.get("pin") ?? "";
     this.model.controls = controlsOf(link);
     this.next.adopt(link);
     this.model.keepDifference();
-  }
-
-  /** Where one looks first, as far as it is known. */
-  get firstAt() {
-    return String(this.picture?.defaults.at ?? "0.0");
   }
 
   /** What stands in the box. */
@@ -142,7 +126,7 @@ export class Explore extends WireView {
       this.maps = unpackMaps(maps);
       this.same(query);
     }
-    this.choosePlace(this, this.maps.n);
+    this.choosePlace(this.maps.n);
     if (this.chosenText === null) this.box.text = this.picture.typed;
     this.pinOf = query.get("pin") ?? "";
     this.next.answered(query);
@@ -208,23 +192,17 @@ export class Explore extends WireView {
     if (whole) {
       this.rowChosen = false; // another sentence has other rows
       const known = this.picture.places[text];
-      if (known) this.place({ layer: parseAt(known).layer, head: parseAt(known).head });
+      const { layer, head } = parseAt(known ?? "");
+      if (known) this.place({ layer, head });
     }
-    this.changed(!whole);
+    this.chose(!whole);
   }
 
-  /** Looks at a place. @param {Partial<Explore["at"]>} place */
-  place(place) {
-    Object.assign(this.at, place);
-    this.placed = true;
-  }
-
-  /** @param {Partial<{layer: number, head: number, row: number, key: number | null}>} change */
+  /** @param {Partial<Explore["at"]>} change */
   go(change) {
-    if (change.row !== undefined) this.rowChosen = true;
     this.place(change);
     if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
-    this.changed();
+    this.chose();
   }
 
   /** @param {number} layer */
@@ -236,7 +214,7 @@ export class Explore extends WireView {
   /** @param {Partial<import("../link/look.js").Look>} change */
   change(change) {
     Object.assign(this.look, change);
-    this.changed();
+    this.chose();
   }
 
   toggleHidden(layer, head) {
@@ -253,18 +231,18 @@ export class Explore extends WireView {
   toggleOff(layer, head) {
     this.model.remember();
     this.off = toggled(this.off, `${layer}.${head}`);
-    this.changed();
+    this.chose();
   }
 
   /** Keeps what is seen, or lets it go. */
   togglePin() {
     this.pin = this.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
-    this.changed();
+    this.chose();
   }
 
-  changed(typing = false) {
+  chose(typing = false) {
     this.model.keepDifference();
-    this.chose(typing);
+    super.chose(typing);
   }
 
   // ---- drawing

@@ -120,7 +120,7 @@ export class FirstSteps {
     if (change.pos !== undefined) view.model.controls.pos = change.pos;
     if (change.head) this.switchOver(change.head);
     this.at = (this.at + 1) % steps.length;
-    view.changed();
+    view.chose();
   }
 
   /** Undoes what a try changed, and nothing else. @param {Tried} tried */

@@ -37,14 +37,14 @@ export class ModelChanges {
     if (!sliding || !this.view.pause || keys !== this.slid) this.remember();
     this.slid = keys;
     this.controls = { ...this.controls, ...change };
-    this.view.changed(sliding);
+    this.view.chose(sliding);
   }
 
   /** @param {Iterable<string>} off the heads that are off from now on */
   switchHeads(off) {
     this.remember();
     this.view.off = new Set(off);
-    this.view.changed();
+    this.view.chose();
   }
 
   /** Another sentence at one press. @param {string} text */
@@ -62,8 +62,8 @@ export class ModelChanges {
   set sentence({ text, rowChosen, ...at }) {
     const { view } = this;
     view.text = text;
-    view.rowChosen = rowChosen;
     view.place(at);
+    view.rowChosen = rowChosen;
   }
 
   /** Keeps what is, so that it can come back. @param {boolean} [sentence] this too: what was typed key by key stays */
@@ -79,14 +79,14 @@ export class ModelChanges {
     this.controls = before.controls;
     this.view.off = before.off;
     if (before.sentence) this.sentence = before.sentence;
-    this.view.changed();
+    this.view.chose();
   }
 
   reset() {
     this.remember();
     this.view.off = new Set();
     this.controls = { ...this.controls, mask: null, pos: null, t: null, unheard: null };
-    this.view.changed();
+    this.view.chose();
   }
 
   // ---- to other pages

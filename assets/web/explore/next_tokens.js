@@ -81,7 +81,7 @@ export class NextTokens {
   /** @param {Record<string, string | null>} change keys of the link @param {boolean} [typing] */
   choose(change, typing = false) {
     Object.assign(this.sampling, change);
-    this.view.changed(typing);
+    this.view.chose(typing);
   }
 
   /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */

@@ -27,11 +27,7 @@ export class MaskOutcomes {
     });
     view.here.signal.addEventListener("abort", () => this.wire.stop());
     this.blocks = { mask: new BlocksPanel(), padding: new BlocksPanel() };
-    this.box = new SentenceBox(
-      NAME,
-      (text) => this.type(text),
-      () => view.writeAddress(),
-    );
+    this.box = new SentenceBox(view, (text) => this.type(text), NAME);
     this.reason = h("p", { class: "reason", role: "status" });
     const label = h("label", { class: "label" }, NAME, this.box.input);
     const { mask, padding } = this.blocks;
@@ -48,7 +44,7 @@ export class MaskOutcomes {
   type(text) {
     this.pad = text;
     this.refusal = "";
-    this.view.changed(true);
+    this.view.chose(true);
   }
 
   /** Asks once the picture is that of what is chosen. */

@@ -4,13 +4,13 @@
 import { controlsOf } from "../link/changes.js";
 import { isUsed } from "./gallery.js";
 import { without } from "../link/link.js";
-import { headName, headsOf, inOrder, parseAt, writeAt } from "../link/look.js";
+import { headName, headsOf, inOrder, writeAt } from "../link/look.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { LONGEST_RULE } from "../link/rules.js";
 import { arrival } from "../link/way.js";
-import { WireView } from "../wire/wire_view.js";
+import { PlaceView } from "../wire/place_view.js";
 
 /** @typedef {import("../base/messages.js").Masks} Masks */
 /** @typedef {import("../base/messages.js").Card} Card */
@@ -19,15 +19,12 @@ import { WireView } from "../wire/wire_view.js";
 const NO_KEYS = ["embed_options"]; // that say nothing of what is shown
 const PLACE = ["at", "pad", "big"]; // keys that change no number of a map
 
-/** @extends {WireView<Masks>} */
-export class MaskView extends WireView {
+/** @extends {PlaceView<Masks>} */
+export class MaskView extends PlaceView {
   /** @param {ShadowRoot} root @param {CSSStyleSheet[]} styles */
   constructor(root, styles) {
     super(root, styles, "painter");
     this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
-    this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-    this.placed = false; // the visitor, not the page, has chosen layer and head,
-    this.rowChosen = false; // and the row
     this.controls = /** @type {Controls} */ ({}); // what the link says of the mask, the positions and the temperature
     this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
     this.begins = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: of a bare address, or by the bar
@@ -57,12 +54,7 @@ export class MaskView extends WireView {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    const at = link.get("at");
-    const { picture } = this;
-    const { layer, head, row, key } = parseAt(at ?? String(picture?.defaults.at ?? "0.0"));
-    this.at = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
-    this.placed = at !== null;
-    this.rowChosen = row !== null;
+    this.adoptPlace(link);
     this.chosenText = this.kept(link.get("s"), "s");
     this.controls = controlsOf(link);
     this.off = headsOf(link.getAll("off"));
@@ -88,7 +80,7 @@ export class MaskView extends WireView {
     this.weights = both.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
     this.pictureOf = relevant(query);
-    this.choosePlace(this, header.tokens.length);
+    this.choosePlace(header.tokens.length);
   }
 
   /** The mask with which the page begins is in the address from now on. @param {Record<string, string>} begins */
@@ -185,7 +177,7 @@ export class MaskView extends WireView {
   /** @param {string} text */
   type(text) {
     this.chosenText = this.kept(text, "s");
-    this.changed(true);
+    this.chose(true);
   }
 
   /** The keys of a rule, none of them said. @returns {Record<string, null>} */
@@ -210,14 +202,6 @@ export class MaskView extends WireView {
   clear() {
     this.mask.clear();
     this.painted();
-  }
-
-  /** @param {Partial<{layer: number, head: number, row: number, key: number | null}>} change */
-  go(change) {
-    if (change.row !== undefined) this.rowChosen = true;
-    Object.assign(this.at, change);
-    this.placed = true;
-    this.changed();
   }
 
   /** Uses a card, or joins its rule to the one in use. @param {Card} card */
@@ -260,7 +244,7 @@ export class MaskView extends WireView {
     this.controls = { ...this.controls, ...this.noRule, ...said };
     this.begins = "";
     this.isOwn = false;
-    this.changed();
+    this.chose();
   }
 
   /** Blocks the row in focus, or the first one that is not empty yet. */
@@ -277,7 +261,7 @@ export class MaskView extends WireView {
   /** @param {Controls} change of what is changed beside the mask */
   change(change, typing = false) {
     Object.assign(this.controls, change);
-    this.changed(typing);
+    this.chose(typing);
   }
 
   /** For another model the page chooses its mask anew. @param {import("../link/link.js").Values} values */
@@ -290,13 +274,13 @@ export class MaskView extends WireView {
   /** @param {Iterable<string>} off the heads that are off from now on */
   switchHeads(off) {
     this.off = new Set(off);
-    this.changed();
+    this.chose();
   }
 
-  changed(typing = false) {
+  chose(typing = false) {
     this.tooMuch = "";
     if (this.begins) this.begins = "entered"; // the address is bare no more
-    this.chose(typing);
+    super.chose(typing);
   }
 }
 

@@ -27,11 +27,7 @@ export class Painter extends MaskView {
     this.asTable = false;
     this.large = /** @type {import("./painter_bar.js").Large} */ ("both"); // what the projector shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
-    this.box = new SentenceBox(
-      "Sentence",
-      (text) => this.type(text),
-      () => this.writeAddress(),
-    );
+    this.box = new SentenceBox(this, (text) => this.type(text));
     this.parts = {
       notices: notices(),
       gallery: h("div", { class: "gallery", role: "group", "aria-label": "Masks" }),

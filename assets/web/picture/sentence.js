@@ -3,14 +3,19 @@
 
 import { div, h } from "../base/dom.js";
 
+/** @typedef {import("../wire/wire_view.js").WireView} WireView */
+
 // how a field of one line shows a line break, which a model may write; the selector of its plain form tells it from one
 // that is typed
 const BREAK = "⏎\ufe0e";
 const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
 
 export class SentenceBox {
-  /** @param {string} label @param {(text: string) => void} typed every key @param {() => void} done Enter @param {string} placeholder */
-  constructor(label, typed, done, placeholder = "Type a sentence") {
+  /** @param {WireView} view whose address says the text when it is done
+   * @param {(text: string) => void} typed every key
+   */
+  constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
+    const done = () => view.writeAddress();
     this.composing = false;
     this.input = /** @type {HTMLInputElement} */ (
       h("input", { type: "text", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })

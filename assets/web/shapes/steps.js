@@ -4,7 +4,7 @@ import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setAttribute, setText, span, styles } from "../base/dom.js";
 import { without } from "../link/link.js";
-import { parseAt, writeAt } from "../link/look.js";
+import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
 import { SentenceBox } from "../picture/sentence.js";
@@ -16,7 +16,7 @@ import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom, titleOf } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
 import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
-import { WireView } from "../wire/wire_view.js";
+import { PlaceView } from "../wire/place_view.js";
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
@@ -31,25 +31,18 @@ const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
 const STYLES = await styles("base/view.css", "picture/choices.css", "shapes/steps.css", "sheets/sheet.css");
 
-/** @extends {WireView<Picture>} */
-export class StepView extends WireView {
+/** @extends {PlaceView<Picture>} */
+export class StepView extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
-    this.at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
-    this.placed = false; // the visitor, not the page, has chosen layer and head,
-    this.rowChosen = false; // and the row
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
     this.lastAsked = ""; // the traces that were asked for last, and when
     this.askedAt = 0;
     this.later = 0;
     this.playing = 0;
-    this.box = new SentenceBox(
-      "Sentence",
-      (text) => this.type(text),
-      () => this.writeAddress(),
-    );
+    this.box = new SentenceBox(this, (text) => this.type(text));
     const choices = {
       pick: (row, column) => this.pick(row, column),
       chooseHead: (head) => this.go({ head }),
@@ -90,16 +83,7 @@ export class StepView extends WireView {
   /** @param {URLSearchParams} link */
   adopt(link) {
     this.values = { ...Object.fromEntries(OWN.map((key) => [key, link.get(key)])), off: link.getAll("off") };
-    const at = link.get("at");
-    const { layer, head, row, key } = parseAt(at ?? String(this.picture?.defaults.at ?? "0.0"));
-    this.placed = at !== null;
-    this.rowChosen = row !== null;
-    this.at = {
-      layer,
-      head,
-      row: row ?? this.picture?.row ?? 0,
-      key: row === null ? (this.picture?.key ?? null) : key,
-    };
+    this.adoptPlace(link);
     this.box.text = this.text;
   }
 
@@ -107,7 +91,7 @@ export class StepView extends WireView {
   receive([said, ...traces], query) {
     this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
     this.same(query);
-    this.choosePlace(this, this.picture.traces[0].tokens.length);
+    this.choosePlace(this.picture.traces[0].tokens.length);
     if (this.values.s === null) this.box.text = this.picture.typed;
   }
 
@@ -252,15 +236,7 @@ export class StepView extends WireView {
     const { steps } = this.picture.traces[0];
     if (steps[this.placeIn(steps)].hasKeys) this.at.key = column;
     else this.values.f = String(column);
-    this.rowChosen = true;
     this.go({ row });
-  }
-
-  /** @param {Partial<StepView["at"]>} change */
-  go(change) {
-    Object.assign(this.at, change);
-    this.placed = true;
-    this.chose();
   }
 
   /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */

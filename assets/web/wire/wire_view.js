@@ -160,21 +160,6 @@ export class WireView extends View {
     this.same(this.query());
   }
 
-  /** What was not chosen of the place looked at is the page's choice; a shorter sentence lacks the row that was.
-   * @param {{placed: boolean, rowChosen: boolean, at: import("../link/look.js").At}} own @param {number} tokens
-   */
-  choosePlace(own, tokens) {
-    const { layer, head, row, key } = /** @type {import("../link/look.js").At} */ (
-      /** @type {unknown} */ (this.picture)
-    );
-    const { at } = own;
-    if (!this.isNewest) return;
-    own.rowChosen &&= at.row !== null && at.row < tokens;
-    if (!own.placed) Object.assign(at, { layer, head });
-    if (!own.rowChosen) Object.assign(at, { row, key });
-    if (at.key !== null && at.key >= tokens) at.key = null;
-  }
-
   /** Only what still cannot be used is said. */
   forgive() {
     this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));

@@ -1,0 +1,49 @@
+// @ts-check
+// A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
+
+import { parseAt } from "../link/look.js";
+import { WireView } from "./wire_view.js";
+
+/** @typedef {import("../link/look.js").At} At */
+/** @typedef {import("../base/messages.js").Answered & At} Placed what every picture says, and where the page looks by itself */
+
+/** @template {Placed} [Picture=any] @extends {WireView<Picture>} */
+export class PlaceView extends WireView {
+  at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
+  placed = false; // the visitor, not the page, has chosen layer and head,
+  rowChosen = false; // and the row
+
+  /** Takes over what a link says of the place. @param {URLSearchParams} link */
+  adoptPlace(link) {
+    const { picture } = this;
+    const said = link.get("at");
+    const { layer, head, row, key } = parseAt(said ?? String(picture?.defaults.at ?? "0.0"));
+    this.at = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
+    this.placed = said !== null;
+    this.rowChosen = row !== null;
+  }
+
+  /** What was not chosen of the place is the page's choice; a shorter sentence lacks the row that was. @param {number} tokens */
+  choosePlace(tokens) {
+    const { at, picture } = this;
+    const { layer, head, row, key } = picture;
+    if (!this.isNewest) return;
+    this.rowChosen &&= at.row < tokens;
+    if (!this.placed) Object.assign(at, { layer, head });
+    if (!this.rowChosen) Object.assign(at, { row, key });
+    if (at.key !== null && at.key >= tokens) at.key = null;
+  }
+
+  /** Looks at a place. @param {Partial<PlaceView["at"]>} change */
+  place(change) {
+    if (change.row !== undefined) this.rowChosen = true;
+    Object.assign(this.at, change);
+    this.placed = true;
+  }
+
+  /** @param {Partial<PlaceView["at"]>} change */
+  go(change) {
+    this.place(change);
+    this.chose();
+  }
+}
