@@ -73,16 +73,15 @@ export function names(tokens, row, words) {
   return words.some((word) => own.includes(word.toLowerCase()));
 }
 
-/** Whether the cells of a row of a map are hidden. @param {string[]} tokens @param {number} row
- * @param {boolean} second it is the second picture's
+/** Whether a curtain hides the cells of a row of a map. @param {string[]} tokens @param {number} row
+ * @param {boolean} second it is the second picture's @param {Hidden[]} curtain the one that is drawn, if none is named
  */
-export function hidesRow(tokens, row, second) {
-  return hidden.some(({ part, words }) => {
+export const hidesRow = (tokens, row, second, curtain = hidden) =>
+  curtain.some(({ part, words }) => {
     const named = names(tokens, row, words);
     if (part === "row" || part === "rows") return named === (part === "row");
     return part === "map" || part === "all" || (part === "second" && second);
   });
-}
 
 /** The parts of a view of this kind that tell what is hidden. @param {string} kind */
 function telling(kind) {

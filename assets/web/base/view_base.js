@@ -28,7 +28,6 @@ export class View {
     this.kind = kind;
     this.chosen = chosen;
     this.state = /** @type {State} */ (/** @type {unknown} */ (null));
-    this.message = /** @type {unknown} */ (undefined);
     this.turn = 0;
     this.heard = 0;
     this.visit = "";
@@ -88,9 +87,7 @@ export class View {
 
   // ---- what comes in
 
-  /** Takes the state of a message; true when it answers the visitor's last click, false when a later one holds.
-   * @param {State} state
-   */
+  /** Takes the state of a message; what the visitor chose since his last click holds. @param {State} state */
   take(state) {
     // a new session: what it says holds, but what was done before the first one is still to be told
     if (this.visit && this.visit !== state.visit) Object.assign(this, { turn: 0, wishes: [] });
@@ -103,22 +100,16 @@ export class View {
     if (answers) this.turn = state.heard;
     else for (const name of this.chosen) this.state[name] = own[name];
     this.redraw();
-    return answers;
   }
 
   // ---- what goes out
 
-  /** What happens once and was not heard yet: a later event replaces an earlier one, and brings its wishes along. */
-  get wished() {
-    return Object.assign({}, ...this.wishes.map(({ wish }) => wish));
-  }
-
-  /** Sends an event. @param {object} event what holds from now on @param {object} wish what is to happen once */
+  /** Sends an event, with what is to happen once and was not heard yet of the events that it replaces. @param {object} event what holds from now on @param {object} wish what is to happen once */
   tell(event, wish = {}) {
     this.turn += 1;
     this.element.dataset.turn = String(this.turn);
     if (Object.keys(wish).length) this.wishes.push({ turn: this.turn, wish });
-    this.send({ turn: this.turn, ...event, ...this.wished });
+    this.send({ turn: this.turn, ...event, ...Object.assign({}, ...this.wishes.map((one) => one.wish)) });
   }
 
   /** Speaks once per pause. @param {string} text */
@@ -127,11 +118,6 @@ export class View {
     this.said = text;
     clearTimeout(this.saying);
     this.saying = setTimeout(() => setText(this.aloud, text), PAUSE);
-  }
-
-  /** The link to what is seen. */
-  get address() {
-    return location.href;
   }
 
   /** True while its page is not left. */
@@ -207,7 +193,7 @@ export class View {
     this.kinds(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
-    Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
+    this.element.dataset.turn = String(this.turn);
   }
 
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */

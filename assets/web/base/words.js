@@ -75,3 +75,10 @@ export function story(tokens, row, weights) {
     `what is handed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
   ];
 }
+
+/** A set without what it has, or with what it has not. @template T @param {Set<T>} set @param {T} one */
+export function toggled(set, one) {
+  const other = new Set(set);
+  if (!other.delete(one)) other.add(one);
+  return other;
+}

@@ -24,11 +24,11 @@ export class HeadBars {
     this.since = 0; // ms of the page when it was asked
     this.answer = /** @type {HeadCosines | null} */ (null);
     this.refusal = "";
-    this.wire = new Wire({
+    const hears = {
       take: (bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes)), ""),
       refuse: (sentence) => this.take(null, sentence),
-      wait: () => {},
-    });
+    };
+    this.wire = new Wire(hears, view.here.signal);
     this.at = 0; // the cell that Tab reaches; arrows walk
     this.read = -1; // the one that is pointed at
     this.columns = 1;

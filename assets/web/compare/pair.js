@@ -234,12 +234,6 @@ export class PairView extends WireView {
     super.chose(typing);
   }
 
-  leave() {
-    super.leave();
-    this.shuffle.wire.stop();
-    this.each.wire.stop();
-  }
-
   // ---- what the visitor does
 
   /** @param {number} side @param {string} text */

@@ -23,11 +23,11 @@ export class ShuffleTest {
     this.of = /** @type {string | null} */ (null); // the query that was answered
     this.answer = /** @type {Shuffled | null} */ (null);
     this.refusal = ""; // why there is none
-    this.wire = new Wire({
+    const hears = {
       take: (bytes, question) => this.take(question, JSON.parse(new TextDecoder().decode(bytes)), ""),
       refuse: (sentence) => this.take(this.wire.question, null, sentence),
-      wait: () => {},
-    });
+    };
+    this.wire = new Wire(hears, view.here.signal);
     const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
     this.box = new SentenceBox(view, typed, LABEL, "a random order");
     this.why = h("p", { class: "refusal", role: "status" });

@@ -7,7 +7,7 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { sortKey } from "../picture/heads_order.js";
 import { readFlips, writeFlips } from "../link/painted.js";
 import { LONGEST_RULE, toggledUnseen, unseenOf } from "../link/rules.js";
-import { quoted } from "../base/words.js";
+import { quoted, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
@@ -63,8 +63,7 @@ export class ColumnSwitches {
   toggleUnheard() {
     const { key, view } = this;
     if (key === null) return;
-    const places = new Set(unheardOf(view.model.controls));
-    if (!places.delete(key)) places.add(key);
+    const places = toggled(new Set(unheardOf(view.model.controls)), key);
     this.set(key, { unheard: [...places].sort((a, b) => a - b).join("-") || null });
   }
 

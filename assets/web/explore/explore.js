@@ -24,6 +24,7 @@ import { PinnedPanel } from "./pinned_panel.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
+import { toggled } from "../base/words.js";
 import { Wire } from "../wire/wire.js";
 import { PlaceView } from "../wire/place_view.js";
 
@@ -51,11 +52,11 @@ export class Explore extends PlaceView {
     this.pin = ""; // the pinned picture, as in the link
     this.pinOf = ""; // the one whose numbers are here
     this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
-    this.proof = new Wire({
+    const proved = {
       take: (bytes) => this.compare(new TextDecoder().decode(bytes)),
       refuse: (sentence) => this.compare(sentence),
-      wait: () => {},
-    });
+    };
+    this.proof = new Wire(proved, this.here.signal);
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
@@ -176,11 +177,6 @@ export class Explore extends PlaceView {
     const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
     const compared = !look.difference || picture.before || !picture.effect;
     return fits && compared && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
-  }
-
-  /** Another head of maps that are here is drawn from their bytes. @param {string} route */
-  isDrawable(route) {
-    return route === "focus";
   }
 
   // ---- what the visitor does
@@ -313,13 +309,6 @@ export class Explore extends PlaceView {
     this.compared = { ...this.compared, value };
     this.redraw();
   }
-}
-
-/** A set without an element that it has, or with one that it has not. @param {Set<string>} set @param {string} id */
-function toggled(set, id) {
-  const changed = new Set(set);
-  if (!changed.delete(id)) changed.add(id);
-  return changed;
 }
 
 export default mount(Explore);

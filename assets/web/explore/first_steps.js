@@ -4,7 +4,7 @@
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { swapped } from "./swaps.js";
-import { quoted, ranked } from "../base/words.js";
+import { quoted, ranked, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
@@ -118,7 +118,7 @@ export class FirstSteps {
     // the row that is asked about stays in focus
     if (change.text !== undefined) view.model.sentence = { ...sentence, text: change.text, key: null, rowChosen: true };
     if (change.pos !== undefined) view.model.controls.pos = change.pos;
-    if (change.head) this.switchOver(change.head);
+    if (change.head) view.off = toggled(view.off, change.head);
     this.at = (this.at + 1) % steps.length;
     view.chose();
   }
@@ -129,14 +129,7 @@ export class FirstSteps {
     const moved = place === this.place ? {} : { ...view.at, rowChosen: true };
     if (change.text !== undefined) view.model.sentence = { ...sentence, ...moved };
     if (change.pos !== undefined) view.model.controls.pos = pos;
-    if (change.head) this.switchOver(change.head);
-  }
-
-  /** Switches one head on or off. @param {string} head */
-  switchOver(head) {
-    const off = new Set(this.view.off);
-    if (!off.delete(head)) off.add(head);
-    this.view.off = off;
+    if (change.head) view.off = toggled(view.off, change.head);
   }
 
   draw() {

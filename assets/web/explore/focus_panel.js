@@ -28,11 +28,7 @@ const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
 const toggle = { class: "toggle" };
 
-const MODES = /** @type {[string, string][]} */ ([
-  ["lines", "lines"],
-  ["map", "map"],
-  ["table", "table"],
-]);
+const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
 /** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
 export const roomFor = (element, projected) => ({

@@ -107,5 +107,4 @@ export function markDone({ lesson, at }) {
   } catch {
     // the browser keeps nothing
   }
-  dispatchEvent(new Event("headlight-progress"));
 }

@@ -20,12 +20,12 @@ export class MaskOutcomes {
     this.pad = /** @type {string | null} */ (null); // the second sentence as in the link
     this.refusal = ""; // why it cannot be used
     this.told = /** @type {Told | null} */ (null);
-    this.wire = new Wire({
+    const hears = {
       take: (bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes))),
       refuse: (sentence, key) => this.refuse(sentence, key),
       wait: (waiting) => setAttribute(this.element, "data-late", waiting && waiting !== "asked" ? "" : null),
-    });
-    view.here.signal.addEventListener("abort", () => this.wire.stop());
+    };
+    this.wire = new Wire(hears, view.here.signal);
     this.blocks = { mask: new BlocksPanel(), padding: new BlocksPanel() };
     this.box = new SentenceBox(view, (text) => this.type(text), NAME);
     this.reason = h("p", { class: "reason", role: "status" });
@@ -36,13 +36,13 @@ export class MaskOutcomes {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    this.pad = link.get("pad");
+    this.pad = this.view.kept(link.get("pad"), "pad");
     this.refusal = "";
   }
 
   /** @param {string} text */
   type(text) {
-    this.pad = text;
+    this.pad = this.view.kept(text, "pad");
     this.refusal = "";
     this.view.chose(true);
   }

@@ -5,6 +5,7 @@
 import { allows } from "../link/changes.js";
 import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
+import { toggled } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {Record<string, string | string[]>} Change key of the link -> what it says from now on */
@@ -229,15 +230,8 @@ export class Choices {
     const { positions = [] } = this.view.picture;
     if (key === "mask") this.drawMasks(inks);
     if (key === "pos") drawPositions(this.positions, positions, this.value(key), (pos) => this.set({ pos }));
-    if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.toggleHead(head));
+    if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.switchOff(toggled(this.off, head)));
     if (key === "t") this.degrees.say(this.value(key));
-  }
-
-  /** @param {string} head */
-  toggleHead(head) {
-    const off = new Set(this.off);
-    if (!off.delete(head)) off.add(head);
-    this.switchOff(off);
   }
 
   /** @param {Inks} inks */

@@ -3,9 +3,9 @@
 
 import { ranked } from "../base/words.js";
 
-/** @typedef {import("../explore/explore.js").Explore} Explore */
+/** @typedef {{maps: import("../wire/packets.js").Maps, at: {layer: number, head: number, row: number, key: number | null}, look: {sort: boolean}}} Sight */
 
-/** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. @param {Explore} view */
+/** The key that heads are sorted by: the chosen one, otherwise what the row in focus looks at most. @param {Pick<Sight, "maps" | "at">} view */
 export function sortKey({ at, maps }) {
   if (at.key !== null) return at.key;
   if (!maps.isWhole(at.layer)) return null;
@@ -18,7 +18,7 @@ const MOST_DOWN = 12; // layers that stand under each other; more stand side by 
 /** Whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
 export const isAcross = ({ layers }) => layers > MOST_DOWN;
 
-/** The heads in sight, in the order wanted. @param {Explore} view @param {boolean} all @returns {[number, number][]} */
+/** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @returns {[number, number][]} */
 export function order(view, all) {
   const { maps, at, look } = view;
   const layers = all ? [...Array(maps.layers).keys()] : [at.layer];

@@ -14,11 +14,11 @@ export class StepClasses {
       h("details", { ontoggle: () => this.ask() }, this.summary, this.room)
     );
     this.names = /** @type {string[]} */ ([]);
-    this.wire = new Wire({
+    const hears = {
       take: (bytes) => this.fill(JSON.parse(new TextDecoder().decode(bytes))),
       refuse: (sentence) => this.fill([sentence]),
-      wait: () => {},
-    });
+    };
+    this.wire = new Wire(hears, view.here.signal);
   }
 
   ask() {

@@ -27,14 +27,15 @@ export class StepLesson {
     const ran = h("details", {}, h("summary", {}, "The code that just ran"), h("pre", { tabindex: "0" }, this.source));
     this.element = h("section", { class: "lesson-room", tabindex: "-1", hidden: "" }, this.panel.element, ran);
     this.home = h("div", {}, this.element);
-    this.wire = new Wire({
+    const hears = {
       take: (bytes) => {
         this.told = JSON.parse(new TextDecoder().decode(bytes));
         view.redraw();
       },
       refuse: () => {}, // the steps say why
       wait: (waiting) => setAttribute(this.element, "aria-busy", waiting ? "true" : null),
-    });
+    };
+    this.wire = new Wire(hears, view.here.signal);
   }
 
   /** Asks for the lesson on the traces that are here. @param {URLSearchParams} query */
@@ -102,9 +103,5 @@ export class StepLesson {
     if (top >= BAR && bottom <= window.innerHeight) return;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     (view.narrow ? element : side.element).scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
-  }
-
-  leave() {
-    this.wire.stop();
   }
 }

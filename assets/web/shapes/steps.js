@@ -184,7 +184,7 @@ export class StepView extends PlaceView {
 
   /** @param {string} text */
   type(text) {
-    this.set({ s: text }, true);
+    this.set({ s: this.kept(text, "s") }, true);
   }
 
   /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
@@ -209,7 +209,7 @@ export class StepView extends PlaceView {
     const here = this.placeIn(this.picture.traces[0].steps);
     const now = listed.findIndex(({ at }) => at === here);
     const to = Math.max(0, Math.min(listed.length - 1, now + by));
-    if (to !== now) this.goTo(listed[to].step.name);
+    if (to !== now) this.set({ step: listed[to].step.name });
     else if (this.playing) this.play(false);
   }
 
@@ -217,7 +217,7 @@ export class StepView extends PlaceView {
     clearInterval(this.playing);
     this.playing = on ? setInterval(() => this.beat(), BEAT) : 0;
     const { steps } = this.picture.traces[0];
-    if (on && this.placeIn(steps) === steps.length - 1) this.goTo(steps[0].name);
+    if (on && this.placeIn(steps) === steps.length - 1) this.set({ step: steps[0].name });
     setAttribute(this.parts.play, "aria-pressed", String(on));
     setText(this.parts.play, on ? "pause" : "play");
   }
@@ -226,10 +226,6 @@ export class StepView extends PlaceView {
   beat() {
     if (!this.element.isConnected) this.play(false);
     else if (!this.isComing) this.walk(1);
-  }
-
-  goTo(step) {
-    this.set({ step });
   }
 
   pick(row, column) {
@@ -249,8 +245,6 @@ export class StepView extends PlaceView {
     super.leave();
     clearTimeout(this.later);
     clearInterval(this.playing);
-    this.lesson.leave();
-    this.classes.wire.stop();
   }
 
   // ---- drawing
@@ -303,7 +297,7 @@ export class StepView extends PlaceView {
     setAttribute(p.back, "disabled", place === 0);
     setAttribute(p.next, "disabled", place === listed.length - 1);
     setText(p.label, `${this.picture.label}. Layers, heads and tokens are counted from 0; ${LETTERS}.`);
-    this.list.draw(listed, now, (name) => this.goTo(name));
+    this.list.draw(listed, now, (step) => this.set({ step }));
   }
 }
 

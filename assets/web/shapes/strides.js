@@ -2,24 +2,23 @@
 // Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { many } from "../base/words.js";
 import { axisName } from "./steps_words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const ONE = { b: "text", i: "query", j: "key", h: "head", d: "feature", c: "channel" };
 const AT_REST = "Point at an axis to see its jump in the memory above.";
-const many = (/** @type {number} */ count, word = "place") =>
-  `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 /** @param {Tensor} tensor @param {number[]} index @param {number} axis */
 function sentence(tensor, index, axis) {
   const stride = tensor.strides[axis];
   const jump = tensor.jump(index, axis);
   const one = ONE[/** @type {"b"} */ (tensor.letters[axis])] ?? "part";
-  if (!jump) return `There is only one ${one} here; the next would lie ${many(stride)} on.`;
+  if (!jump) return `There is only one ${one} here; the next would lie ${many(stride, "place")} on.`;
   const { first, from, to } = jump;
   const places = `from place ${from.toLocaleString("en")} to ${to.toLocaleString("en")}`;
-  return `From ${one} ${first} to ${one} ${first + 1} memory jumps ${many(stride)}: ${places}.`;
+  return `From ${one} ${first} to ${one} ${first + 1} memory jumps ${many(stride, "place")}: ${places}.`;
 }
 
 export class Strides {

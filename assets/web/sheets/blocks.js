@@ -168,10 +168,7 @@ export const PLAIN = {
   row: {
     make: () => div("side-by-side"),
     update: (element, block, sheet) => {
-      element.classList.toggle("even", block.even);
-      element.classList.toggle("chain", Boolean(block.chain));
-      element.classList.toggle("columns", Boolean(block.columns));
-      element.classList.toggle("pictures", Boolean(block.pictures));
+      for (const kind of ["even", "chain", "columns", "pictures"]) element.classList.toggle(kind, Boolean(block[kind]));
       element.classList.toggle("beside-list", Boolean(block.listed));
       sheet.place(element, block.blocks);
     },

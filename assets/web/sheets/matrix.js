@@ -151,18 +151,6 @@ function updateHead(element, table, block) {
   });
 }
 
-function updateLabel(cell, text, axis) {
-  setText(cell, text);
-  setAttribute(cell, "title", text);
-  setAttribute(cell, "class", axis);
-}
-
-function updateSum(cell, text) {
-  cell.replaceChildren(text);
-  setAttribute(cell, "class", "sum-cell");
-  paint(cell);
-}
-
 /** One cell between its row's label and sum: its number, or what it is changed with. */
 function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, marked }) {
   const { row, col } = place;
@@ -193,9 +181,11 @@ function updateMatrix(element, block, sheet, kind) {
     const cells = [block.rows[row], ...texts, ...(block.sums ? [block.sums[row]] : [])];
     const make = (at) => (at ? h("td") : h("th", { scope: "row" }));
     fill(line, cells, make, (cell, text, at) => {
-      if (!at) updateLabel(cell, text, block.axes[0]?.[0]);
-      else if (at <= texts.length) updateCell(cell, text, { row, col: at - 1 }, given);
-      else updateSum(cell, text);
+      if (at && at <= texts.length) return updateCell(cell, text, { row, col: at - 1 }, given);
+      setText(cell, text);
+      setAttribute(cell, "title", at ? null : text);
+      setAttribute(cell, "class", at ? "sum-cell" : block.axes[0]?.[0]);
+      if (at) paint(cell);
     });
   };
   fill(table.tBodies[0], block.cells, "tr", fillRow);

@@ -2,7 +2,7 @@
 // A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
 
 import { inks } from "../base/colour.js";
-import { names } from "../base/curtain.js";
+import { hidesRow } from "../base/curtain.js";
 import { button, div, drawing, h, span, urlOf } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { unpackFloats } from "../wire/packets.js";
@@ -17,16 +17,9 @@ const LINES = 3; // to write on
 const ROOM = { one: 350, two: 305 }; // pixels of a map on paper
 const NOTHING = { pick: () => {}, hover: () => {} };
 
-/** The rows that a curtain covers. @param {Told} map @param {{part: string, words: string[]}[]} curtain @param {boolean} second */
-function coveredRows({ tokens }, curtain, second) {
-  const all = tokens.map((_, row) => row);
-  const named = (/** @type {string[]} */ words) => all.filter((row) => names(tokens, row, words));
-  return curtain.flatMap(({ part, words }) => {
-    if (part === "map" || part === "all" || (part === "second" && second)) return all;
-    if (part === "row") return named(words);
-    return part === "rows" ? all.filter((row) => !named(words).includes(row)) : [];
-  });
-}
+/** The rows that a curtain covers. @param {Told} map @param {Step["curtain"]} curtain @param {boolean} second */
+const coveredRows = ({ tokens }, curtain, second) =>
+  [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, curtain));
 
 /** A map as shapes. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
  * @param {boolean} numbered @param {import("../base/colour.js").Inks} colours
@@ -47,9 +40,8 @@ function drawn(told, weights, size, covered, numbered, colours) {
     drawing.recorder = null;
   }
   const { left, top, side, step } = map;
-  const [width, height] = [map.element, map.element].map(({ style }, at) =>
-    parseFloat(at ? style.height : style.width),
-  );
+  const { style } = map.element;
+  const [width, height] = [style.width, style.height].map(parseFloat);
   const shapes = recorder.canvases.get(map.base)?.element ?? svg("g");
   const over = covered.map((at) =>
     svg("rect", {
@@ -75,7 +67,7 @@ function figures(step, maps, answered, colours) {
   const hidden = step.curtain.some(({ part }) => part === "numbers" || part === "all");
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const made = step.maps.map((told, at) => {
-    const covered = answered ? [] : [...new Set(coveredRows(told, step.curtain, at > 0))];
+    const covered = answered ? [] : coveredRows(told, step.curtain, at > 0);
     const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
     const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
     const figure = h("figure", {});

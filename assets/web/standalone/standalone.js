@@ -4,7 +4,7 @@
 import { gradient, inks } from "../base/colour.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { HeadsGrid } from "../picture/heads.js";
-import { columns, isAcross } from "../picture/heads_order.js";
+import { columns, isAcross, order } from "../picture/heads_order.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { parseLook } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
@@ -143,23 +143,15 @@ class Standalone extends View {
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
-    this.heads.update({ ...look, ...at, forbidden }, maps, this.order(all), columns(maps, all, false));
+    this.heads.update(
+      { ...look, ...at, forbidden },
+      maps,
+      order({ maps, at, look: { sort: false } }, all),
+      columns(maps, all, false),
+    );
     this.heads.draw(colours);
     this.drawFocus(colours);
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });
-  }
-
-  /** @param {boolean} all @returns {[number, number][]} */
-  order(all) {
-    const { layers, heads } = this.maps;
-    /** @type {[number, number][]} */
-    const pairs = [];
-    if (!all) for (let head = 0; head < heads; head++) pairs.push([this.at.layer, head]);
-    else if (isAcross(this.maps))
-      for (let head = 0; head < heads; head++) for (let layer = 0; layer < layers; layer++) pairs.push([layer, head]);
-    else
-      for (let layer = 0; layer < layers; layer++) for (let head = 0; head < heads; head++) pairs.push([layer, head]);
-    return pairs;
   }
 
   /** @param {boolean} all */

@@ -7,16 +7,11 @@ import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } fro
 import { wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
-import { choice, fillChoice, group, named, numbers, panel } from "../base/view_base.js";
+import { fillChoice, group, mapOrTable, named, numbers, panel } from "../base/view_base.js";
 import { WireView } from "../wire/wire_view.js";
 
 const LENGTH = 6000; // ms that the whole film plays
 const SLOWEST = 600; // ms a step
-/** @type {[boolean, string][]} */
-const MODES = [
-  [false, "maps"],
-  [true, "tables"],
-];
 const LEGEND = "rows are queries, columns keys; layers and heads are counted from 0";
 
 const STYLES = await styles("base/view.css", "train/film.css");
@@ -58,7 +53,7 @@ class FilmView extends WireView {
       event.preventDefault();
       this.play(!this.playing);
     };
-    this.modes = choice("Maps or tables", MODES, (table) => this.choose({ table }));
+    this.modes = mapOrTable("Maps or tables", "s", (table) => this.choose({ table }));
     this.scale = [h("span", {}, "0"), p.ramp, h("span", {}, "1")];
     this.named = { probes: named("text", p.probes), layers: named("layer", p.layers) };
     const { probes, layers } = this.named;
@@ -77,7 +72,7 @@ class FilmView extends WireView {
     if (script.sought > this.sought) this.goal = script.step;
     this.sought = script.sought;
     this.reach();
-    return super.take(script);
+    super.take(script);
   }
 
   /** @param {URLSearchParams} link */

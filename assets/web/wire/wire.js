@@ -5,7 +5,7 @@
 import { urlOf } from "../base/dom.js";
 import { LONGEST_QUERY } from "../base/facts.js";
 
-/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait: (state: Waiting) => void}} Hears */
+/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait?: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
@@ -14,9 +14,10 @@ const MOST_UNDER_WAY = 2; // the newest question, and the one before: its pictur
 const OLD_PAGE = "Headlight was updated meanwhile. Reload this page to see new pictures.";
 
 export class Wire {
-  /** @param {Hears} hears */
-  constructor(hears) {
-    this.hears = hears;
+  /** @param {Hears} hears @param {AbortSignal} [signal] nobody hears any more: everything is given up */
+  constructor(hears, signal) {
+    this.hears = { wait: () => {}, ...hears };
+    signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
     this.shown = 0; // the number of the question whose answer is shown

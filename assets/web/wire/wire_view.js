@@ -39,14 +39,15 @@ export class WireView extends View {
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
     this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
     this.pause = 0;
-    this.wire = new Wire({
+    this.here = new AbortController(); // as long as the view is on the page
+    const { signal } = this.here;
+    const hears = {
       take: (bytes, question) => this.answered(bytes, question),
       refuse: (sentence, key) => this.refuse(sentence, key),
       wait: (waiting) => this.waits(waiting),
-    });
+    };
+    this.wire = new Wire(hears, signal);
     this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
-    this.here = new AbortController(); // as long as the view is on the page
-    const { signal } = this.here;
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
     addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
@@ -78,11 +79,6 @@ export class WireView extends View {
     return "";
   }
 
-  /** Whether what was chosen can be drawn before this route's answer has come. @param {string} _route */
-  isDrawable(_route) {
-    return false;
-  }
-
   /** What is here answers this query too: it asks for the same in other words. @param {URLSearchParams} _query */
   same(_query) {}
 
@@ -108,7 +104,6 @@ export class WireView extends View {
     if (!this.picture) this.read();
     this.ask();
     this.redraw();
-    return true;
   }
 
   /** Takes over what the address says. */
@@ -323,7 +318,6 @@ export class WireView extends View {
   leave() {
     super.leave();
     this.here.abort();
-    this.wire.stop();
     clearTimeout(this.pause);
   }
 }
