@@ -53,16 +53,8 @@ def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
         return replace(at, key=None)
     if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, LONGEST_TEXT):
         return at
-    match part:
-        case "layer":
-            return replace(at, layer=value)
-        case "head":
-            return replace(at, head=value)
-        case "query":
-            return replace(at, row=value)
-        case "key":
-            return replace(at, key=value)
-    return at
+    field = {"layer": "layer", "head": "head", "query": "row", "key": "key"}.get(part)
+    return replace(at, **{field: value}) if field else at
 
 
 def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:

@@ -46,8 +46,7 @@ def choose(event: dict[str, Any]) -> None:
         return
     sizes = case.sizes
     keys = {"b": sizes.b, "n": sizes.n, "d": sizes.d_model, "h": sizes.n_heads, "biases": sizes.biases}
-    for key, value in {**keys, "what": case.task, "sweep": False}.items():
-        st.session_state[key] = value
+    st.session_state.update(keys, what=case.task, sweep=False)
 
 
 def told(sizes: Sizes, equality: Equality | None) -> list[str]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mha_core import Model
-from pages.kit.frame import controls
 from pages.kit.picture import models
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.presets import PRESETS
@@ -23,11 +22,6 @@ class Side:
 
     name: str
     settings: Settings
-
-
-def choices(model: Model) -> list[str]:
-    """The positions that this model can be given."""
-    return controls.positions_of(model)
 
 
 def under(settings: Settings, names: Sequence[str]) -> list[Side]:

@@ -39,7 +39,7 @@ def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
     others = beside.siblings(page.name)
     with widgets.seen("kin", bool(others)):
         of_task = widgets.switch("kin") and bool(others)
-    names = beside.choices(page.model)
+    names = controls.positions_of(page.model)
     usual = [name for name in beside.USUAL if name in names]
     with widgets.seen("three", not of_task):
         chosen = widgets.several("three", names, max_selections=beside.MOST, placeholder=", ".join(usual))

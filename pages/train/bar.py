@@ -59,22 +59,21 @@ class Bar:
         canvas.news(news.number(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:
-        st.session_state["ghosts"] = self.shown.candidates
+        earlier = self.shown.candidates
         try:
             visitor.start(self.plan or Plan(()))
         except HeadlightError as error:
             st.session_state["training_refused"] = f"This cannot be trained now: {error}."
+        else:
+            st.session_state["ghosts"] = earlier
 
     def _offer_one_seed(self, running: TrainingJob | None) -> None:
         """A button where the training takes long, and one seed would take less."""
         seeds = {recipe.seed for recipe in self.plan.recipes} if self.plan else set[int]()
         if self._offer_what_fits(running) or running is not None or len(seeds) < 2 or self._seconds <= LONG_SECONDS:
             return
-
-        def choose() -> None:
-            st.session_state["seeds"] = 1
-
-        st.button(f"1 seed: about {max(1, round(self._seconds / len(seeds)))} s", key="one_seed", on_click=choose)
+        told = f"1 seed: about {max(1, round(self._seconds / len(seeds)))} s"
+        st.button(told, key="one_seed", on_click=st.session_state.update, kwargs={"seeds": 1})
 
     def _offer_what_fits(self, running: TrainingJob | None) -> bool:
         """A button where data from outside would take longer than the budget: fewer seeds, then fewer steps."""
@@ -88,13 +87,9 @@ class Bar:
         )
         steps = max(1, math.floor(part * recipes[0].steps))
         what = count(seeds, "seed") + (f", {steps:,} steps" if part < 1 else "")
-
-        def choose() -> None:
-            st.session_state["seeds"] = seeds
-            if part < 1:
-                st.session_state["steps"] = steps
-
-        st.button(f"What fits into {self.plan.seconds:.0f} s: {what}", key="what_fits", on_click=choose)
+        fitting = {"seeds": seeds} | ({"steps": steps} if part < 1 else {})
+        told = f"What fits into {self.plan.seconds:.0f} s: {what}"
+        st.button(told, key="what_fits", on_click=st.session_state.update, kwargs=fitting)
         return True
 
     @cached_property

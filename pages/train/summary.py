@@ -26,7 +26,7 @@ def table(candidates: Sequence[Candidate]) -> Block:
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
     rows = []
     for candidate in evaluated:
-        start, scores = candidate.histories[0].start, scores_of(candidate)
+        start, scores = candidate.histories[0].start, [seen.test_accuracy for seen in candidate.last]
         row = [candidate.name, spread(scores)]
         if labelled:
             low, high = interval(fmean(scores), start.rows_test if start else 0)
@@ -137,11 +137,6 @@ def heads(candidates: Sequence[Candidate]) -> list[Block]:
 def in_quotes(names: Sequence[str]) -> str:
     """Names in a sentence, where "none" would be taken for a word of it."""
     return ", ".join(f"“{name}”" for name in names)
-
-
-def scores_of(candidate: Candidate) -> list[float]:
-    """The last accuracy on the test rows, one a seed that has been evaluated."""
-    return [seen.test_accuracy for seen in candidate.last]
 
 
 def _labelled(history: History) -> bool:

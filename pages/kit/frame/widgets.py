@@ -79,14 +79,12 @@ def optional_choice(key: str, usual: str, names: Sequence[str] = ()) -> str | No
     return st.selectbox(field.label, list(names or field.choices), None, key=key, bind=BOUND, placeholder=usual)
 
 
-def segments(key: str, names: Sequence[str] = (), default: str | None = None) -> str:
+def segments(key: str, names: Sequence[str] = ()) -> str:
     """One out of a few that are all in sight."""
     field = FIELDS[key]
-    start = field.default if default is None else default
-    chosen = st.segmented_control(
-        field.label, list(names or field.choices), default=start, required=True, key=key, bind=BOUND
-    )
-    return str(chosen or start)
+    offered = list(names or field.choices)
+    chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, bind=BOUND)
+    return str(chosen or field.default)
 
 
 def tabs(key: str) -> tuple[str, dict[str, Any]]:

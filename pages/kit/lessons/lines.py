@@ -45,12 +45,8 @@ def _blank_long_texts(lines: list[str]) -> list[str]:
 def _key(lines: list[str], first: int, last: int, key: str) -> int | None:
     """The line of a key, or of the first table of that name."""
     for at in range(first, last):
-        header, own = _HEADER.match(lines[at]), _KEY.match(lines[at])
-        if header and header[1] == key:
-            return at
-        if own and own[1] == key:
-            return at
-        if key in _IN_A_LINE.findall(lines[at]):
+        named = [found[1] for found in (_HEADER.match(lines[at]), _KEY.match(lines[at])) if found]
+        if key in named + _IN_A_LINE.findall(lines[at]):
             return at
     return None
 

@@ -33,11 +33,6 @@ class At:
         return ".".join(map(str, numbers))
 
     @classmethod
-    def default(cls) -> At:
-        """The first head of MiniLM to look at: layer 3, head 1."""
-        return cls.of(DEFAULT_AT)
-
-    @classmethod
     def of(cls, text: str) -> At:
         """What a usable text says."""
         return cls(*(int(number) for number in text.split(".")))

@@ -69,7 +69,7 @@ class FirstPicture:
         path = whole_path.removeprefix(BASE)
         # a last part with a point is a file's
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
-        if not is_page or not whole_path.startswith(BASE) or len(scope["query_string"]) > LONGEST:
+        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > LONGEST:
             await self.app(scope, receive, send)
             return
         if path.rstrip("/") == _OWN_NAME or (BASE and not path):
