@@ -110,11 +110,12 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     """As `masked`; `begins`: what is shown beside what the query says."""
     query = Asked(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
     settings, left_out = query.within()
-    picture = pictures.picture(settings)
+    # in this order: the sentence vector of the second then takes no pass of its own
+    unmasked, picture = pictures.picture(before(settings)), pictures.picture(settings)
     at = query.place(picture.run.tokens)
     for key in KEYS:
         query[key]  # what cannot be used is said, in use or not
-    runs = [pictures.picture(own).run for own in (before(settings), settings)]
+    runs = [unmasked.run, picture.run]
     weights = [run.weights[at.layer, at.head] for run in runs]
     notices = [*left_out, *(said for run in runs for said in run.notices)]
     header: Masks = {

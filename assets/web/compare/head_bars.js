@@ -54,12 +54,12 @@ export class HeadBars {
     return String(this.view.queryOf(this.view.switches.rightKeys));
   }
 
-  /** Asks where nobody has to ask for it. */
-  ask() {
+  /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
+  ask(isNow) {
     const { query } = this;
     if (query === this.asked) return;
     if (this.asked !== null) this.stop();
-    if (query !== this.of && this.view.picture.eachIsQuick) this.begin();
+    if (isNow && query !== this.of && this.view.picture.eachIsQuick) this.begin();
   }
 
   begin() {

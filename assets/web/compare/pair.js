@@ -217,11 +217,12 @@ export class PairView extends WireView {
     this.askBeneath();
   }
 
-  /** Asks for the tests beneath, once the maps are there and nobody types. */
+  /** Asks for the tests beneath, once the maps are there and nobody types; until then those of earlier maps are in their way. */
   askBeneath() {
-    if (!this.visit || !this.picture || this.waiting || this.pause) return;
-    this.shuffle.ask();
-    this.each.ask();
+    if (!this.visit || !this.picture) return;
+    const isNow = !this.waiting && !this.pause;
+    this.shuffle.ask(isNow);
+    this.each.ask(isNow);
   }
 
   writeAddress() {

@@ -66,8 +66,11 @@ export class ShuffleTest {
     return this.view.queryOf([], this.link);
   }
 
-  ask() {
-    if (String(this.query) !== this.of) this.wire.ask("shuffled", this.query, this.view.visit);
+  /** @param {boolean} isNow else what was asked before is given up */
+  ask(isNow) {
+    if (String(this.query) === this.of) return;
+    if (isNow) this.wire.ask("shuffled", this.query, this.view.visit);
+    else this.wire.settle();
   }
 
   /** @param {string} question @param {Shuffled | null} answer @param {string} sentence why there is none */

@@ -169,10 +169,11 @@ export class StepView extends PlaceView {
     this.askLesson();
   }
 
-  /** Asks for the lesson, once the traces are here and nobody types. */
+  /** Asks for the lesson, once the traces are here and nobody types; until then that of earlier ones is in their way. */
   askLesson() {
     const query = this.query();
-    if (this.picture && this.isHere && !this.pause && !this.route(query)) this.lesson.ask(query);
+    if (this.route(query)) this.lesson.wire.settle();
+    else if (this.picture && this.isHere && !this.pause) this.lesson.ask(query);
   }
 
   writeAddress() {
