@@ -9,7 +9,7 @@ WEB = Path(__file__).parents[2] / "assets" / "web"
 TIMER = re.compile(r"\bset(?:Timeout|Interval)\(")
 # Nothing is kept equal to something else by waiting: these wait for a visitor, or for a server.
 OF_VIEWS = {
-    "wire/wire_view.js": ["the address follows a pause in typing"],
+    "wire/wire_view.js": ["the address follows a choice, or a pause in typing"],
     "wire/wire.js": ["an answer that is long in coming is marked", "a question that failed is asked again"],
     "shapes/steps.js": ["a key held down walks through the steps without a question for each", "play"],
 }

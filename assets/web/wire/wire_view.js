@@ -15,7 +15,9 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 /** @typedef {import("../link/link.js").Values} Values */
 /** @typedef {import("../base/messages.js").Answered} Answered what every picture says of its query */
 
-const TYPING_PAUSE = 400; // ms until the address says what is typed: browsers take few changes of it a second
+// ms until the address says what is typed or chosen: browsers take few changes of it a second, and each takes them as long
+// as a frame, which is the picture's
+const PAUSE = { typing: 400, choosing: 100 };
 const OF_ONE_MODEL = ["at", "look"]; // keys that name heads of it
 const LOADS =
   "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
@@ -291,8 +293,7 @@ export class WireView extends View {
     this.refused = new Set();
     this.ask();
     clearTimeout(this.pause);
-    this.pause = typing ? setTimeout(() => this.writeAddress(), TYPING_PAUSE) : 0;
-    if (!typing) this.writeAddress();
+    this.pause = setTimeout(() => this.writeAddress(), typing ? PAUSE.typing : PAUSE.choosing);
     this.redraw();
   }
 
