@@ -193,7 +193,7 @@ export class View {
     this.kinds(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
-    this.element.dataset.turn = String(this.turn);
+    Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
   }
 
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
