@@ -32,7 +32,11 @@ PRESS = """async (acts) => {
   const does = {
     link: (text) => named("#headlight-bar a[data-path]", text).click(),
     control: (text) => named('[data-testid="stButtonGroup"] button', text).click(),
-    back: () => history.back(),
+    back: () => { // is over when the browser has gone there, which it does in its own time
+      const gone = new Promise((done) => addEventListener("popstate", done, { once: true }));
+      history.back();
+      return gone;
+    },
     wait: (ms) => new Promise((done) => setTimeout(done, ms)),
   };
   for (const [act, what] of acts) await does[act](what);
