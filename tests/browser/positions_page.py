@@ -32,6 +32,7 @@ class Positions(Tab):
     def unfold(self, *labels: str) -> None:
         """Opens parts that are folded away."""
         for label in labels:
+            expect(self.fold(label)).to_be_visible()
             self.fold(label).press("Enter")  # no pointer: what unfolds above it moves it away
             expect(self.page.locator("details[open]", has=self.fold(label))).to_have_count(1)
         self.settled()
