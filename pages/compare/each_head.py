@@ -26,7 +26,7 @@ def is_quick(picture: Picture) -> bool:
 
 
 def told(settings: Settings) -> HeadCosines:
-    """The cosines of all heads, layer by layer, and which of them is missed most; ends when nobody waits for it."""
+    """The cosines of all heads, layer by layer, and which of them matters most; ends when nobody waits for it."""
     # the line of heavy questions is bounded already
     cosines = without_heads.cosines(settings, check_wanted, patient=True).tolist()
     worst, layer, head = min((one, layer, head) for layer, own in enumerate(cosines) for head, one in enumerate(own))
@@ -34,7 +34,7 @@ def told(settings: Settings) -> HeadCosines:
     return {
         "cosines": cosines,
         "shown": [[numbers.cosine(cosine) for cosine in own] for own in cosines],
-        "title": f"{head_name(layer, head)} is missed most",
+        "title": f"{head_name(layer, head)} matters most",
         "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
     }

@@ -252,7 +252,7 @@ def pieces(picture: Picture) -> list[str]:
     if unknown:
         told.append(f"{unknown} of {n} tokens are unknown to this model: [UNK] is the same to it wherever it stands.")
     if any(token.startswith("##") for token in tokens):
-        told.append("A word that the model does not know whole is read in pieces: ## goes on the piece before.")
+        told.append("Rare words are read in pieces: ## continues the piece before it.")
     if any(token.startswith("␣") for token in tokens):
         told.append("␣ is the space before a word; this model reads it as a part of the word.")
     if any(token.startswith("<0x") for token in tokens):

@@ -5,7 +5,7 @@ import re
 from pages.kit.picture.rules import DrawnRule, plain
 
 _PER_HEAD = (
-    "Every head has a window of its own: head 0 sees itself alone, head 1 one word more to each side, and so on."
+    "Each head has a different window: head 0 sees the word itself alone, head 1 one word more to each side, and so on."
 )
 
 
@@ -49,15 +49,16 @@ def _of_rule(rule: str) -> str:
         case "prefix":
             first = _count(numbers[0])
             return (
-                f"Everyone sees the first {first}; behind, the mask is causal. So a model reads a question and writes."
+                f"Every word sees the first {first}; after them the mask is causal: a prefix LM reads the prompt both "
+                "ways, then writes."
             )
         case "sinks":
             return f"Only the first {_count(numbers[0])} may be looked at. It is meant to be combined: window or sinks."
         case "dilated":
             reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} to each side"
-            return f"A word sees {reach}, in steps of {numbers[1]}: far, at the price of few."
+            return f"A word sees {reach}, in steps of {numbers[1]}: it sees far for the cost of a few words."
         case "unseen":
-            return "Nobody may look at one word, or several, but each at itself: their weight goes to the others."
+            return "No word may look at one or several words, except each at itself: their weight goes to the others."
         case "documents":
             return "Several texts stand in one row: a word sees only the words of its own text."
         case _:
@@ -78,7 +79,7 @@ def _window(width: int) -> str:
     near = width - 1
     if not near:
         return "A word sees itself alone."
-    return f"A word sees itself and {near} {_words(near)} to each side. Long texts are cheaper so."
+    return f"A word sees itself and {near} {_words(near)} to each side. The cost grows with n · w, not with n²."
 
 
 def _count(first: int) -> str:

@@ -250,7 +250,7 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
     cosines = measures.without_each_head(core(), "how are you")
     worst = int(cosines.argmin())
     expect(compare.bars).to_contain_text(f"Switching off layer {worst // 12} head {worst % 12} changes")
-    expect(compare.bars.get_by_role("heading")).to_have_text(f"L{worst // 12} H{worst % 12} is missed most")
+    expect(compare.bars.get_by_role("heading")).to_have_text(f"L{worst // 12} H{worst % 12} matters most")
     compare.bar(2, 3).hover()
     expect(compare.bars.locator(".readout")).to_have_text(
         f"layer 2 head 3: cosine {written_cosine(float(cosines[2, 3]))}"

@@ -25,7 +25,7 @@ def test_one_head_at_a_time() -> None:
     assert np.allclose(found["cosines"], cosines, atol=1e-6)
     layer, head = divmod(int(cosines.argmin()), 12)
     assert f"Switching off layer {layer} head {head} changes" in found["said"]
-    assert found["title"] == f"L{layer} H{head} is missed most"
+    assert found["title"] == f"L{layer} H{head} matters most"
 
 
 @pytest.mark.parametrize(("text", "is_quick"), [("how are you", True), (LONG, False)])

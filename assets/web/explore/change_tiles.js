@@ -131,7 +131,7 @@ export class ChangeTiles extends Choices {
     const { mask, pos, t } = view.model.controls;
     const total = view.maps.layers * view.maps.heads;
     const said = {
-      mask: mask && mask !== "none" ? `mask: ${mask}` : "everyone sees everyone",
+      mask: mask && mask !== "none" ? `mask: ${mask}` : "all words see all words",
       pos: `positions: ${pos ?? "as trained"}`,
       off: `${total - view.off.size} of ${total} on`,
       t: `temperature ${t ?? "1"}`,

@@ -39,7 +39,7 @@ function view({ step, trace, one }) {
   const { heads, dHead } = trace;
   const size = step.count / step.sizes[0] / step.sizes[1];
   const own = step.sizes.length > 4 ? `3 × ${heads} × ${dHead}` : `${heads} × ${dHead}`;
-  return `A head is a part of the channels: ${many(size)} = ${own}. A head’s ${dHead} lie side by side (stride ${one.strides[one.strides.length - 1]}), so view only counts them anew.`;
+  return `A head is a part of the channels: ${many(size)} = ${own}. A head’s ${dHead} lie side by side (stride ${one.strides[one.strides.length - 1]}), so view reads the same memory in another shape.`;
 }
 
 /** @param {Scene} scene */

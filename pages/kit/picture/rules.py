@@ -143,7 +143,7 @@ def gallery(
         for written, (name, line) in _kinds(tokens, rule, built_in).items()
     ]
     windows, why_not = _windows_or_why(n, heads)
-    cards.append(card("per head", f"each another window; head {head}: {head + 1}", "none", windows, why_not))
+    cards.append(card("per head", f"a different window per head; head {head}: {head + 1}", "none", windows, why_not))
     line, why_not = (f"yours, on “{plain(beneath)}”", "") if painted else ("paint in the grid below",) * 2
     cards.append(card("painted", line, beneath, painted, why_not))
     return cards
@@ -165,12 +165,12 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
     part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
     documents = ":".join(map(str, starts_of_documents(tokens)))
     return {
-        "none": ("full", "everyone sees everyone") if built_in == "none" else ("none", "the model’s own mask alone"),
-        "causal": ("causal", "nobody sees the future"),
+        "none": ("full", "all words see all words") if built_in == "none" else ("none", "the model’s own mask alone"),
+        "causal": ("causal", "no word sees the future"),
         numbers["window"]: ("", "only near neighbours"),
-        numbers["prefix"]: ("", "a free start, then causal"),
+        numbers["prefix"]: ("", "first words open, then causal"),
         numbers["sinks"]: ("", "only the first keys"),
-        numbers["dilated"]: ("", "every so many steps"),
+        numbers["dilated"]: ("", "every s-th word to each side"),
         f"documents:{documents}": ("documents", f"each {part} sees only itself"),
     }
 
