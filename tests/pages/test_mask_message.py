@@ -245,7 +245,7 @@ def test_every_mask_is_explained_in_a_sentence() -> None:
         ("sinks:3", "Only the first 3 tokens may be looked at."),
         ("causal & !window:3", "A cell is open where “causal” opens it and “window:3” hatches it."),
         ("causal | sinks:1", "A cell is open where “causal” opens it or “sinks:1” opens it."),
-        ("unseen:0:4", "Nobody may look at one word, or several, but each at itself"),
+        ("unseen:0:4", "No word may look at one or several words, except each at itself"),
         ("documents:3", "Several texts stand in one row: a word sees only the words of its own text."),
     ):  # fmt: skip
         header, _ = answered(s=WORDS, mask="combination", rule=now)
