@@ -17,7 +17,7 @@ from .conftest import OPTIONS, NewPage, NewTab
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .masks_page import Masks
-from .server import Server
+from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
 from .test_every_page import KINDS
@@ -174,7 +174,7 @@ def unwatched(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..., Server]) -> None:
+def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
     server = start_server()
     tabs = [kind(unwatched.new_page(), server.url).open() for kind in PAGES.values()]
     before = [shown(tab) for tab in tabs]

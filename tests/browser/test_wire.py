@@ -14,7 +14,7 @@ from .conftest import OPTIONS, NewPage, NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
 from .positions_page import Positions
-from .server import Server
+from .server import OwnServer
 
 # Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
 BAD_NETWORK = """
@@ -178,7 +178,7 @@ def unwatched(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_server_that_comes_back(unwatched: Page, start_server: Callable[..., Server]) -> None:
+def test_a_server_that_comes_back(unwatched: Page, start_server: Callable[..., OwnServer]) -> None:
     server = start_server()
     explore = Explore(unwatched, server.url).open()
     server.stop()
