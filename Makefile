@@ -3,8 +3,10 @@ PYTHON ?= python3
 SEEDS ?= 3
 EPOCHS ?= 10
 
-.PHONY: run test test-quick test-browser test-web test-gpu lint bench attack checkpoints screenshots reproduce
-run test test-quick test-browser test-web test-gpu lint bench attack checkpoints screenshots:
+PLAIN = run test test-quick test-browser test-web test-numeric test-long test-gpu lint check bench attack checkpoints screenshots
+
+.PHONY: $(PLAIN) reproduce
+$(PLAIN):
 	@$(PYTHON) make.py $@ $(ARGS)
 
 reproduce:

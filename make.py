@@ -1,11 +1,14 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
     run           start the app in the browser
-    test          the whole test suite, as many tests at a time as there are cores, at most four; what compares floats
-                  a second time, with other kernels than the processor's own
+    test          the whole test suite, twice as many tests at a time as there are cores, at most six, since half of
+                  them wait for a browser; beside them test-web and test-numeric
     test-quick    all but the browser tests            test-browser  the browser tests alone
     test-web      what of the browser's files needs no browser, in Node
+    test-numeric  what compares floats, with other kernels than this processor's own
+    test-long     the whole suite with twenty times as many made-up examples and two hundred visitors
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome and TypeScript
+    check         lint and test, side by side
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
     checkpoints   train the models in assets/trained again
@@ -29,6 +32,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TORCH = "torch==2.13.0"
@@ -38,11 +43,14 @@ CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cuspa
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
 # What each of these commands has pytest choose.
-TESTS = {"test": (), "test-quick": ("-m", "not browser"), "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu")}
+TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
+         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric")}  # fmt: skip
 COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-AT_ONCE = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
+# What much is made up for.
+LONG = {"HEADLIGHT_LONG": "1", "HEADLIGHT_VISITORS": "200"}
+MOST_AT_ONCE = 6  # tests; with its browser each takes about 1.2 GiB
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -126,22 +134,43 @@ def python_m(*args: str, **environment: str) -> int:
     return subprocess.call([PYTHON, "-m", *args], cwd=ROOT, env=os.environ | environment)
 
 
+def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
+    """Run what takes longest and, beside it, other commands of this file in turn, each shown when it has ended."""
+
+    def held(command: str) -> int:
+        done = subprocess.run(
+            [sys.executable, __file__, command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        print(f"\nheadlight: {command}\n{done.stdout}", end="", flush=True)
+        return done.returncode
+
+    with ThreadPoolExecutor(1) as pool:
+        others = [pool.submit(held, command) for command in commands]
+        codes = [longest(), *(other.result() for other in others)]
+    return next(filter(None, codes), 0)
+
+
 def test(command: str, *args: str) -> int:
     """Run the tests; find a browser first, so that its absence is said at once and not by the first browser test."""
-    if command in ("test", "test-browser"):
+    in_browser = command in ("test", "check", "test-long", "test-browser")
+    if in_browser:
         found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         if found.returncode:
             return found.returncode
         os.environ["HEADLIGHT_CHROMIUM"] = found.stdout.strip().splitlines()[-1]
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # then each of many Pythons would compile torch for seconds
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "compiled"))
-    together = () if command == "test-gpu" else AT_ONCE  # there is one device
-    code = python_m("pytest", *together, *TESTS[command], *args)
-    if command == "test" and not args:
-        code = max(code, test_web())
-        say("what compares floats once more, with other kernels than this processor's own …")
-        code = max(code, python_m("pytest", *together, "-m", "numeric", **OTHER_KERNELS))
-    return code
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    workers = min(MOST_AT_ONCE, 2 * cores if in_browser else cores)
+    alone = command in ("test-gpu", "test-numeric")  # there is one device, and the other tests go on beside
+    together = () if alone else ("-n", str(workers), "--dist=worksteal")
+    environment = {"test-numeric": {**OTHER_KERNELS, "OMP_NUM_THREADS": "1"}, "test-long": LONG}.get(command, {})
+
+    def tests() -> int:
+        return python_m("pytest", *together, *TESTS[command], *args, **environment)
+
+    also = {"test": ("test-web", "test-numeric"), "check": ("lint", "test-web", "test-numeric")}.get(command, ())
+    return beside(also, tests) if also and not args else tests()
 
 
 def with_node(tool: str, *args: str) -> int:

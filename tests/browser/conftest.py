@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from .by_hand_page import ByHand
@@ -17,8 +19,9 @@ from .explore_page import Explore
 from .implementations_page import Implementations
 from .masks_page import Masks
 from .measures import PHONE
+from .modules import Modules
 from .positions_page import Positions
-from .server import HEALTH, Server
+from .server import HEALTH, OwnServer, Server, SharedServer
 from .shapes_page import Shapes
 from .tab import WAIT_MS, Tab
 from .tabs import Tabs
@@ -32,6 +35,7 @@ FLAGS = (
     "--disable-sync",
     "--disable-quic",
     "--disable-gpu",
+    "--in-process-gpu",  # a tenth less work: what is drawn need not go to a process of its own
 )
 OPTIONS: dict[str, Any] = {
     "viewport": {"width": 1440, "height": 900}, "color_scheme": "dark", "locale": "en-GB",
@@ -62,20 +66,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The one server that most tests share."""
-    running = Server(tmp_path_factory.mktemp("server") / "log")
-    yield running
-    running.stop()
+def common_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test run, the same in each of its processes."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def server(common_folder: Path, request: pytest.FixtureRequest) -> Server:
+    """The one server that most tests share, those of other processes too."""
+    shared = SharedServer(common_folder)
+    request.config.add_cleanup(shared.leave)  # after the last test: how long others go on is not its time
+    return shared.server
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts a server of the test's own, with its own environment variables."""
-    started: list[Server] = []
+def nobody_else_works(common_folder: Path) -> Iterator[None]:
+    """No other such test runs meanwhile: for those that fill the server's one place for long work, or wait for it."""
+    with FileLock(common_folder / "work.lock"):
+        yield
 
-    def start(**environment: str) -> Server:
-        started.append(Server(tmp_path / f"log{len(started)}", **environment))
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
+    """Starts a server of the test's own, with its own environment variables."""
+    started: list[OwnServer] = []
+
+    def start(**environment: str) -> OwnServer:
+        started.append(OwnServer(tmp_path / f"log{len(started)}", **environment))
         return started[-1]
 
     yield start
@@ -111,6 +129,15 @@ def phone_tabs(browser: Browser) -> Iterator[Tabs]:
     context = browser.new_context(**options)
     yield Tabs(context, options)
     context.close()
+
+
+@pytest.fixture(scope="session")
+def modules(browser: Browser, server: Server) -> Iterator[Modules]:
+    """Our modules in a page without any of the app."""
+    page = browser.new_page()
+    page.goto(server.url + HEALTH)
+    yield Modules(page)
+    page.close()
 
 
 @pytest.fixture

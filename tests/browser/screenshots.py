@@ -17,7 +17,7 @@ from pages.kit.picture.presets import PRESETS
 
 from .chromium import find_chromium
 from .conftest import FLAGS, OPTIONS
-from .server import ROOT, Server
+from .server import ROOT, OwnServer
 from .test_every_page import KINDS
 
 FOLDER = ROOT / "docs" / "screenshots"
@@ -76,7 +76,7 @@ def main(*names: str) -> None:
         old.unlink()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        server = Server(Path(folder) / "log")
+        server = OwnServer(Path(folder) / "log")
         try:
             for file, png in pictures(browser, server.url, names or list(PAGES)):
                 file.write_bytes(small(png))

@@ -1,35 +1,62 @@
-"""A server of our own: Headlight on a free port, its output in a file."""
+"""Headlight on a free port: one started for a test, and the one that the processes of a test run share."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HEALTH", "ROOT", "Server"]
+from filelock import FileLock
+
+__all__ = ["HEALTH", "ROOT", "OwnServer", "Server", "SharedServer"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 90
 HEALTH = "/_stcore/health"
 
 
+@dataclass
 class Server:
-    """Headlight on a free port, as `streamlit run app.py` starts it; its output goes to a file.
+    """A server that runs, whoever started it: its process, its port, the file of its output, the path of its pages."""
+
+    pid: int
+    port: int
+    log: Path
+    base: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.base}"
+
+    def check(self) -> None:
+        """Says so when the server is no longer there, before a browser says only that nobody answers."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=START_SECONDS).close()
+        except OSError as error:
+            raise RuntimeError(f"the server has ended; the end of its log:\n{self.tail()}") from error
+
+    def tail(self) -> str:
+        return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-30:])
+
+
+class OwnServer(Server):
+    """One that this process starts, as `streamlit run app.py` does.
 
     Args:
+        log: the file of its output.
         base: the path below which it serves its pages, as "/app".
     """
 
     def __init__(self, log: Path, base: str = "", **environment: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}{base}"
-        self.log = log
+            super().__init__(0, free.getsockname()[1], log, base)
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
         options |= {"baseUrlPath": base} if base else {}
         self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
@@ -43,6 +70,7 @@ class Server:
             self.process = subprocess.Popen(
                 self.command, cwd=ROOT, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
             )
+        self.pid = self.process.pid
         try:
             self.wait_until_healthy()
         except BaseException:
@@ -62,14 +90,6 @@ class Server:
                 raise RuntimeError(f"the server did not start; the end of its log:\n{self.tail()}")
             time.sleep(0.05)
 
-    def check(self) -> None:
-        """Says so when the server is no longer there, before a browser says only that nobody answers."""
-        if (code := self.process.poll()) is not None:
-            raise RuntimeError(f"the server has ended with {code}; the end of its log:\n{self.tail()}")
-
-    def tail(self) -> str:
-        return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-30:])
-
     def stop(self) -> None:
         self.process.terminate()
         try:
@@ -77,3 +97,36 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+class SharedServer:
+    """The server of all processes of a test run: the first that asks starts it, and stops it when the others are done.
+
+    Args:
+        folder: where they find each other: who uses the server holds a lock of its own there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.address = folder / "server.json"
+        self.door = FileLock(folder / "server.lock")
+        self.use = FileLock(folder / f"{os.getpid()}.uses-server")
+        with self.door:
+            self.use.acquire()
+            if not self.address.exists():
+                self.server: Server = OwnServer(folder / "server.log")
+                self.address.write_text(json.dumps([self.server.pid, self.server.port]), "utf-8")
+            else:
+                pid, port = json.loads(self.address.read_text("utf-8"))
+                self.server = Server(pid, port, folder / "server.log")
+
+    def leave(self) -> None:
+        self.use.release()
+        if not isinstance(self.server, OwnServer):
+            return
+        with self.door:
+            self.address.unlink()  # who comes now starts one
+        for other in self.folder.glob("*.uses-server"):
+            with FileLock(other):
+                pass
+        self.server.stop()

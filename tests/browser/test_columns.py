@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from mha_core import masks
 from pages.kit.draw.numbers import precise
@@ -14,7 +14,6 @@ from pages.kit.picture.settings import Settings
 from .expected import TIRED, run_of, written
 from .explore_page import Explore
 from .modules import Modules
-from .server import HEALTH, Server
 
 NOBODY, DROP = "nobody may look at it", "keep the weight, drop its value"
 
@@ -76,10 +75,7 @@ RULES = [
 ]  # fmt: skip
 
 
-def test_rules_are_read_and_turned_alike(browser: Browser, server: Server) -> None:
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    modules = Modules(page)
+def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
     found = modules.each(
         "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
@@ -91,4 +87,3 @@ def test_rules_are_read_and_turned_alike(browser: Browser, server: Server) -> No
         taken = set(rules.unseen(rule)) ^ {2}
         wanted = masks.both(masks.parse(rest), masks.unseen(*taken)) if taken else masks.parse(rest)
         assert masks.allow(masks.parse(turned), 7, 7).equal(masks.allow(wanted, 7, 7))
-    page.close()

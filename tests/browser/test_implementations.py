@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from mha_core import IMPLEMENTATIONS
@@ -40,6 +41,7 @@ def test_no_row_is_above_its_bound(implementations: Implementations) -> None:
         assert {row[-1] for row in rows} == {"OK"}
 
 
+@pytest.mark.usefixtures("nobody_else_works")
 def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: Implementations) -> None:
     implementations.open(**SHORT)
     start = implementations.button("Start")
@@ -61,6 +63,7 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
     assert "NaN" not in implementations.page.locator("body").inner_text()
 
 
+@pytest.mark.usefixtures("nobody_else_works")
 def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_tab: NewTab) -> None:
     other = new_tab(Implementations)
     implementations.open(**LONG)
@@ -83,6 +86,7 @@ def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> No
     assert second["y"] >= first["y"] + first["height"]
 
 
+@pytest.mark.usefixtures("nobody_else_works")
 def test_a_race_is_stopped(implementations: Implementations) -> None:
     implementations.open(**LONG)
     implementations.button("Start").click()

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from .conftest import NewPage
@@ -23,7 +24,7 @@ def workers(server: Server) -> list[int]:
             parents[int(entry.name)] = int((entry / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
         except OSError:
             continue
-    nurseries = {pid for pid, parent in parents.items() if parent == server.process.pid}
+    nurseries = {pid for pid, parent in parents.items() if parent == server.pid}
     return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
 
 
@@ -79,6 +80,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     expect(heading).to_have_attribute("aria-sort", "ascending")
 
 
+@pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:
     train.open(**SHORT)
     train.button("Train").focus()
@@ -113,6 +115,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     expect(train.page.get_by_text("trained here").first).to_be_visible()
 
 
+@pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_sees_it(
     train: Train, new_page: NewPage, server: Server
 ) -> None:

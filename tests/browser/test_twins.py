@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import product
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from playwright.sync_api import Browser
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
@@ -30,25 +28,14 @@ from pages.train import film
 from tests.pages.films import PROBES, filmed
 
 from .modules import Modules, as_text
-from .server import HEALTH, Server
 
-EXAMPLES = settings(max_examples=60, deadline=None)
 PLACES = st.none() | st.integers(0, 9999)
 HEADS = st.tuples(st.integers(0, 30), st.integers(0, 30))
-
-
-@pytest.fixture(scope="module")
-def modules(browser: Browser, server: Server) -> Iterator[Modules]:
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    yield Modules(page)
-    page.close()
 
 
 # ---- painted masks: picture/mask_codec.py and painted.js
 
 
-@EXAMPLES
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=12), st.booleans())
 @example([1, 2000, 31, 32, 33], True)
 def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], first: bool) -> None:
@@ -59,7 +46,6 @@ def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], fir
     assert (written, read) == (text, cells.int().tolist())
 
 
-@EXAMPLES
 @given(st.integers(1, 7), st.integers(1, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
 def test_painted_masks_are_written_and_read_alike(
     modules: Modules, n: int, heads: int, share: float, seed: int
@@ -94,7 +80,6 @@ def test_the_same_cells_are_forbidden(modules: Modules, rule: str) -> None:
 # ---- the place looked at: picture/place.py and look.js, train/film.py and film_maps.js
 
 
-@EXAMPLES
 @given(HEADS, PLACES, PLACES)
 def test_a_place_is_written_and_read_alike(
     modules: Modules, head: tuple[int, int], row: int | None, key: int | None
@@ -115,7 +100,6 @@ LOOKS = st.builds(
 )
 
 
-@EXAMPLES
 @given(LOOKS)
 @example(Look(hidden=frozenset({(3, 9), (3, 10)})))  # in order of numbers, not of letters
 def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .conftest import OPTIONS, NewPage, NewTab
-from .expected import TIRED, largest
+from .conftest import NewPage, NewTab
+from .expected import largest
 from .explore_page import Explore
 from .positions_page import Positions
-from .server import Server
 
 # Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
 BAD_NETWORK = """
@@ -168,27 +165,6 @@ def test_a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
     explore.chip(3).click()
     explore.settled()
     assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
-
-
-@pytest.fixture
-def unwatched(browser: Browser) -> Iterator[Page]:
-    """A page that may complain: its server goes away."""
-    context = browser.new_context(**OPTIONS)
-    yield context.new_page()
-    context.close()
-
-
-def test_a_server_that_comes_back(unwatched: Page, start_server: Callable[..., Server]) -> None:
-    server = start_server()
-    explore = Explore(unwatched, server.url).open()
-    server.stop()
-    explore.retype("how are you")
-    expect(explore.view.locator(".notices")).to_contain_text("cannot be reached", timeout=10_000)
-    assert explore.chips()[1:4] == [*TIRED.lower().split()[:2], "didn"], "the last picture stays"
-    server.start()
-    expect(explore.view.locator(".chip")).to_have_text(["[CLS]", "how", "are", "you", "[SEP]"], timeout=20_000)
-    explore.shows("how are you")
-    assert explore.notices() == []
 
 
 COMPUTED_SECONDS = 30.0  # until a picture is kept, and can come with the page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError, WeightsFileError
@@ -29,7 +29,6 @@ def spelled(data: bytes) -> str:
     return "".join(LETTERS[byte] for byte in data)
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1).filter(lambda text: not any(name in text for name in SPECIAL)))
 def test_nothing_is_lost(tokenizer: ByteLevel, text: str) -> None:
     coded = tokenizer.encode(text)

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
@@ -64,7 +64,6 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=200)
 @given(EVENTS)
 def test_there_and_back(event: Event) -> None:
     line = to_line(event)

@@ -85,7 +85,7 @@ def test_strange_texts_are_only_text(minilm: Model) -> None:
         assert equal(run, minilm.run(text)), name
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=60))
 def test_any_text_is_tokenised_or_refused(tiny: Model, text: str) -> None:
     try:

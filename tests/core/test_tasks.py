@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
@@ -159,7 +159,6 @@ def test_making_rows_leaves_the_global_generator_alone() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGE)
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**31))
 def test_the_source_holds_the_answer_and_lies_behind(name: str, seed: int) -> None:
     batch = language(name).batch(8, torch.Generator().manual_seed(seed))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.measure.by_hand import softmax_steps
@@ -33,7 +33,6 @@ def beyond_any_side(point: tuple[float, float], points: list[tuple[float, float]
     return max(point[0] * x + point[1] * y - max(other[0] * x + other[1] * y for other in points) for x, y in sides)
 
 
-@settings(max_examples=25, deadline=None)
 @given(POINTS, st.integers(0, 1000))
 def test_every_output_is_a_convex_combination_and_lies_inside(points: list[tuple[float, float]], seed: int) -> None:
     scores = 5 * torch.randn(4, len(points), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -46,7 +45,6 @@ def test_every_output_is_a_convex_combination_and_lies_inside(points: list[tuple
         assert barycentres.outside((x, y), corners) < 1e-6
 
 
-@settings(max_examples=25, deadline=None)
 @given(POINTS, st.tuples(NUMBERS, NUMBERS))
 def test_the_hull_holds_every_point_and_tells_who_is_outside(
     points: list[tuple[float, float]], other: tuple[float, float]

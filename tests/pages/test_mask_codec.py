@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -36,7 +36,6 @@ def cells(draw: st.DrawFn, size: int) -> Tensor:
     return torch.rand(size, generator=generator) < draw(st.sampled_from([0.02, 0.5, 0.98]))
 
 
-@settings(deadline=None)
 @given(st.data(), st.integers(1, 3000))
 def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     own = data.draw(cells(size))
@@ -48,7 +47,6 @@ def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     assert len(text) <= 1 + -(-size // 6)
 
 
-@settings(deadline=None)
 @given(st.data(), sizes)
 def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     everyone = data.draw(cells(n * n)).view(n, n)
@@ -70,7 +68,6 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     assert mask_codec.per_head(text) == (not bool((flips == flips[0]).all()))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30) | st.text("0123456789.rbABCxyz-_g", max_size=30))
 def test_any_text_is_a_painting_or_none(text: str) -> None:
     usable = mask_codec.usable(text, HEADS)

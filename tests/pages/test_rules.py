@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -23,7 +23,6 @@ def dense(rule: str, n: int = 8) -> Tensor:
     return masks.allow(masks.parse(rule), n, n)[0, 0]
 
 
-@settings(deadline=None)
 @given(written)
 def test_the_usual_spelling_means_the_same(rule: str) -> None:
     if rules.usable(rule):
@@ -33,7 +32,6 @@ def test_the_usual_spelling_means_the_same(rule: str) -> None:
         assert rules.usable(plain)
 
 
-@settings(deadline=None)
 @given(written, st.sampled_from(rules.JOINS), written)
 def test_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
     made = rules.joined(rule, join, other)

@@ -101,24 +101,56 @@ def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monke
     assert make.VENV in Path(os.environ["PYTHONPYCACHEPREFIX"]).parents
 
 
-def test_what_compares_floats_runs_on_other_kernels_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[tuple[str, ...], dict[str, str]]] = []
+class Runs:
+    """What make.py starts, in place of starting it: pytest and, in a process of its own, other commands."""
 
-    def call(*args: str, **environment: str) -> int:
-        calls.append((args, environment))
-        return len(calls) - 1  # the second run alone fails
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pytest: list[tuple[tuple[str, ...], dict[str, str]]] = []
+        self.beside: list[str] = []
+        self.red = ""
+        monkeypatch.setattr(make, "python_m", self.python_m)
+        monkeypatch.setattr(subprocess, "run", self.run)
+        monkeypatch.setenv("HEADLIGHT_CHROMIUM", "")  # what is found is taken back
 
-    monkeypatch.setattr(make, "python_m", call)
-    monkeypatch.setenv("HEADLIGHT_CHROMIUM", "")  # what is found is taken back
-    assert make.test("test") == 1
-    (first, own), (second, other) = calls
+    def python_m(self, *args: str, **environment: str) -> int:
+        self.pytest.append((args, environment))
+        return 3 if self.red == "pytest" else 0
+
+    def run(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        if command[-1] == "tests.browser.chromium":
+            return subprocess.CompletedProcess(command, 0, "the browser\n")
+        self.beside.append(command[-1])
+        return subprocess.CompletedProcess(command, -9 if command[-1] == self.red else 0, f"said by {command[-1]}\n")
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    return Runs(monkeypatch)
+
+
+def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
+    assert make.test("test") == 0
+    assert runs.beside == ["test-web", "test-numeric"]
+    ((_, own),) = runs.pytest
     assert own == {}
-    assert (second[-2:], first[-2:] == second[-2:]) == (("-m", "numeric"), False)
-    assert other == make.OTHER_KERNELS
-    calls.clear()
+    assert make.test("test-numeric") == 0
+    (chosen, other) = runs.pytest[-1]
+    assert chosen[-2:] == ("-m", "numeric")
+    assert make.OTHER_KERNELS.items() <= other.items()
+    runs.beside.clear()
     make.test("test", "-k", "softmax")
     make.test("test-quick")
-    assert [environment for _, environment in calls] == [{}, {}], "a choice of tests is run as it is"
+    assert runs.beside == [], "a choice of tests is run as it is"
+
+
+@pytest.mark.parametrize("red", ["lint", "test-web", "test-numeric", "pytest"])
+def test_a_check_is_red_where_any_part_of_it_is(runs: Runs, red: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make.test("check") == 0
+    assert runs.beside == ["lint", "test-web", "test-numeric"]
+    said = capsys.readouterr().out
+    assert all(f"said by {command}" in said for command in runs.beside)
+    runs.red = red
+    assert make.test("check") != 0
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:
