@@ -11,9 +11,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -31,9 +29,6 @@ from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
 from pages.kit.server.sockets import SocketGate, allow_open_files
 from pages.kit.wire.handout import ADDRESS, handout
-
-if TYPE_CHECKING:
-    from pages.kit.wire.line import Line
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -74,19 +69,11 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
         end_all()
 
 
-@cache
-def line() -> Line:
-    """Of all who ask for pictures."""
-    from pages.kit.wire.line import Line
-
-    return Line()
-
-
 def wire() -> ASGIApp:
     """The data routes."""
     from pages.kit.wire.routes import Wire
 
-    return Wire(line=line())
+    return Wire()
 
 
 def first_picture(app: ASGIApp) -> ASGIApp:
@@ -95,7 +82,7 @@ def first_picture(app: ASGIApp) -> ASGIApp:
     def make() -> ASGIApp:
         from pages.kit.wire.first import FirstPicture
 
-        return FirstPicture(app, line())
+        return FirstPicture(app)
 
     return Late(make)
 

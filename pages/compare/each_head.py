@@ -8,7 +8,6 @@ from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import head_name
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import check_wanted
 
 
 class HeadCosines(TypedDict):
@@ -27,8 +26,7 @@ def is_quick(picture: Picture) -> bool:
 
 def told(settings: Settings) -> HeadCosines:
     """The cosines of all heads, layer by layer, and which of them matters most; ends when nobody waits for it."""
-    # the line of heavy questions is bounded already
-    cosines = without_heads.cosines(settings, check_wanted, patient=True).tolist()
+    cosines = without_heads.cosines(settings).tolist()
     worst, layer, head = min((one, layer, head) for layer, own in enumerate(cosines) for head, one in enumerate(own))
     count = sum(map(len, cosines))
     return {

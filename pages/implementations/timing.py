@@ -13,9 +13,10 @@ from mha_core.clock import Candidates, Spread, calls, machine, spread
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
 from pages.kit.jobs.job import Job
-from pages.kit.jobs.queue import Places, Visitor
 from pages.kit.picture.limits import MOST_SCORES, check_sizes
 from pages.kit.picture.sharing import THREADS
+from pages.kit.server.queue import Work
+from pages.kit.server.visits import Visitor
 
 YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
 TASKS = {
@@ -30,9 +31,6 @@ FEWEST_ROUNDS, MOST_ROUNDS, FEWEST_OF_LARGE = 5, 200, 2
 MOST_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
 LONGEST: Final = 180.0  # seconds of one length of large calls; the round that is under way is not waited for
 COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, that of sequence_first
-LONGEST_QUEUE: Final = 8
-
-places = Places(1, LONGEST_QUEUE, "races")
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class TimingJob(Job):
     def __init__(self, plan: Plan, visitor: Visitor | None = None) -> None:
         plan.check()
         longest = [LONGEST if plan.is_large(length) else plan.seconds for length in plan.lengths]
-        super().__init__(places, sum(longest), visitor)
+        super().__init__(Work.RACE, sum(longest), visitor)
         self.plan = plan
         self.results: tuple[AtLength, ...] = ()
         self.machine = ""

@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
-from pages.kit.jobs import visitor
 from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
+from pages.kit.server import visits
 
 from . import cases, timing_tables
 from .parity import Sizes
@@ -85,7 +85,7 @@ def _start(plan: Plan) -> None:
     if earlier is not None:
         earlier.stop()
     try:
-        st.session_state["timing_job"] = TimingJob(plan, visitor.this_visitor()).start()
+        st.session_state["timing_job"] = TimingJob(plan, visits.visitor()).start()
     except HeadlightError as error:
         st.session_state["timing_refused"] = f"This cannot be timed now: {error}."
 

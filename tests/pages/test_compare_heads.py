@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from urllib.parse import urlencode
 
@@ -10,9 +11,9 @@ import pytest
 
 from mha_core.measure import measures
 from pages.kit.picture import pictures
-from pages.kit.picture.sharing import Unwanted, wanted
+from pages.kit.server.queue import QUEUE, Work
+from pages.kit.server.visits import Visitor
 from pages.kit.wire import routes
-from pages.kit.wire.line import Work
 
 from .conftest import answers, unpacked
 
@@ -34,7 +35,18 @@ def test_a_long_sentence_is_asked_about_first(text: str, is_quick: bool) -> None
     assert header["eachIsQuick"] == is_quick
 
 
-def test_it_is_heavy_work_that_ends_when_nobody_waits_for_it() -> None:
-    assert routes.work_of("each", b"") == Work.HEAVY
-    with pytest.raises(Unwanted), wanted(lambda: False):
-        routes.answer("each", b"s=nobody+waits+for+this")
+def test_it_is_heavy_work_where_it_is_not_known() -> None:
+    assert routes.work_of("each", b"") is Work.BELOW
+    passes, known = list[str](), b"s=how+are+you"
+    routes.answer("each", known)
+
+    def compute(raw: bytes) -> bytes:
+        passes.append(raw.decode())
+        return routes.answer("each", raw)
+
+    async def ask(raw: bytes) -> bytes:
+        return await QUEUE.answer(Visitor(), raw, lambda: compute(raw), asyncio.Event().wait(), work=Work.BELOW)
+
+    asyncio.run(ask(known))
+    asyncio.run(ask(b"s=nobody+asked+for+this"))
+    assert passes == ["s=how+are+you", *["s=nobody+asked+for+this"] * 2], "it began anew among the heavy ones"

@@ -17,13 +17,13 @@ from pages.implementations.parity import Sizes
 from pages.implementations.short_sources import short_source
 from pages.kit.draw.numbers import scientific
 from pages.kit.jobs import job
-from pages.kit.jobs.queue import Places
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import Work
 
 from .conftest import app_at, blocks
 from .test_events import act, wish
-from .waiting import wait
+from .waiting import of_jobs, wait
 
 ALL = list(IMPLEMENTATIONS)
 TURNS = count(1)
@@ -291,7 +291,7 @@ def test_a_race_is_stopped_by_its_button(opened: Callable[..., AppTest]) -> None
 
 
 def test_a_full_queue_is_told(opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "places", Places(0, 0, "races"))
+    of_jobs(monkeypatch, Work.RACE, at_once=0, waiting=0)
     app = opened()
     app.button(key="start").click().run()
     (notice,) = notices(app)

@@ -11,17 +11,20 @@ import pytest
 from mha_core.errors import HeadlightError
 from pages.kit.jobs import job
 from pages.kit.jobs.job import SILENCE, Job
-from pages.kit.jobs.queue import Places, Visitor
+from pages.kit.server.queue import POLL_SECONDS, Work
+from pages.kit.server.visits import Visitor
 
-from .waiting import PATIENCE, Clock, wait
+from .waiting import PATIENCE, Clock, of_jobs, wait
+
+LOOKED = 1.5 * POLL_SECONDS  # it has looked whether its visitor is there
 
 
 class Idler(Job):
     """Works until it is let go, or fails at once."""
 
-    def __init__(self, places: Places, address: str = "", error: Exception | None = None) -> None:
+    def __init__(self, address: str = "", error: Exception | None = None) -> None:
         self.connected = False
-        super().__init__(places, 60, Visitor(address, address), lambda: self.connected)
+        super().__init__(Work.TRAINING, 60, Visitor(address, address), lambda: self.connected)
         self.failure = error
         self.let_go = threading.Event()
         self.progress = 0.0
@@ -43,15 +46,16 @@ class Idler(Job):
 
 
 @pytest.fixture
-def clock() -> Iterator[Clock]:
-    yield Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    clock = Clock()
+    of_jobs(monkeypatch, Work.TRAINING, clock)
+    yield clock
     job.reset()
     assert not job.under_way()
 
 
 def test_it_works_when_its_turn_comes(clock: Clock) -> None:
-    places = Places(1, 9, "jobs", clock)
-    first, second, third = (Idler(places).start() for _ in range(3))
+    first, second, third = (Idler().start() for _ in range(3))
     assert [each.place for each in (first, second, third)] == [0, 1, 2]
     assert [each.begins_within for each in (first, second, third)] == [0, 60, 120]
     clock.now += 5
@@ -67,7 +71,7 @@ def test_it_works_when_its_turn_comes(clock: Clock) -> None:
 
 
 def test_its_progress_never_goes_back(clock: Clock) -> None:
-    idler = Idler(Places(1, 9, "jobs", clock))
+    idler = Idler()
     shares = []
     for progress in (0.0, 0.5, 0.25, 1.5):
         idler.progress = progress
@@ -77,26 +81,22 @@ def test_its_progress_never_goes_back(clock: Clock) -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> None:
-    places = Places(1, 9, "jobs", clock)
-    before = Idler(places)
+    before = Idler()
     before.connected = True
     if waits:
         before.start()
-    idler = Idler(places)
+    idler = Idler()
     idler.connected = True
     idler.start()
     clock.now += 100
-    places.wake()
-    time.sleep(0.05)
+    time.sleep(LOOKED)
     assert not idler.over  # it is connected
     idler.connected = False
     idler.heard()
     clock.now += SILENCE
-    places.wake()
-    time.sleep(0.05)
+    time.sleep(LOOKED)
     assert not idler.over  # it was heard of just now
     clock.now += 1
-    places.wake()
     idler.join(PATIENCE)
     assert idler.stopped
     assert not before.over
@@ -107,21 +107,20 @@ def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> Non
     [(HeadlightError("this is wrong"), "this is wrong"), (RuntimeError("a secret path"), "it broke (RuntimeError)")],
 )
 def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: Exception, sentence: str) -> None:
-    places = Places(1, 9, "jobs", clock)
-    failed = Idler(places, error=error).start()
+    failed = Idler(error=error).start()
     failed.join(PATIENCE)
     assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
-    after = Idler(places).start()
+    after = Idler().start()
     wait(lambda: after.place == 0)
     assert not after.over
 
 
-def test_a_long_queue_turns_the_next_one_away(clock: Clock) -> None:
-    places = Places(1, 2, "jobs", clock)
-    school = [Idler(places, "school").start() for _ in range(3)]
-    with pytest.raises(HeadlightError, match="2 jobs are waiting already; try again in a minute"):
-        Idler(places, "school").start()
+def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_jobs(monkeypatch, Work.TRAINING, clock, waiting=2)
+    school = [Idler("school").start() for _ in range(3)]
+    with pytest.raises(HeadlightError, match="2 trainings are waiting already; try again in a minute"):
+        Idler("school").start()
     assert len(job.under_way()) == 3
-    Idler(places, "home").start()  # who has nobody in the queue comes in
+    Idler("home").start()  # who has nobody in the queue comes in
     school[2].join(PATIENCE)
     assert school[2].error == "its place in the queue went to somebody who had none; press Start again"

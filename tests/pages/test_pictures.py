@@ -16,6 +16,7 @@ from mha_core.training import saved
 from pages.kit.draw.packing import pack_maps
 from pages.kit.picture import mask_codec, pictures, sharing
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import BOUNDS, Work
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +123,7 @@ def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
 
 
 def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 1 <= sharing.PASSES_AT_ONCE <= 4
+    places = BOUNDS[Work.PASS].at_once
     inside, most, lock = 0, 0, threading.Lock()
     full = threading.Event()
     run = Model.run
@@ -132,7 +133,7 @@ def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.Mo
         with lock:
             inside += 1
             most = max(most, inside)
-            if inside == sharing.PASSES_AT_ONCE:
+            if inside == places:
                 full.set()
         full.wait(20)  # until all places are taken: one more would be counted
         try:
@@ -145,7 +146,7 @@ def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.Mo
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(pictures.picture, [Settings(f"visitor {number}") for number in range(8)]))
     assert len({picture.settings.text for picture in found}) == 8
-    assert most == sharing.PASSES_AT_ONCE
+    assert most == places
 
 
 def test_many_visitors_get_equal_numbers(model: Model) -> None:

@@ -1,13 +1,53 @@
-"""The queue is fair: whose turn it is, how many come first, how long that takes at most. The clock is the test's."""
+"""The one queue: it is fair, bounded and cancellable; the newest wins, and equal questions are computed once."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from pages.kit.jobs.queue import Places, Turn, Visitor
+from pages.kit.server import queue as queues
+from pages.kit.server.queue import (
+    BOUNDS,
+    RATE,
+    Busy,
+    Gone,
+    Queue,
+    Turn,
+    Unwanted,
+    Work,
+    bounds,
+    check_wanted,
+    still_wanted,
+    table,
+)
+from pages.kit.server.visits import Visitor
 
-from .waiting import Clock
+from .waiting import Clock, bounded, wait
+
+QUESTIONS = (Work.PICTURE, Work.LONG, Work.BELOW, Work.HEAVY)
+
+
+def test_the_table_of_the_bounds_is_in_the_docs() -> None:
+    written = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+    assert table() in written, "write pages.kit.server.queue.table() into docs/serving.md"
+    for threads in (1, 2, 64):
+        passes = bounds(threads)[Work.PASS].at_once
+        assert passes == bounds(threads)[Work.PICTURE].at_once == min(threads, 4)
+
+
+# ---- who is next; the clock is the test's
 
 
 @pytest.fixture
@@ -15,24 +55,24 @@ def clock() -> Clock:
     return Clock()
 
 
-def queued(places: Places, address: str, session: str = "", seconds: float = 180) -> Turn:
-    turn = Turn(Visitor(address, session or address), seconds)
-    places.ask(turn)
+def queued(queue: Queue, address: str, session: str = "", seconds: float = 180, work: Work = Work.TRAINING) -> Turn:
+    turn = Turn(Visitor(address, session or address), work, seconds)
+    queue.ask(turn)
     return turn
 
 
-def began(places: Places, turns: dict[str, Turn], clock: Clock) -> list[str]:
+def began(queue: Queue, turns: dict[str, Turn], clock: Clock) -> list[str]:
     """The order in which these turns begin, each ending when the forecast says, which is checked on the way."""
     order = [name for name, turn in turns.items() if turn.began is not None]
     working = [turns[name] for name in order]
     while len(order) < len(turns):
         waiting = {name: turn for name, turn in turns.items() if turn.began is None}
-        foreseen = {name: places.ahead(turn)[0] for name, turn in waiting.items()}
+        foreseen = {name: queue.ahead(turn)[0] for name, turn in waiting.items()}
         assert sorted(foreseen.values()) == list(range(1, len(waiting) + 1))
-        clock.now += min(places.ahead(turn)[1] for turn in waiting.values())
+        clock.now += min(queue.ahead(turn)[1] for turn in waiting.values())
         first = min(working, key=lambda turn: (turn.began or 0) + turn.seconds)
         working.remove(first)
-        places.leave(first)
+        queue.leave(first)
         (new,) = [name for name, turn in waiting.items() if turn.began is not None]
         assert foreseen[new] == 1
         order.append(new)
@@ -41,104 +81,541 @@ def began(places: Places, turns: dict[str, Turn], clock: Clock) -> list[str]:
 
 
 def test_places_are_taken_in_order_by_visitors_who_are_alike(clock: Clock) -> None:
-    places = Places(2, 9, clock=clock)
-    turns = {name: queued(places, name) for name in "abcd"}
-    assert began(places, turns, clock) == list("abcd")
+    queue = Queue(clock=clock)
+    turns = {name: queued(queue, name) for name in "abcd"}
+    assert began(queue, turns, clock) == list("abcd")
 
 
 def test_ten_tabs_of_one_address_are_one_visitor(clock: Clock) -> None:
-    places = Places(2, 40, clock=clock)
-    tabs = {f"tab{number}": queued(places, "school", f"tab{number}") for number in range(10)}
-    late = {"late": queued(places, "home"), "later": queued(places, "office")}
-    order = began(places, {**tabs, **late}, clock)
+    queue = Queue(clock=clock)
+    tabs = {f"tab{number}": queued(queue, "school", f"tab{number}") for number in range(10)}
+    late = {"late": queued(queue, "home"), "later": queued(queue, "office")}
+    order = began(queue, {**tabs, **late}, clock)
     assert order[:4] == ["tab0", "tab1", "late", "later"]
     assert order[4:] == [f"tab{number}" for number in range(2, 10)]
 
 
-def test_who_has_trained_least_comes_first(clock: Clock) -> None:
-    places = Places(1, 9, clock=clock)
-    first = queued(places, "", "much")
+def test_who_has_used_least_comes_first(clock: Clock) -> None:
+    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
+    first = queued(queue, "", "much")
     clock.now += 100
-    second = queued(places, "", "little")
-    places.leave(first)
+    second = queued(queue, "", "little")
+    queue.leave(first)
     clock.now += 10
-    again = {
-        "much": queued(places, "", "much"),
-        "little": queued(places, "", "little"),
-        "none": queued(places, "", "none"),
-    }
-    places.leave(second)
+    again = {name: queued(queue, "", name) for name in ("much", "little", "none")}
+    queue.leave(second)
     assert again["none"].began == clock.now
-    assert [places.ahead(again[name])[0] for name in ("none", "little", "much")] == [0, 1, 2]
+    assert [queue.ahead(again[name])[0] for name in ("none", "little", "much")] == [0, 1, 2]
 
 
 def test_what_was_used_long_ago_does_not_count(clock: Clock) -> None:
-    places = Places(1, 9, clock=clock)
-    places.leave(queued(places, "", "early"))
+    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
+    queue.leave(queued(queue, "", "early"))
     clock.now += 10
-    first = queued(places, "", "early")
+    first = queued(queue, "", "early")
     clock.now += 1000
-    places.leave(first)
-    clock.now += 1801
-    working = queued(places, "", "another")
-    early, new = queued(places, "", "early"), queued(places, "", "new")
-    places.leave(working)
+    queue.leave(first)
+    clock.now += BOUNDS[Work.TRAINING].remembered + 1
+    working = queued(queue, "", "another")
+    early, new = queued(queue, "", "early"), queued(queue, "", "new")
+    queue.leave(working)
     assert early.began is not None
     assert new.began is None
 
 
 def test_how_long_it_takes_at_most(clock: Clock) -> None:
-    places = Places(2, 9, clock=clock)
-    queued(places, "a", seconds=100)
-    queued(places, "b", seconds=60)
-    waiting = [queued(places, name, seconds=180) for name in "cde"]
-    assert [places.ahead(turn) for turn in waiting] == [(1, 60), (2, 100), (3, 240)]
+    queue = Queue(clock=clock)
+    queued(queue, "a", seconds=100)
+    queued(queue, "b", seconds=60)
+    waiting = [queued(queue, name, seconds=180) for name in "cde"]
+    assert [queue.ahead(turn) for turn in waiting] == [(1, 60), (2, 100), (3, 240)]
     clock.now += 30
-    assert places.ahead(waiting[0]) == (1, 30)
+    assert queue.ahead(waiting[0]) == (1, 30)
     clock.now += 500  # the one before takes longer than it may
-    assert places.ahead(waiting[0]) == (1, 0)
+    assert queue.ahead(waiting[0]) == (1, 0)
 
 
 def test_others_wait(clock: Clock) -> None:
-    places = Places(1, 9, clock=clock)
-    mine = queued(places, "", "me")
-    queued(places, "", "me")
-    assert not places.others_wait(mine)
-    other = queued(places, "", "somebody")
-    assert places.others_wait(mine)
-    places.leave(other)
-    assert not places.others_wait(mine)
+    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
+    mine = queued(queue, "", "me")
+    queued(queue, "", "me")
+    queued(queue, "", "other", work=Work.RACE)
+    queued(queue, "", "another", work=Work.RACE)
+    assert not queue.others_wait(mine)
+    other = queued(queue, "", "somebody")
+    assert queue.others_wait(mine)
+    queue.leave(other)
+    assert not queue.others_wait(mine)
 
 
 def test_too_many_wait(clock: Clock) -> None:
-    places = Places(1, 2, clock=clock)
-    turns = [queued(places, name) for name in "abc"]
+    queue = bounded(Work.TRAINING, at_once=1, waiting=2, clock=clock)
+    turns = [queued(queue, name) for name in "abc"]
     with pytest.raises(HeadlightError, match="2 trainings are waiting already; try again in a minute"):
-        queued(places, "d")
-    places.leave(turns[1])
-    assert queued(places, "d").began is None
-
-
-def test_waiting_ends_with_a_place_or_when_it_is_given_up(clock: Clock) -> None:
-    places = Places(1, 9, clock=clock)
-    first, second = queued(places, "a"), queued(places, "b")
-    places.wait(first, lambda: False)
-    places.wait(second, lambda: True)
-    assert second.began is None
-    places.leave(first)
-    places.wait(second, lambda: False)
-    assert second.began == clock.now
+        queued(queue, "d")
+    queue.leave(turns[1])
+    assert queued(queue, "d").began is None
 
 
 def test_one_address_does_not_keep_others_out_of_the_queue(clock: Clock) -> None:
-    places = Places(2, 10, clock=clock)
-    tabs = [queued(places, "school", f"tab {number}") for number in range(12)]
+    queue = bounded(Work.TRAINING, waiting=10, clock=clock)
+    tabs = [queued(queue, "school", f"tab {number}") for number in range(12)]
     with pytest.raises(HeadlightError, match="10 trainings are waiting"):
-        queued(places, "school", "one more")
-    others = [queued(places, f"home {number}") for number in range(3)]
+        queued(queue, "school", "one more")
+    others = [queued(queue, f"home {number}") for number in range(3)]
     assert [tab.displaced for tab in tabs] == [False] * 9 + [True] * 3  # those who came last
-    places.wait(tabs[-1], lambda: False)  # it ends, without a place
+    queue.wait(tabs[-1], lambda: False)  # it ends, without a place
     assert tabs[-1].began is None
-    places.leave(tabs[-1])
-    places.leave(tabs[0])
+    queue.leave(tabs[-1])
+    queue.leave(tabs[0])
     assert others[0].began is not None
+
+
+def test_waiting_ends_with_a_place_or_when_it_is_given_up(clock: Clock) -> None:
+    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
+    first, second = queued(queue, "a"), queued(queue, "b")
+    queue.wait(first, lambda: False)
+    queue.wait(second, lambda: True)
+    assert second.began is None
+    queue.leave(first)
+    queue.wait(second, lambda: False)
+    assert second.began == clock.now
+
+
+ACTS = st.lists(
+    st.tuples(st.sampled_from(["ask", "leave"]), st.integers(0, 5), st.sampled_from(list(Work)), st.floats(0, 9)),
+    max_size=60,
+)
+
+
+@given(ACTS)
+def test_whatever_is_asked_and_left_the_bounds_hold_and_no_place_is_lost(
+    acts: list[tuple[str, int, Work, float]],
+) -> None:
+    clock = Clock()
+    queue = Queue({work: replace(own, waiting=3) for work, own in BOUNDS.items()}, clock)
+    turns = dict[tuple[int, Work], list[Turn]]()
+    for act, who, work, seconds in acts:
+        clock.now += seconds
+        own = turns.setdefault((who, work), [])
+        if act == "ask":
+            with suppress(Busy):
+                own.append(queued(queue, f"address {who % 3}", f"tab {who}", work=work))
+        elif own:
+            queue.leave(own.pop(who % len(own)))
+        for kind in Work:
+            asked = [turn for (_, one), all_of in turns.items() for turn in all_of if one is kind]
+            working = [turn for turn in asked if turn.began is not None and not turn.displaced]
+            waiting = [turn for turn in asked if turn.began is None and not turn.displaced]
+            assert len(working) <= BOUNDS[kind].at_once
+            assert len(waiting) <= 3
+            assert not waiting or len(working) == BOUNDS[kind].at_once, "no place is free while somebody waits"
+    for turn in [turn for own in turns.values() for turn in own]:
+        queue.leave(turn)
+    for kind in Work:
+        assert all(queued(queue, "new", work=kind).began is not None for _ in range(BOUNDS[kind].at_once))
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 4))
+def test_nobody_starves(seconds: list[int], late: int) -> None:
+    """All ask again and again for one place, for unlike times: each gets it, and none uses much more than another."""
+    clock = Clock()
+    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
+    used, turns = [0.0] * len(seconds), [queued(queue, "", f"tab {n}") for n in range(len(seconds))]
+    for _ in range(60):
+        (now,) = [n for n, turn in enumerate(turns) if turn.began is not None]
+        clock.now += seconds[now]
+        used[now] += seconds[now]
+        done, turns[now] = turns[now], Turn(turns[now].visitor, Work.TRAINING)
+        queue.ask(turns[now])
+        queue.leave(done)
+    assert min(used) > 0
+    assert max(used) - min(used) <= 2 * max(seconds)
+
+
+# ---- places of threads
+
+
+def test_heavy_work_comes_one_at_a_time_and_who_leaves_or_fails_makes_room() -> None:
+    queue, entered, inside, let_go = Queue(), list[str](), threading.Event(), threading.Event()
+
+    def work(name: str, told: Callable[[], object] = still_wanted) -> None:
+        with suppress(Gone, ZeroDivisionError), queue.place(Work.HEAVY, told, Visitor("", name)):
+            entered.append(name)
+            inside.set()
+            assert let_go.wait(20)
+            raise ZeroDivisionError
+
+    def leaves() -> None:
+        raise Gone
+
+    threads = [threading.Thread(target=work, args=("first",))]
+    threads[0].start()
+    assert inside.wait(20)
+    work("leaves while it waits", leaves)
+    threads += [threading.Thread(target=work, args=(name,)) for name in ("second", "third")]
+    for thread in threads[1:]:
+        thread.start()
+    assert entered == ["first"]
+    with queue.place(Work.PASS):  # which heavy work does not take
+        let_go.set()
+        for thread in threads:
+            thread.join(20)
+    assert sorted(entered) == ["first", "second", "third"]
+    with queue.place(Work.HEAVY), queue.place(Work.HEAVY):  # which is in already
+        pass
+
+
+def test_a_script_gives_its_place_up_for_heavy_work() -> None:
+    queue = bounded(Work.SCRIPT, at_once=1)
+    with queue.place(Work.SCRIPT, visitor=Visitor("", "one")):
+        other = queued(queue, "", "other", work=Work.SCRIPT)
+        assert other.began is None
+        with queue.place(Work.PASS):
+            assert other.began is None
+        with queue.place(Work.HEAVY):
+            assert other.began is not None
+
+
+# ---- questions
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def soon() -> None:
+    await asyncio.sleep(0.01)
+
+
+Scene = Callable[["Asked"], Awaitable[None]]
+
+
+class Asked:
+    """Questions to a queue, of whose pictures one is computed at a time; the first is held until the event is set."""
+
+    def __init__(self, work: Work = Work.PICTURE, **other: Any) -> None:
+        self.queue = bounded(work, **{"at_once": 1, **other})
+        self.held, self.computed = threading.Event(), list[str]()
+
+    def ask(self, session: str, key: str, view: str = "", **more: Any) -> asyncio.Task[bytes]:
+        def compute() -> bytes:
+            self.computed.append(key)
+            return key.encode()
+
+        visitor = Visitor("", session)
+        return asyncio.create_task(self.queue.answer(visitor, key, compute, never(), view=view, **more))
+
+    def play(self, scene: Scene) -> list[str]:
+        """What was computed, in order."""
+
+        def hold() -> bytes:
+            self.held.wait(20)
+            return b""
+
+        async def play() -> None:
+            first = asyncio.create_task(self.queue.answer(Visitor("", "someone"), "held", hold, never()))
+            await soon()
+            await scene(self)
+            self.held.set()
+            await first
+
+        asyncio.run(play())
+        return self.computed
+
+
+def test_equal_questions_are_computed_once() -> None:
+    async def scene(asked: Asked) -> None:
+        tasks = [asked.ask(f"visitor {number}", "same") for number in range(50)]
+        await soon()
+        asked.held.set()
+        assert set(await asyncio.gather(*tasks)) == {b"same"}
+
+    assert Asked().play(scene) == ["same"]
+
+
+def test_who_asks_what_is_being_computed_waits_for_that() -> None:
+    async def scene(asked: Asked) -> None:
+        tasks = [asked.ask(f"visitor {number}", "held") for number in range(5)]
+        await soon()
+        asked.held.set()
+        assert set(await asyncio.gather(*tasks)) == {b""}
+
+    assert Asked().play(scene) == []
+
+
+def test_the_newest_question_of_a_view_takes_the_place_of_the_one_before() -> None:
+    async def scene(asked: Asked) -> None:
+        typed = [asked.ask("typing", f"key {number}", "maps") for number in range(3)]
+        other = asked.ask("patient", "other", "maps")
+        typed += [asked.ask("typing", f"key {number}", "maps") for number in range(3, 6)]
+        beside = asked.ask("typing", "beside", "focus")
+        await soon()
+        asked.held.set()
+        found = await asyncio.gather(*typed, return_exceptions=True)
+        assert [isinstance(one, Busy) for one in found] == [True] * 5 + [False]
+        assert [await other, await beside] == [b"other", b"beside"]
+
+    assert Asked().play(scene) == ["key 5", "other", "beside"], "what is given up is not computed"
+
+
+def test_a_visitors_newest_questions_push_out_his_oldest() -> None:
+    async def scene(asked: Asked) -> None:
+        typed = [asked.ask("typing", f"key {number}") for number in range(6)]
+        await soon()
+        asked.held.set()
+        found = await asyncio.gather(*typed, return_exceptions=True)
+        assert [isinstance(one, Busy) for one in found] == [True] * 4 + [False] * 2
+
+    assert Asked(of_visitor=2).play(scene) == ["key 4", "key 5"]
+
+
+def test_visitors_take_turns() -> None:
+    async def scene(asked: Asked) -> None:
+        tasks = [asked.ask("much", f"much {number}") for number in range(4)]
+        await soon()
+        tasks += [asked.ask(name, name) for name in ("one", "two")]
+        await soon()
+        asked.held.set()
+        await asyncio.gather(*tasks)
+
+    computed = Asked().play(scene)
+    assert computed[0] == "much 0"
+    assert set(computed[1:3]) == {"one", "two"}
+
+
+def test_a_full_queue_takes_nobody_of_the_same_address() -> None:
+    async def scene(asked: Asked) -> None:
+        tasks = [asked.ask(f"visitor {number}", f"question {number}") for number in range(4)]
+        await soon()
+        with pytest.raises(Busy):
+            await asked.ask("late", "question")
+        asked.held.set()
+        await asyncio.gather(*tasks)
+
+    assert len(Asked(waiting=4).play(scene)) == 4
+
+
+def test_many_may_wait_behind_one_address_and_no_more() -> None:
+    async def scene(asked: Asked) -> None:
+        tasks = [asked.ask("", f"page {n}") for n in range(26)]
+        await soon()
+        asked.held.set()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [isinstance(one, Busy) for one in found] == [True] + [False] * 25
+
+    Asked(of_visitor=3, of_address=25).play(scene)
+
+
+def test_what_nobody_waits_for_is_not_computed() -> None:
+    async def scene(asked: Asked) -> None:
+        def compute() -> bytes:
+            asked.computed.append("left")
+            return b""
+
+        with pytest.raises(Gone):
+            await asked.queue.answer(Visitor("", "visitor"), "left", compute, soon())
+        cancelled = asked.ask("another", "cancelled")
+        await soon()
+        cancelled.cancel()
+        stays = asked.ask("visitor", "stays")
+        await soon()
+        asked.held.set()
+        assert await stays == b"stays"
+
+    assert Asked().play(scene) == ["stays"]
+
+
+def test_an_error_goes_to_all_who_wait_and_is_not_kept() -> None:
+    async def play() -> None:
+        queue, tries = bounded(Work.PICTURE, at_once=1), list[int]()
+
+        def fails() -> bytes:
+            tries.append(1)
+            time.sleep(0.05)
+            raise ValueError
+
+        for _ in range(2):
+            both = [asyncio.create_task(queue.answer(Visitor("", name), "key", fails, never())) for name in "ab"]
+            found = await asyncio.gather(*both, return_exceptions=True)
+            assert [type(one) for one in found] == [ValueError, ValueError]
+        assert len(tries) == 2
+
+    asyncio.run(play())
+
+
+def test_who_asks_too_often_waits() -> None:
+    async def play() -> int:
+        queue, refused = Queue(), 0
+        for number in range(int(RATE[1]) + 40):
+            with suppress(Busy):
+                await queue.answer(Visitor("", "flood"), number, lambda: b"", never())
+                continue
+            refused += 1
+        return refused
+
+    assert asyncio.run(play()) > 0
+
+
+@pytest.mark.parametrize("work", [Work.LONG, Work.BELOW, Work.HEAVY])
+def test_what_takes_long_does_not_hold_up_what_is_short(work: Work) -> None:
+    async def play() -> None:
+        queue, held, begun = Queue(), threading.Event(), threading.Event()
+
+        def slow() -> bytes:
+            begun.set()
+            held.wait(20)
+            return b"slow"
+
+        long = [asyncio.create_task(queue.answer(Visitor("", "one"), key, slow, never(), work=work)) for key in "ab"]
+        assert await asyncio.to_thread(begun.wait, 20)
+        assert await queue.answer(Visitor("", "other"), "short", lambda: b"short", never()) == b"short"
+        held.set()
+        assert await asyncio.gather(*long) == [b"slow"] * 2
+
+    asyncio.run(play())
+
+
+def test_long_work_gives_way_to_a_picture_before_each_pass() -> None:
+    """And goes on after a while, however many are asked for."""
+    queue = bounded(Work.HEAVY, gives_way=60.0)
+    goes_on, passes = threading.Event(), list[int]()
+
+    def heavy() -> bytes:
+        for number in range(3):
+            check_wanted()
+            passes.append(number)
+            goes_on.wait(20)
+        return b"heavy"
+
+    async def play() -> None:
+        task = asyncio.create_task(queue.answer(Visitor("", "one"), "heavy", heavy, never(), work=Work.HEAVY))
+        await asyncio.to_thread(wait, lambda: passes)
+
+        def picture() -> bytes:
+            goes_on.set()
+            time.sleep(0.05)
+            return str(len(passes)).encode()
+
+        assert await queue.answer(Visitor("", "other"), "picture", picture, never()) == b"1"
+        assert await task == b"heavy"
+
+    asyncio.run(play())
+    assert len(passes) == 3
+    assert all(BOUNDS[work].gives_way <= 0.2 for work in Work), "nobody waits for ever"
+
+
+def test_long_work_that_nobody_waits_for_is_broken_off_and_its_place_is_free() -> None:
+    async def play() -> None:
+        queue, begun, ended = Queue(), threading.Event(), threading.Event()
+
+        def heavy() -> bytes:
+            begun.set()
+            try:
+                while True:
+                    check_wanted()
+            except Unwanted:
+                ended.set()
+                raise
+
+        async def leaves() -> None:
+            await asyncio.to_thread(begun.wait, 20)
+
+        visitor = Visitor("", "visitor")
+        with pytest.raises(Gone):
+            await queue.answer(visitor, "key", heavy, leaves(), work=Work.HEAVY)
+        assert await asyncio.to_thread(ended.wait, 20)
+        assert await queue.answer(visitor, "key", lambda: b"again", never(), work=Work.HEAVY) == b"again"
+
+    asyncio.run(play())
+
+
+def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes() -> None:
+    queue, begun = Queue(), list[str]()
+
+    def compute(name: str) -> bytes:
+        begun.append(name)
+        with queue.place(Work.HEAVY):
+            return name.encode()
+
+    async def play() -> None:
+        with queue.place(Work.HEAVY):
+            asked = [
+                asyncio.create_task(
+                    queue.answer(Visitor("", name), name, lambda name=name: compute(name), never(), work=Work.BELOW)  # type: ignore[misc]
+                )
+                for name in ("one", "two", "leaves")
+            ]
+            await asyncio.to_thread(wait, lambda: len(begun) == 3)
+            twice = asyncio.create_task(queue.answer(Visitor("", "late"), "one", lambda: b"", never(), work=Work.BELOW))
+            await soon()
+            asked[-1].cancel()
+            known = queue.answer(Visitor("", "short"), "known", lambda: b"known", never(), work=Work.BELOW)
+            assert await known == b"known", "it waits without a place among those below a picture"
+        assert await asyncio.gather(*asked[:2], twice) == [b"one", b"two", b"one"]
+
+    asyncio.run(play())
+    assert sorted(begun) == ["leaves", "one", "one", "two", "two"]
+
+
+def test_a_large_pass_of_a_short_question_waits_among_the_long_ones() -> None:
+    queue, works = Queue(), list[str]()
+
+    def compute() -> bytes:
+        works.append(threading.current_thread().name)
+        with queue.place(Work.LARGE_PASS), queue.place(Work.PASS):
+            return b"large"
+
+    async def play() -> None:
+        assert await queue.answer(Visitor(), "large", compute, never()) == b"large"
+
+    asyncio.run(play())
+    assert len(works) == 2
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from(QUESTIONS), st.sampled_from(["", "view"]),
+                  st.sampled_from(["stays", "leaves", "fails"])),
+        min_size=1, max_size=25,
+    )
+)  # fmt: skip
+def test_whoever_leaves_wherever_all_places_are_free_in_the_end(
+    acts: list[tuple[int, int, Work, str, str]],
+) -> None:
+    queue, running, most, lock = Queue(), dict[object, int](), dict[object, int](), threading.Lock()
+
+    def compute(key: int, ends: str) -> bytes:
+        with lock:
+            running[key] = running.get(key, 0) + 1
+            most[key] = max(most.get(key, 0), running[key])
+        try:
+            check_wanted()
+            if ends == "fails":
+                raise ValueError
+            return b"answer"
+        finally:
+            with lock:
+                running[key] -= 1
+
+    async def play() -> None:
+        tasks = []
+        for who, key, work, view, ends in acts:
+            visitor = Visitor("", f"tab {who}")
+            leaves = asyncio.sleep(0) if ends == "leaves" else never()
+            made = partial(compute, key, ends)
+            tasks.append(asyncio.create_task(queue.answer(visitor, (key, work), made, leaves, work=work, view=view)))
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(one == b"answer" or isinstance(one, (Busy, Gone, ValueError)) for one in found)
+        for work in QUESTIONS:
+            again = [queue.answer(Visitor("", "new"), (work, n), lambda: b"free", never(), work=work) for n in range(3)]
+            assert await asyncio.wait_for(asyncio.gather(*again), 20) == [b"free"] * 3
+
+    asyncio.run(play())
+
+
+@pytest.fixture(autouse=True)
+def no_thread_holds_a_place() -> Iterator[None]:
+    yield
+    assert queues._held.get() is None

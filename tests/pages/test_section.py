@@ -16,14 +16,15 @@ from mha_core import Model
 from mha_core.training import inference, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import training
-from pages.kit.jobs.queue import Places, Turn, Visitor
 from pages.kit.jobs.record import Record
+from pages.kit.server.queue import Turn, Work
+from pages.kit.server.visits import Visitor
 from pages.train.page import OWN_RUNS
 
 from .test_train import ENDLESS
 from .test_training_data import NEWS
 from .train_app import TINY, Train, no_job_stays, upload
-from .waiting import PATIENCE, Clock, wait
+from .waiting import PATIENCE, Clock, of_jobs, wait
 
 __all__ = ["no_job_stays"]
 
@@ -34,10 +35,8 @@ def progress(page: Train) -> str:
 
 
 def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = Places(1, 9)
-    other = Turn(Visitor("", "other"), 150)
-    places.ask(other)
-    monkeypatch.setattr(training, "places", places)
+    queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING, 150)
+    queue.ask(other)
     fragment, polls = st.fragment, []
 
     def noted(of: Any, **how: Any) -> Any:
@@ -50,7 +49,7 @@ def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.Mo
     job = page.start()
     assert progress(page) == "Waiting: 1 training comes first, at most 3 min"
     assert polls[-2:] == [2, None]  # the axes stand there already
-    places.leave(other)
+    queue.leave(other)
     wait(lambda: job.record.looked)
     page.app.run()
     assert progress(page).startswith("step ")
@@ -92,12 +91,11 @@ def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    places = Places(1, 9, clock=clock)
-    monkeypatch.setattr(training, "places", places)
+    queue = of_jobs(monkeypatch, Work.TRAINING, clock)
     page = Train(**{**ENDLESS, "budget": "600"})
     job = page.start()
     wait(lambda: job.record.step)
-    places.ask(Turn(Visitor("", "other"), 150))
+    queue.ask(Turn(Visitor("", "other"), Work.TRAINING, 150))
     clock.now += training.SHARED_SECONDS + 1
     job.join(PATIENCE)
     page.app.run()

@@ -1,22 +1,16 @@
-"""What visitors share is computed once and holds up nobody else; heavy work waits in a line."""
+"""What visitors share is computed once and holds up nobody else; large passes come one at a time."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
-import pytest
 import torch
 from cachetools import LRUCache
 
-from mha_core.errors import HeadlightError
 from pages.kit.picture.sharing import (
     LARGE_TOKENS,
-    LONGEST_LINE,
-    PASSES_AT_ONCE,
     SHORT_TOKENS,
     THREADS,
     alone,
@@ -26,10 +20,6 @@ from pages.kit.picture.sharing import (
     threads_for,
     turn,
 )
-
-
-class Gone(BaseException):
-    """What ends a script while it waits."""
 
 
 def test_what_two_ask_for_at_once_is_computed_once() -> None:
@@ -129,114 +119,6 @@ def test_what_is_known_is_looked_up_and_what_is_forgotten_computed_anew() -> Non
     assert (computed("a"), kept("b"), calls) == ("A", "B", ["a", "b", "a"])
 
 
-# ---- heavy work
-
-
-class Waiting:
-    """Somebody in the line, in a thread of its own, who notes when it is in."""
-
-    def __init__(self, name: str, entered: list[str]) -> None:
-        self.told, self.gone, self.go_on, self.inside = (threading.Event() for _ in range(4))
-        self.ended: BaseException | None = None
-        self._name, self._entered = name, entered
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def _say(self) -> None:
-        self.told.set()
-        if self.gone.is_set():
-            raise Gone
-
-    def _work(self) -> None:
-        try:
-            with alone(self._say):
-                self._entered.append(self._name)
-                self.inside.set()
-                self.go_on.wait(20)
-        except BaseException as error:
-            self.ended = error
-
-    def end(self) -> None:
-        self.go_on.set()
-        self._thread.join(20)
-        assert not self._thread.is_alive()
-
-
-Join = Callable[[str], Waiting]
-
-
-@pytest.fixture
-def entered() -> list[str]:
-    """Who was in, in this order."""
-    return []
-
-
-@pytest.fixture
-def join(entered: list[str]) -> Iterator[Join]:
-    """Lets somebody join the line; all are let go in the end."""
-    everybody: list[Waiting] = []
-
-    def one(name: str) -> Waiting:
-        everybody.append(Waiting(name, entered))
-        return everybody[-1]
-
-    yield one
-    for waiting in everybody:
-        waiting.end()
-
-
-def test_one_at_a_time_in_the_order_in_which_they_came(join: Join, entered: list[str]) -> None:
-    first = join("first")
-    assert first.inside.wait(20)
-    others = []
-    for name in ("second", "third", "fourth"):
-        others.append(join(name))
-        assert others[-1].told.wait(20)
-    assert entered == ["first"]
-    first.end()
-    for number, other in enumerate(others):
-        assert other.inside.wait(20)
-        assert entered == ["first", "second", "third", "fourth"][: number + 2]
-        other.end()
-
-
-def test_heavy_work_takes_no_place_of_a_pass(join: Join, entered: list[str]) -> None:
-    first = join("first")
-    assert first.inside.wait(20)
-    assert join("second").told.wait(20)
-    with ExitStack() as held:
-        for _ in range(PASSES_AT_ONCE):
-            held.enter_context(turn())
-        first.end()
-        for _ in range(200):
-            if len(entered) == 2:
-                break
-            time.sleep(0.05)
-        assert entered == ["first", "second"]
-
-
-def test_who_goes_away_while_waiting_holds_up_nobody(join: Join, entered: list[str]) -> None:
-    first = join("first")
-    assert first.inside.wait(20)
-    second = join("second")
-    assert second.told.wait(20)
-    third = join("third")
-    second.gone.set()
-    second.end()
-    assert isinstance(second.ended, Gone)
-    first.end()
-    assert third.inside.wait(20)
-    assert entered == ["first", "third"]
-
-
-def test_work_that_fails_makes_room() -> None:
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError), alone():
-            raise ZeroDivisionError
-    with alone():
-        pass
-
-
 def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> None:
     def seen(tokens: int | None) -> int:
         with alone() if tokens is None else turn(tokens):
@@ -248,15 +130,6 @@ def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> Non
     assert found == [1, 1, THREADS, 1]
     assert [threads_for(tokens) for tokens in (1, SHORT_TOKENS, SHORT_TOKENS + 1)] == [1, 1, THREADS]
     assert [threads_for(SHORT_TOKENS // 3, 72 * many) for many in (1, 2, 4)] == [1, 1, THREADS]
-
-
-def test_the_line_has_an_end(join: Join) -> None:
-    first = join("first")
-    assert first.inside.wait(20)
-    for number in range(LONGEST_LINE):
-        assert join(f"other {number}").told.wait(20)
-    with pytest.raises(HeadlightError, match=f"{LONGEST_LINE} others are waiting"), alone():
-        pass
 
 
 def test_large_passes_come_one_at_a_time() -> None:

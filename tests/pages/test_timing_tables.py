@@ -7,9 +7,9 @@ import pytest
 from mha_core.clock import Spread
 from pages.implementations import timing, timing_tables
 from pages.implementations.timing import YARDSTICK, AtLength, Plan, TimingJob
-from pages.kit.jobs.queue import Places
+from pages.kit.server.queue import Work
 
-from .waiting import PATIENCE, Clock
+from .waiting import PATIENCE, Clock, of_jobs
 
 
 def timed(*, peaks: bool = True, lengths: tuple[int, ...] = (16, 20)) -> TimingJob:
@@ -77,7 +77,7 @@ def test_the_words() -> None:
 
 def test_the_words_of_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(timing, "places", Places(1, 9, clock=clock))
+    of_jobs(monkeypatch, Work.RACE, clock)
     job = timed(lengths=(16, 20, 32))
     results = job.results
 

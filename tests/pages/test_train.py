@@ -12,14 +12,14 @@ import pytest
 
 from mha_core.training import saved, tasks
 from mha_core.training.recipe import defaults
-from pages.kit.jobs import job, training
-from pages.kit.jobs.queue import Places
+from pages.kit.jobs import job
 from pages.kit.jobs.training import Plan
+from pages.kit.server.queue import Work
 from pages.train.recipe_controls import LANGUAGE, TASKS
 
 from .conftest import go_to
 from .train_app import TINY, Train, no_job_stays, plan_of, planned
-from .waiting import PATIENCE, wait
+from .waiting import PATIENCE, of_jobs, wait
 
 __all__ = ["no_job_stays", "planned"]
 ENDLESS = {**TINY, "steps": "5000", "pe": ["none"]}
@@ -264,7 +264,7 @@ def test_a_killed_worker_is_told_and_its_place_is_free(shipped: Path) -> None:
 
 
 def test_a_full_queue_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "places", Places(0, 0))
+    of_jobs(monkeypatch, Work.TRAINING, at_once=0, waiting=0)
     page = Train(**TINY)
     page.app.button(key="train_start").click().run()
     assert any("try again in a minute" in sentence for sentence in page.notices())

@@ -21,11 +21,12 @@ from mha_core.training import saved
 from mha_core.training.events import End, Evaluation, Step, to_line
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import job, process, record, training
-from pages.kit.jobs.queue import Places, Visitor
 from pages.kit.jobs.record import Record
 from pages.kit.jobs.training import Data, Plan, TrainingJob
+from pages.kit.server.queue import Work
+from pages.kit.server.visits import Visitor
 
-from .waiting import PATIENCE, Clock, wait
+from .waiting import PATIENCE, Clock, of_jobs, wait
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
@@ -59,7 +60,7 @@ def new_job(tmp_path: Path) -> Iterator[NewJob]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of one place, where trainings wait for each other."""
     clock = Clock()
-    monkeypatch.setattr(training, "places", Places(1, 9, clock=clock))
+    of_jobs(monkeypatch, Work.TRAINING, clock)
     return clock
 
 

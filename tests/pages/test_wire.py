@@ -28,13 +28,14 @@ from pages.kit.picture import pictures, sharing
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
-from pages.kit.server import visits
-from pages.kit.wire import files, line, outbox, routes
-from pages.kit.wire.line import Line, Work
+from pages.kit.server import queue, visits
+from pages.kit.server.queue import QUEUE, Queue, Work
+from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.outbox import Outbox
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
+from .waiting import wait
 
 KEYS = [
     "s",
@@ -55,6 +56,7 @@ KEYS = [
     "step",
     "nothing",
 ]
+SLOW = ("compared", "each")  # routes that take seconds
 HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "<script>", "a" * 8192]
 
 
@@ -65,7 +67,7 @@ def served(wire: Wire, address: str = "127.0.0.1") -> TestClient:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with served(Wire()) as found:
+    with served(Wire(queue=Queue())) as found:
         yield found
 
 
@@ -151,11 +153,11 @@ def test_only_questions_of_its_own_pages(client: TestClient) -> None:
 def test_hostile_queries_have_a_clear_status(
     route: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "RATE", (1e6, 10**6))
-    with served(Wire()) as client:
+    monkeypatch.setattr(queue, "RATE", (1e6, 10**6))
+    with served(Wire(queue=Queue())) as client:
         # one route takes each value for each key, the others one for each: all read a query with the same class
         every = product(KEYS, HOSTILE) if route == "maps" else zip(KEYS, cycle(HOSTILE), strict=False)
-        for key, value in every if route not in routes.HEAVY else product(("s",), HOSTILE):
+        for key, value in every if route not in SLOW else product(("s",), HOSTILE):
             answer = client.get(f"{API}/{route}?{key}={value}")
             assert answer.status_code in (200, 422), (key, value[:60], answer.text)  # a text may be anything
             assert answer.status_code == 200 or 0 < len(answer.text) < 400
@@ -246,11 +248,9 @@ def test_a_lesson_that_was_edited_is_another_answer(
 @pytest.mark.parametrize(
     ("route", "query", "work"),
     [
-        ("lesson", b"learn=explanation.1", Work.HEAVY),
+        ("lesson", b"learn=explanation.1", Work.BELOW),
         ("lesson", b"learn=explanation.1&s=" + b"word+" * 150, Work.HEAVY),
-        ("lesson", b"learn=it.1", Work.PICTURE),
-        ("lesson", b"learn=nothing.1", Work.PICTURE),
-        ("lesson", b"", Work.PICTURE),
+        ("lesson", b"", Work.BELOW),
         ("lesson.handout", b"lesson=it", Work.HEAVY),
         ("course", b"", Work.PICTURE),
         ("maps", b"s=hi&learn=explanation.1", Work.PICTURE),
@@ -258,20 +258,19 @@ def test_a_lesson_that_was_edited_is_another_answer(
         ("explore.html", b"s=hi", Work.LONG),
     ],
 )
-def test_the_rules_of_a_step_say_what_its_verdict_takes(route: str, query: bytes, work: Work) -> None:
-    assert routes.work_of(route, query, course.course() if ROUTES[route] == routes.LESSONS else None) is work
+def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key(route: str, query: bytes, work: Work) -> None:
+    assert routes.work_of(route, query) is work
 
 
-def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting(client: TestClient) -> None:
+def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting() -> None:
     """While somebody else's heavy work lasts, two ask for a verdict on every head, and a key is typed."""
     sharing.forget()
-    with ThreadPoolExecutor(2) as pool:
+    with served(Wire()) as client, ThreadPoolExecutor(2) as pool:
         with sharing.alone():
             verdicts = [
                 pool.submit(client.get, f"{API}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
             ]
-            while not any(thread.name.startswith(Work.HEAVY.value) for thread in threading.enumerate()):
-                time.sleep(0.01)
+            wait(lambda: len(QUEUE._rooms[Work.HEAVY].waiting) == 2)
             for key in range(4):
                 assert client.get(f"{API}/focus?s=typed+{key}").status_code == 200
             assert not any(verdict.done() for verdict in verdicts)
@@ -291,7 +290,7 @@ def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Settings, "run", counted)
     together, found = threading.Barrier(8), []
-    with served(Wire(line=Line(most_of_one=20))) as client:
+    with served(Wire()) as client:
 
         def ask() -> None:
             together.wait()
@@ -307,11 +306,11 @@ def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch
     assert len(found) == 8
 
 
-class CountedLine(Line):
-    """A line that tells of everyone who comes."""
+class Counted(Queue):
+    """A queue that tells of everyone who comes."""
 
     def __init__(self) -> None:
-        super().__init__(at_once=1, most_of_one=20)
+        super().__init__()
         self.came = threading.Semaphore(0)
 
     async def answer(self, *asked: Any, **more: Any) -> bytes:
@@ -323,18 +322,18 @@ def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
     """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
     of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
     assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    pictures_ = set(ROUTES) - of_files - {*routes.HEAVY, *routes.LATER}
+    pictures_ = set(ROUTES) - of_files - set(routes.BELOW)
     assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in pictures_)
-    held, computed, line = threading.Event(), list[str](), CountedLine()
+    held, computed, counted = threading.Event(), list[str](), Counted()
 
     def computes(route: str, raw: bytes) -> bytes:
         computed.append(f"{route} {raw.decode()}")
         assert route not in of_files or held.wait(60)
         return b"1234"
 
-    with served(Wire(computes, line=line)) as client, ThreadPoolExecutor(4) as pool:
+    with served(Wire(computes, queue=counted)) as client, ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(client.get, f"{API}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
-        assert all(line.came.acquire(timeout=60) for _ in asked)
+        assert all(counted.came.acquire(timeout=60) for _ in asked)
         assert client.get(f"{API}/maps?s=typed").status_code == 200
         assert len(computed) == 2  # one file, and the picture
         held.set()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +18,16 @@ from pages.kit.lessons.grammar import parse
 from pages.kit.lessons.quantities.scene import shown
 from pages.kit.picture import sharing, without_heads
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import QUEUE, Gone, Work
+from pages.kit.server.visits import Visitor
+
+from .waiting import wait
 
 
 def test_it_is_computed_when_asked_for_and_then_known(model: Model) -> None:
     settings = Settings("a sentence for this test alone")
     assert without_heads.kept(settings) is None
-    heard: list[float] = []
-    found = without_heads.cosines(settings, heard.append)
-    assert heard[-1] == 1
+    found = without_heads.cosines(settings)
     assert found.shape == (6, 12)
     assert without_heads.kept(settings) is found
     run, whole = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
@@ -37,19 +43,33 @@ def test_a_rule_and_a_page_share_it_and_what_is_known_waits_for_nobody(monkeypat
 
     monkeypatch.setattr(measures, "without_each_head", counted)
     sharing.forget()
-    found = without_heads.cosines(Settings("how are they"), lambda done: None)
+    found = without_heads.cosines(Settings("how are they"))
     with sharing.alone():  # it would wait for ever
         need = evaluate(parse("need"), shown("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]
 
 
-def test_a_rule_that_nobody_waits_for_leaves_the_line_and_the_work() -> None:
+def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.forget()
-    scene = shown("explore", {"s": "nobody waits"})
-    with sharing.alone(), sharing.wanted(lambda: False), pytest.raises(sharing.Unwanted):
-        evaluate(parse("need"), scene)
-    with sharing.wanted(lambda: False), pytest.raises(sharing.Unwanted):
-        evaluate(parse("need"), scene)
+    scene, begun = shown("explore", {"s": "nobody waits"}), threading.Event()
+
+    def endless(*_: Any, told: Callable[[float], object], **__: Any) -> None:
+        begun.set()
+        wait(lambda: told(0.0))
+
+    def verdict() -> bytes:
+        return str(evaluate(parse("need"), scene)).encode()
+
+    def asked(leaves: Callable[[], object]) -> None:
+        with pytest.raises(Gone):
+            asyncio.run(QUEUE.answer(Visitor(), "key", verdict, asyncio.to_thread(leaves), work=Work.BELOW))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(measures, "without_each_head", endless)
+        with sharing.alone():
+            asked(lambda: time.sleep(0.1))
+        assert not begun.is_set()
+        asked(begun.wait)
     assert without_heads.kept(Settings("nobody waits")) is None
     assert evaluate(parse("need"), scene).tensor.shape == (6, 12)

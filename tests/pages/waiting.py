@@ -1,11 +1,17 @@
-"""Waiting for what other threads do, and a time that a test makes go on."""
+"""Waiting for what other threads do, a time that a test makes go on, and a queue of other bounds."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-__all__ = ["PATIENCE", "Clock", "wait"]
+import pytest
+
+from pages.kit.jobs import job
+from pages.kit.server.queue import BOUNDS, Queue, Work
+
+__all__ = ["PATIENCE", "Clock", "bounded", "of_jobs", "wait"]
 
 PATIENCE = 60  # seconds: only for a test that has already failed
 
@@ -26,3 +32,21 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def bounded(work: Work, clock: Callable[[], float] = time.monotonic, **other: float) -> Queue:
+    """A queue in which one kind of work has other bounds."""
+    return Queue({**BOUNDS, work: replace(BOUNDS[work], **other)}, clock)  # type: ignore[arg-type]
+
+
+def of_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+    work: Work,
+    clock: Callable[[], float] = time.monotonic,
+    at_once: int = 1,
+    waiting: int = 9,
+) -> Queue:
+    """The same, where jobs wait from now on."""
+    queue = bounded(work, clock, at_once=at_once, waiting=waiting)
+    monkeypatch.setattr(job, "QUEUE", queue)
+    return queue

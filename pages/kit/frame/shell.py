@@ -9,6 +9,8 @@ from pages.kit.frame import missing
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
 with missing.told():
     from pages.kit.draw.pages import PAGES, path
+    from pages.kit.server import visits
+    from pages.kit.server.queue import QUEUE, Work
 
     pages = {
         name: st.Page(
@@ -21,4 +23,6 @@ with missing.told():
     }
     chosen = st.navigation(list(pages.values()), position="hidden")
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
-    import_module(f"pages.{next(name for name, page in pages.items() if page == chosen)}.page").show()
+    name = next(name for name, page in pages.items() if page == chosen)
+    with QUEUE.place(Work.SCRIPT, visitor=visits.visitor()):
+        import_module(f"pages.{name}.page").show()

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import ClassVar, Final, Self
 
 from mha_core.errors import HeadlightError
-
-from .queue import Places, Turn, Visitor
+from pages.kit.server.queue import QUEUE, Turn, Work
+from pages.kit.server.visits import Visitor
 
 SILENCE: Final = 10.0  # seconds
 END_SECONDS: Final = 10.0  # in which a job that was killed is over
@@ -26,7 +26,7 @@ class Job(ABC):
     """One piece of work. `start` it, then look at it as often as you like.
 
     Args:
-        places: where it works; their clock is its clock.
+        work: what it takes a place for.
         seconds: how long it works at most while others wait.
         visitor: who asks, for the queue to be fair.
         is_here: whether the visitor is connected; asked about once a second while it waits, else a few times.
@@ -40,12 +40,12 @@ class Job(ABC):
     silence: ClassVar = SILENCE  # seconds without a word of its visitor, after which it ends
 
     def __init__(
-        self, places: Places, seconds: float, visitor: Visitor | None, is_here: Callable[[], bool] = lambda: False
+        self, work: Work, seconds: float, visitor: Visitor | None, is_here: Callable[[], bool] = lambda: False
     ) -> None:
         self.error = ""
-        self._places = places
-        self._clock = places.clock
-        self._turn = Turn(visitor or Visitor(), seconds)
+        self._queue = QUEUE
+        self._clock = QUEUE.clock
+        self._turn = Turn(visitor or Visitor(), work, seconds)
         self._is_here = is_here
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
         self._stop = threading.Event()
@@ -59,7 +59,7 @@ class Job(ABC):
         Raises:
             HeadlightError: too many are waiting.
         """
-        self._places.ask(self._turn)
+        self._queue.ask(self._turn)
         _under_way[self] = None
         self._thread.start()
         return self
@@ -67,7 +67,6 @@ class Job(ABC):
     def stop(self) -> None:
         """Ends it soon; what it has done is kept."""
         self._stop.set()
-        self._places.wake()
 
     def kill(self) -> None:
         """Ends it as fast as can be."""
@@ -95,12 +94,12 @@ class Job(ABC):
     @property
     def place(self) -> int:
         """The number of jobs that end before this one begins, if all goes on as now; 0 when it has begun."""
-        return self._places.ahead(self._turn)[0]
+        return self._queue.ahead(self._turn)[0]
 
     @property
     def begins_within(self) -> float:
         """Seconds after which it begins at the latest, if all goes on as now; 0 when it has begun."""
-        return self._places.ahead(self._turn)[1]
+        return self._queue.ahead(self._turn)[1]
 
     @property
     def elapsed(self) -> float:
@@ -138,7 +137,7 @@ class Job(ABC):
 
     def _run(self) -> None:
         try:
-            self._places.wait(self._turn, self.is_left)
+            self._queue.wait(self._turn, self.is_left)
             if self._turn.displaced:
                 self.error = f"its place in the queue went to somebody who had none; press {self.button} again"
             elif not self.is_left():
@@ -149,7 +148,7 @@ class Job(ABC):
             logging.getLogger(__name__).warning("A %s ended with an error: %r", type(self).__name__, error)
             self.error = self._explain(error)
         finally:
-            self._places.leave(self._turn)
+            self._queue.leave(self._turn)
             del _under_way[self]
             self._ended_at = self._clock()
 

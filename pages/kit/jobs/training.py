@@ -1,7 +1,6 @@
 """Training in a process of its own, so that other visitors stay fast.
 
-`WORKERS_AT_ONCE` jobs run at a time; while another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose
-process dies ends too.
+While another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose process dies ends too.
 """
 
 import subprocess
@@ -17,15 +16,14 @@ from mha_core.training import limits
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.table import LIMITS
 from pages.kit.picture.limits import MOST_BUDGET
+from pages.kit.server.queue import BOUNDS, Work
+from pages.kit.server.visits import Visitor
 
 from . import process as worker
 from .job import Job
-from .queue import Places, Visitor
 from .record import Record
 
-WORKERS_AT_ONCE: Final = 2
-LONGEST_QUEUE: Final = 40  # who waits costs next to nothing
-SHARED_SECONDS: Final = 180.0  # of a job while others wait
+SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].shared
 MOST_RUNS: Final = 40
 MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
 STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
@@ -34,8 +32,6 @@ POLL_SECONDS: Final = 0.1
 SLACK_SECONDS: Final = 90.0
 USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
 RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
-
-places = Places(WORKERS_AT_ONCE, LONGEST_QUEUE)
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,7 @@ class TrainingJob(Job):
         self, plan: Plan, folder: Path, visitor: Visitor | None = None, is_here: Callable[[], bool] = lambda: True
     ) -> None:
         plan.check()
-        super().__init__(places, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
+        super().__init__(Work.TRAINING, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
         self.plan = plan
         self.folder = folder
         self.record = Record(plan.recipes, folder)
@@ -199,7 +195,7 @@ class TrainingJob(Job):
 
     def _is_enough(self) -> bool:
         """Tells whether it has had its share of the time, and somebody else waits."""
-        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._places.others_wait(self._turn)
+        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.others_wait(self._turn)
 
 
 @contextmanager

@@ -8,10 +8,9 @@ from streamlit import runtime
 
 from mha_core.training import saved
 from pages.kit.server import sockets
-from pages.kit.server.visits import name as name_of_session
+from pages.kit.server.visits import address, visitor
 
 from . import visit as visits
-from .queue import Visitor
 from .training import Plan, TrainingJob, writing
 from .visit import OwnRun, Tab, Visit
 
@@ -64,7 +63,7 @@ def start(plan: Plan) -> TrainingJob:
     """
     visit = _begun_visit()
     visit.collect()
-    training = TrainingJob(plan, new_folder(), this_visitor(), visit.heard).start()
+    training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
     with visit.lock:
         if visit.jobs:
             visit.jobs[-1].stop()
@@ -92,15 +91,6 @@ def come_back(told: object) -> bool:
     return True
 
 
-def this_visitor() -> Visitor:
-    """The visitor whose page runs now: the session, and the address of the machine, empty when it is this one."""
-    return Visitor(_address(), name_of_session())
-
-
-def _address() -> str:
-    return sockets.household(st.context.ip_address or "") if runtime.exists() else ""
-
-
 def _visit() -> Visit | None:
     """The visit of this session; one that was ended meanwhile is none."""
     visit: Visit | None = st.session_state.get("training_visit")
@@ -116,7 +106,7 @@ def _socket() -> str:
 
 
 def _begun_visit() -> Visit:
-    return _visit() or _enter(Visit(_address()))
+    return _visit() or _enter(Visit(address()))
 
 
 def _enter(visit: Visit) -> Visit:

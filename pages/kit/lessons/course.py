@@ -45,11 +45,6 @@ class Course:
             return None
         return lesson, lesson.steps[int(match[2]) - 1], int(match[2])
 
-    def is_heavy(self, learn: str) -> bool:
-        """Tells whether the verdict on the step that the key `learn` names takes long, as its rules say."""
-        found = self.find(learn)
-        return found is not None and found[1].heavy
-
     def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
         """A way through the course: the ids of its lessons, each with its steps, in order."""
         return {

@@ -180,7 +180,6 @@ def _step(table: _Table) -> Step:
     if not 0 <= holds_in <= len(variants):
         raise table.wrong(f"“holds_in” is at most {len(variants)}, the number of variants", "holds_in")
     shows = tuple(_shown(shown, words) for shown in table.tables("shows", 0, MOST_SHOWN))
-    trees = [*(one.holds.tree for one in options if one.holds), *(one.value.tree for one in shows)]
     return Step(
         page=page,
         query=query,
@@ -193,7 +192,6 @@ def _step(table: _Table) -> Step:
         teacher=table.text("teacher", ""),
         variants=variants,
         holds_in=holds_in,
-        heavy=any(map(references.is_heavy, trees)),
     )
 
 

@@ -76,11 +76,6 @@ def rule(text: str, known: frozenset[str]) -> Node:
     return tree
 
 
-def is_heavy(tree: Node) -> bool:
-    """Tells whether a rule takes many passes: of a quantity that does, or of other pictures."""
-    return any(isinstance(node, (Name, Call)) and node.name in scene.HEAVY | CHANGING for node in _walk(tree))
-
-
 def _walk(tree: Node) -> Iterator[Node]:
     """The node and all below it, from the top down."""
     yield tree

@@ -69,7 +69,6 @@ class Step:
         teacher: a note, "" for none.
         variants: other words or keys of the link, with which the rules are tried too, as in `variants`.
         holds_in: in how many of them the right option holds.
-        heavy: one of its rules takes many passes.
     """
 
     page: str
@@ -83,7 +82,6 @@ class Step:
     teacher: str
     variants: tuple[str, ...]
     holds_in: int
-    heavy: bool
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from . import models
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
-from .sharing import known, shared, threads_for, turn
+from .sharing import heavy, known, shared, threads_for, turn
 
 # room for two pictures of 511 tokens (77 MiB each), a changed one and the one before its changes, or many short ones
 CACHE_BYTES = 160 * 2**20
@@ -151,16 +151,12 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
 
     Only computed with `ask`; otherwise what is known from an earlier time, or None.
     """
-    if ask:
-        return _difference(settings.text, settings.device)
-    return known(_difference, settings.text, settings.device)
+    return (heavy if ask else known)(_difference, settings.text, settings.device)
 
 
 @shared(LRUCache(256))
 def _difference(text: str, device: str) -> float:
-    model = model_on(device)
-    with turn():
-        return reference.difference_to_transformers(model, text)
+    return reference.difference_to_transformers(model_on(device), text)
 
 
 def warm_up() -> None:

@@ -1,43 +1,30 @@
 """Every head switched off alone: heavy work, computed once for all who ask for it, on a page or in a lesson's rule."""
 
-from collections.abc import Callable
-
 from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core.measure import measures
+from pages.kit.server.queue import check_wanted
 
 from . import pictures
 from .settings import Settings
-from .sharing import alone, known, shared
-
-Told = Callable[[float], object]
+from .sharing import heavy, known, shared
 
 
 def kept(settings: Settings) -> Tensor | None:
     """The same as `cosines`, if it is known from an earlier time; nothing is computed."""
-    return known(_cosines, settings, lambda done: None)
+    return known(_cosines, settings)
 
 
-def cosines(settings: Settings, told: Told, *, patient: bool = False) -> Tensor:
+def cosines(settings: Settings) -> Tensor:
     """The cosine of the sentence vector to itself without each head alone, (layers, h).
 
-    Args:
-        told: hears how much is done, 0 to 1, and again and again while somebody else's turn lasts; an error that it
-            raises ends the work.
-        patient: as in `alone`.
-
-    Raises what `Model.run` and `alone` raise.
+    Raises what `Model.run` and `sharing.alone` raise.
     """
-    found = kept(settings)
-    if found is None:
-        # one at a time, so that nobody waits in the cache, where `told` cannot end the wait
-        with alone(lambda: told(0.0), patient=patient):
-            found = _cosines(settings, told)
-    return found
+    return heavy(_cosines, settings)
 
 
-@shared(LRUCache(64), lambda settings, told: settings)
-def _cosines(settings: Settings, told: Told) -> Tensor:
+@shared(LRUCache(64))
+def _cosines(settings: Settings) -> Tensor:
     model = pictures.model_of(settings)
-    return measures.without_each_head(model, settings.text, **settings.switches(model), told=told)
+    return measures.without_each_head(model, settings.text, **settings.switches(model), told=check_wanted)

@@ -1,12 +1,23 @@
 """The names by which the wire knows a visitor: random, given out by the app's script, good while the session lives."""
 
 import secrets
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import streamlit as st
 from streamlit import runtime
 
+from . import sockets
+
 _KEY = "visit"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who asks. address: of the machine, "" for this one; session: the tab, "" of who has no page open."""
+
+    address: str = ""
+    session: str = ""
 
 
 class _Visit:
@@ -26,6 +37,16 @@ def name() -> str:
         _visits[visit.name] = visit
     found: str = st.session_state[_KEY].name
     return found
+
+
+def visitor() -> Visitor:
+    """The visitor whose script runs now."""
+    return Visitor(address(), name())
+
+
+def address() -> str:
+    """The address of the visitor whose script runs now; "" of this machine."""
+    return sockets.household(st.context.ip_address or "") if runtime.exists() else ""
 
 
 def is_open(name: str) -> bool:

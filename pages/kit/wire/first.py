@@ -24,9 +24,10 @@ from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
+from pages.kit.server.queue import QUEUE, Gone, Queue
 from pages.kit.server.sockets import household
+from pages.kit.server.visits import Visitor
 
-from .line import MOST_OF_ADDRESS, Busy, Gone, Line
 from .routes import GZIP_LEVEL, work_of
 
 WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
@@ -59,9 +60,9 @@ def first(page: str, raw: bytes) -> bytes:
 class FirstPicture:
     """ASGI middleware that puts the picture of a link into the page that the link opens."""
 
-    def __init__(self, app: ASGIApp, line: Line | None = None, answers: Callable[[str, bytes], bytes] = first) -> None:
+    def __init__(self, app: ASGIApp, queue: Queue = QUEUE, answers: Callable[[str, bytes], bytes] = first) -> None:
         self.app = app
-        self._line = line or Line()
+        self._queue = queue
         self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,19 +98,18 @@ class FirstPicture:
 
     async def _picture(self, page: str, scope: Scope) -> bytes | None:
         """The message, None where it cannot be had in time."""
-        raw, visitor = scope["query_string"], household(str((scope.get("client") or ("",))[0]))
+        raw, address = scope["query_string"], household(str((scope.get("client") or ("",))[0]))
         try:
             if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
                 return None
-            return await self._line.answer(
-                f"opens from {visitor}",
+            return await self._queue.answer(
+                Visitor(address),
                 (page, raw),
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
-                most=MOST_OF_ADDRESS,
                 work=work_of(page, raw),
             )
-        except (HeadlightError, ImportError, Busy, Gone):  # the page itself says why, if there is anything to say
+        except (HeadlightError, ImportError, Gone):  # the page itself says why, if there is anything to say
             return None
 
 

@@ -7,9 +7,8 @@ from typing import Final
 
 from starlette.types import Receive, Send
 
+from pages.kit.server.queue import Busy
 from pages.kit.server.sockets import hang_up
-
-from .line import Busy
 
 PIECE: Final = 2**17  # bytes that are sent at once
 MOST_UNREAD: Final = 64 * 2**20  # bytes of all answers that wait here to be read; a shorter one than a piece always may
@@ -56,7 +55,7 @@ class Outbox:
             self._answers.remove(answer)
             if not answer.time_left.expired():
                 answer.time_left.reschedule(now)
-        raise Busy
+        raise Busy("too many answers wait to be read")
 
     async def send(self, body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
         """Sends an answer; hangs up on who does not read it."""

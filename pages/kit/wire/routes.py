@@ -3,8 +3,6 @@
 GET only, for this server's own pages only. A refusal is one sentence, with the status that fits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import hashlib
@@ -13,7 +11,6 @@ import secrets
 import traceback
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
@@ -29,14 +26,12 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
+from pages.kit.server.queue import QUEUE, Busy, Gone, Queue, Work
 from pages.kit.server.sockets import household
+from pages.kit.server.visits import Visitor
 
 from .files import FILES, OTHERS
-from .line import MOST_OF_ADDRESS, MOST_OF_ONE, Busy, Gone, Line, Work
 from .outbox import Outbox
-
-if TYPE_CHECKING:
-    from pages.kit.lessons.course import Course
 
 Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
@@ -58,9 +53,9 @@ ROUTES = {
     **OTHERS,
 }
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
-HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
-LATER = ("outcomes", "shuffled", "reshape", "classes")  # below a picture: they must not keep another one waiting
+# below a picture: they must not keep another one waiting
+BELOW = ("outcomes", "shuffled", "reshape", "classes", "compared", "each", "lesson")
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -91,12 +86,12 @@ class Wire:
     def __init__(
         self,
         answers: Callable[[str, bytes], bytes] = answer,
-        line: Line | None = None,
+        queue: Queue = QUEUE,
         outbox: Outbox | None = None,
         is_open: Callable[[str], bool] = visits.is_open,
     ) -> None:
         self._answers = answers
-        self._line = line or Line()
+        self._queue = queue
         self._outbox = outbox or Outbox()
         self._is_open = is_open
 
@@ -109,29 +104,27 @@ class Wire:
         squeezed, raw = wants_gzip(scope), scope["query_string"]
         try:
             query = Query(raw)
-            course = await asyncio.to_thread(_course) if ROUTES[name] == LESSONS else None
-            work = work_of(name, raw, course)
             # films have a name that is no control's, and lessons are files that may change
-            tag = _tag(name, query.pairs or raw, squeezed, course and course.stamps)
+            files = await asyncio.to_thread(_course_files) if ROUTES[name] == LESSONS else None
+            tag = _tag(name, query.pairs or raw, squeezed, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
-            visitor, most = self._visitor(scope, headers)
-            body = await self._line.answer(
-                visitor,
+            body = await self._queue.answer(
+                self._visitor(scope, headers),
                 tag,
                 lambda: self._computed(name, raw, squeezed),
                 _hung_up(receive),
-                most=most,
-                work=work,
+                work=work_of(name, raw),
+                view=name,
             )
             self._outbox.make_room(len(body))
+        except Busy as busy:
+            await refused(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
         except Refused as error:
             await refused(422, str(error), {"Headlight-Key": error.key})(scope, receive, send)
         except HeadlightError as error:
             await refused(422, words.sentence(error))(scope, receive, send)
-        except Busy as busy:
-            await refused(429, str(busy), {"Retry-After": str(busy.seconds)})(scope, receive, send)
         except Gone:
             return
         except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
@@ -159,37 +152,30 @@ class Wire:
             return refused(414, f"A query may have {LONGEST:,} bytes.")
         return None
 
-    def _visitor(self, scope: Scope, headers: Headers) -> tuple[str, int]:
-        """Who asks, and how many questions of his may wait: the visit, and of everybody else all of one address."""
+    def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
+        """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
-        if name and self._is_open(name):
-            return name, MOST_OF_ONE
-        return f"from {household(str((scope.get('client') or ('',))[0]))}", MOST_OF_ADDRESS
+        return Visitor(household(str((scope.get("client") or ("",))[0])), name if self._is_open(name) else "")
 
     def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
         message = self._answers(name, raw)
         return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
 
 
-def work_of(route: str, raw: bytes, course: Course | None = None) -> Work:
-    """What a question asks for, before anything of it is computed.
-
-    Args:
-        course: of a question about a lesson, whose rules say how much a verdict takes. Raises a HeadlightError for a
-            key that cannot be read.
-    """
-    if route in (*OTHERS, *HEAVY) or (course is not None and course.is_heavy(Query(raw)["learn"])):
+def work_of(route: str, raw: bytes) -> Work:
+    """What a question seems to ask for, before anything of it is computed."""
+    is_long = len(raw) > LONG
+    if route in OTHERS or (is_long and route in BELOW):
         return Work.HEAVY
-    is_long = len(raw) > LONG or "." in route
-    if route in LATER:
-        return Work.HEAVY if is_long else Work.LONG
-    return Work.LONG if is_long else Work.PICTURE
+    if route in BELOW:
+        return Work.BELOW
+    return Work.LONG if is_long or "." in route else Work.PICTURE
 
 
-def _course() -> Course:
+def _course_files() -> object:
     from pages.kit.lessons.course import course
 
-    return course()
+    return course().stamps
 
 
 def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:

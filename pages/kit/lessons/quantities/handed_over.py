@@ -11,6 +11,7 @@ from pages.kit.picture import pictures
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.value_lengths import lengths
+from pages.kit.server.queue import check_wanted
 
 MOST_TOKENS = 40  # that are closed one after another: a pass each
 
@@ -39,6 +40,9 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     whole = pictures.picture(settings.untouched).run
     if len(whole.ids) > MOST_TOKENS:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
-    closed = (pictures.picture(replace(settings.untouched, mask=f"unseen:{at}")) for at in range(len(whole.ids)))
-    cosines = [measures.cosine(picture.run.sentence, whole.sentence) for picture in closed]
+    cosines = list[float]()
+    for at in range(len(whole.ids)):
+        check_wanted()
+        closed = pictures.picture(replace(settings.untouched, mask=f"unseen:{at}"))
+        cosines.append(measures.cosine(closed.run.sentence, whole.sentence))
     return Value.of(torch.tensor(cosines), "j", whole.tokens)

@@ -11,7 +11,7 @@ from pages.kit.lessons.values import Value
 from pages.kit.picture import models, next_token, without_heads
 from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.sharing import check_wanted, shared, turn
+from pages.kit.picture.sharing import shared, turn
 
 
 def weights(picture: Picture) -> Value:
@@ -67,7 +67,7 @@ def need(picture: Picture) -> Value:
     if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
         most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
         raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
-    return Value.of(1 - without_heads.cosines(picture.settings, check_wanted, patient=True).double(), "l h")
+    return Value.of(1 - without_heads.cosines(picture.settings).double(), "l h")
 
 
 PLAIN: dict[str, Callable[[Picture], Value]] = {

@@ -16,6 +16,7 @@ from pages.kit.picture import fitting, pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import check_wanted
 
 from . import copying, handed_over, next_word, random_rows, reshapes, silent, trained
 from .picture import OF_A_WORD, PLAIN
@@ -36,7 +37,6 @@ OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
 NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
-HEAVY = frozenset({"need", "cosine_without"})  # of many passes
 Own = Callable[[Query], Mapping[str, Value] | None]
 
 
@@ -108,6 +108,7 @@ class Shown:
 
         Raises what `pictures.picture` raises.
         """
+        check_wanted()
         return pictures.picture(self._sides[primed])
 
     @cached_property
