@@ -4,7 +4,7 @@
 
 import { inks } from "../base/colour.js";
 import { asBytes } from "../picture/differences.js";
-import { button, div, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { HeadBars } from "./head_bars.js";
@@ -22,6 +22,10 @@ import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
 import { WireView } from "../wire/wire_view.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import choicesCss from "../picture/choices.css" with { type: "css" };
+import pairCss from "./pair.css" with { type: "css" };
+import nextCss from "../picture/next.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").ComparePicture} Picture */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -38,7 +42,7 @@ const BOXES = [
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = await styles("base/view.css", "picture/choices.css", "compare/pair.css", "picture/next.css");
+const STYLES = [viewCss, choicesCss, pairCss, nextCss];
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
@@ -373,4 +377,4 @@ export class PairView extends WireView {
   }
 }
 
-export default mount(PairView);
+export const view = mount(PairView);
