@@ -1,9 +1,9 @@
-"""The browser's modules (assets/web) as one script: the app's, which is fetched at once, and that of a file without server.
+"""The browser's modules (assets/web) as one script: that of the app, and that of a file which needs no server.
 
 Each module becomes a function that is called when it is imported first, so that no name meets another, nothing happens
 twice and what is not shown is not run. The modules are written in one style, which is all that is read here:
-`import { a, b as c } from "../x/y.js";`, `import sheet from "./y.css" with { type: "css" };` and `export` before what is
-named. Anything else is an error, not a script that fails later.
+`import { a, b as c } from "../x/y.js";`, `import css from "./y.css" with { type: "css" };` and `export` before what
+is named. Anything else is an error, not a script that fails later.
 """
 
 import json
@@ -46,7 +46,7 @@ def read(name: str) -> str:
 
 
 def script(entry: str, files: Mapping[str, str] | None = None) -> str:
-    """A module with all that it imports, as one module that exports what it does; arguments and errors as of `scripts`."""
+    """A module with all that it imports, as one module that exports what it does; the rest as `scripts`."""
     text_of = files.__getitem__ if files is not None else read
     exported = ", ".join(_exports(text_of(entry)))
     return f"{_bundle([entry], text_of)}export const {{ {exported} }} = {_place(entry)}();\n"

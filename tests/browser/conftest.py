@@ -17,6 +17,7 @@ from .explore_page import Explore
 from .implementations_page import Implementations
 from .masks_page import Masks
 from .measures import PHONE
+from .modules import Modules
 from .positions_page import Positions
 from .server import HEALTH, Server
 from .shapes_page import Shapes
@@ -89,6 +90,15 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
         yield running
         running.close()
+
+
+@pytest.fixture(scope="module")
+def modules(browser: Browser, server: Server) -> Iterator[Modules]:
+    """The browser's modules, in a page without the app."""
+    page = browser.new_page()
+    page.goto(server.url + HEALTH)
+    yield Modules(page)
+    page.close()
 
 
 @pytest.fixture(scope="session")

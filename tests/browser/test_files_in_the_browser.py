@@ -5,28 +5,18 @@ from __future__ import annotations
 import base64
 import csv
 import io
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Error
 
 from pages.kit.draw.web import PREFIX
 
 from .modules import Modules
-from .server import HEALTH, Server
 
 LABELS = ['"', ",", "a\nb", "😀", "=cmd", "-1", "@x", "[CLS]", "é"]
 VALUES = np.array([0.1, -0.0, 1e-30, 3.4028235e38, np.inf, -np.inf, np.nan, 1 / 3, 123456.789], np.float32)
 AS_TEXT = "btoa(String.fromCharCode(...m.{}([{{ ...row, values: Float32Array.from(row.values.map(Number)) }}])))"
-
-
-@pytest.fixture(scope="module")
-def modules(browser: Browser, server: Server) -> Iterator[Modules]:
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    yield Modules(page)
-    page.close()
 
 
 def made(modules: Modules, function: str) -> bytes:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser
 from torch import Tensor
 
 from mha_core import masks
 from pages.kit.picture import mask_codec
 
 from .modules import Modules
-from .server import HEALTH, Server
 
 N, HEADS = 5, 3
 # Steps on a new painting: ["begin", [i, j]], ["line", "row", 2], … or {"tool": "row"}; then what it says.
@@ -28,14 +25,6 @@ RUN = """(() => {
   const heads = Array.from({ length: row.heads }, (_, head) => [...mask.allow(head)]);
   return { heads, text: mask.text, undone: mask.undone.length, shared: mask.isShared, empty: mask.isEmpty };
 })()"""
-
-
-@pytest.fixture(scope="module")
-def modules(browser: Browser, server: Server) -> Iterator[Modules]:
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    yield Modules(page)
-    page.close()
 
 
 def painted(modules: Modules, *steps: Any, rule: str = "causal", built_in: str = "none") -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import product
 
@@ -12,7 +11,6 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Browser
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
@@ -30,19 +28,10 @@ from pages.train import film
 from tests.pages.films import PROBES, filmed
 
 from .modules import Modules, as_text
-from .server import HEALTH, Server
 
 EXAMPLES = settings(max_examples=60, deadline=None)
 PLACES = st.none() | st.integers(0, 9999)
 HEADS = st.tuples(st.integers(0, 30), st.integers(0, 30))
-
-
-@pytest.fixture(scope="module")
-def modules(browser: Browser, server: Server) -> Iterator[Modules]:
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    yield Modules(page)
-    page.close()
 
 
 # ---- painted masks: picture/mask_codec.py and painted.js

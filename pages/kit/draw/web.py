@@ -1,6 +1,7 @@
 """Where the browser's files (js, css) lie and under which address they are served; it changes with their content."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,14 +17,15 @@ SCRIPT = "app.js"
 _BUNDLER = Path(__file__).parents[3] / "mha_core" / "show" / "modules.py"
 
 
-def _version() -> str:
+def version(files: Mapping[str, bytes]) -> str:
+    """What these files are called together, and the script that is made of them."""
     digest = hashlib.blake2b(_BUNDLER.read_bytes(), digest_size=6)
-    for name, content in FILES.items():
+    for name, content in files.items():
         digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()
 
 
-PREFIX = f"{BASE}/headlight/{_version()}"
+PREFIX = f"{BASE}/headlight/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes: an older page's files would not read what a newer server answers
 
 
