@@ -111,9 +111,7 @@ def each(raw: bytes) -> bytes:
 def _message(query: Asked, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     right, of_the_right = query.within("2", left.text)
-    # the untouched side first: the other one's sentence vector then takes no pass of its own
-    both = {side: pictures.picture(side) for side in sorted((left, right), key=lambda side: side != side.untouched)}
-    shown = Pair(both[left], both[right], query.at.layer, query.at.head)
+    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head)
     offered = tries.tries(query.name, shown.left.model)
     _ = query.look, query["shuffle"]  # which change nothing here; what cannot be used of them is said
     sides = {"on the left": shown.left, "on the right": shown.right}

@@ -3,6 +3,8 @@
 import logging
 import time
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -19,13 +21,15 @@ from . import models
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
-from .sharing import known, shared, threads_for, turn
+from .sharing import PASSES_AT_ONCE, known, shared, threads_for, turn
 
 # room for two pictures of 511 tokens (77 MiB each), a changed one and the one before its changes, or many short ones
 CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+
+_beside = ThreadPoolExecutor(PASSES_AT_ONCE, "beside")  # for the second of two pictures
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,22 @@ def picture(settings: Settings) -> Picture:
         run = settings.run(model)
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
-        cosine = measures.cosine(run.sentence, _untouched_sentence(model, settings, run))
+    untouched = run.sentence if settings == settings.untouched else _untouched_sentence(settings)
+    cosine = measures.cosine(run.sentence, untouched)
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
+
+
+def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
+    """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
+    if one == other or max(map(_threads, (one, other))) > 1:
+        return picture(one), picture(other)
+    coming = _beside.submit(copy_context().run, picture, other)
+    return picture(one), coming.result()
+
+
+def _threads(settings: Settings) -> int:
+    model = model_of(settings)
+    return threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
 
 
 def _packed_key(picture: Picture, layer: int) -> Hashable:
@@ -186,7 +204,7 @@ def _bytes_held(settings: Settings, model: Model) -> int:
     return 0 if settings.model in models.pretrained() else _bytes_of(model)
 
 
-@shared(LRUCache(256), lambda model, settings, run: settings.untouched)
-def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
-    """The sentence vector of the untouched model, kept without its maps."""
-    return run.sentence if settings == settings.untouched else settings.untouched.run(model).sentence
+@shared(LRUCache(256), lambda settings: settings.untouched)
+def _untouched_sentence(settings: Settings) -> Tensor:
+    """The sentence vector of the untouched model, which is kept longer than its maps."""
+    return picture(settings.untouched).run.sentence
