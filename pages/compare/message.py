@@ -56,7 +56,6 @@ class _OfBoth(TypedDict):
     answers: list[Figure]  # that stand first
     next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
     figures: list[Figure]
-    asides: list[str]
     vectors: TokenVectors  # of the row in focus
 
 
@@ -100,6 +99,15 @@ def shuffled(raw: bytes) -> bytes:
     order = query["order"]
     check_length(order)
     return json.dumps(shuffle.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
+
+
+def asides(raw: bytes) -> bytes:
+    """What a causal mask would do to the rows of equal words, as JSON; it takes a pass. Raises a HeadlightError."""
+    query = Asked(raw, minilm_at=FIRST_AT)
+    left, _ = query.within()
+    pair = Pair(*pictures.both(left, query.within("2", left.text)[0]), query.at.layer, query.at.head)
+    titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
+    return json.dumps(pairs.asides(pair, titles)).encode()
 
 
 def each(raw: bytes) -> bytes:
@@ -152,7 +160,6 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "answers": pairs.answers(shown, titles),
         "next": next_token.compared(left, right),
         "figures": pairs.figures(shown, at),
-        "asides": pairs.asides(shown, titles),
         "vectors": vectors.of_row(shown, at.row or 0),
     }
 

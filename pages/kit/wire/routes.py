@@ -45,7 +45,7 @@ LESSONS = "kit.lessons"
 _MESSAGES = {
     "explore": ("maps", "focus", "compared"),
     "masks": ("masked", "entered", "outcomes"),
-    "compare": ("pair", "begun", "shuffled", "each"),
+    "compare": ("pair", "begun", "asides", "shuffled", "each"),
     "shapes": ("steps", "reshape", "classes"),
     "train": ("film",),
     "kit.wire": ("qr",),
@@ -60,7 +60,8 @@ ROUTES = {
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
 HEAVY = ("compared", "each")  # routes that take seconds
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
-LATER = ("outcomes", "shuffled", "reshape", "classes")  # below a picture: they must not keep another one waiting
+# below a picture: they must not keep another one waiting
+LATER = ("outcomes", "asides", "shuffled", "reshape", "classes")
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
