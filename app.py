@@ -76,6 +76,11 @@ def wire() -> ASGIApp:
     return Wire()
 
 
+def own_files() -> ASGIApp:
+    """The browser's files."""
+    return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
+
+
 def first_picture(app: ASGIApp) -> ASGIApp:
     """Pages with their picture in them."""
 
@@ -93,7 +98,7 @@ app = st.App(
     routes=[Route(ADDRESS, handout)],
     middleware=[
         *(Middleware(gate) for gate in GATES),
-        Middleware(OwnRoutes, {web.API: Late(wire), web.PREFIX: OwnFiles(web.FILES)}),
+        Middleware(OwnRoutes, {web.API: Late(wire), web.PREFIX: Late(own_files)}),
         Middleware(first_picture),
     ],
 )

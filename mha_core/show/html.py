@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import SizeError
 from .cells import write_cells
-from .modules import read, script
+from .modules import script
 from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ BYTES_A_WEIGHT = 1.5
 MOST_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
 LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
-STYLES = ("base/view.css", "explore/explore.css", "standalone/standalone.css")
 
 # `default-src 'none'`: the file can ask nobody for anything
 _PAGE = """<!doctype html>
@@ -155,12 +154,6 @@ def _exact(run: Run, said: StandaloneRun, room: float) -> list[tuple[int, int]]:
     return nearest[: max(0, int((room / MOST_PACKED - beside) // (4 * rows * keys)))]
 
 
-def style_sheet(names: tuple[str, ...]) -> str:
-    """The line of a script that makes these files of assets/web one sheet, named `sheet`."""
-    css = "\n".join(read(name) for name in names).replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
-    return f"const sheet = new CSSStyleSheet();\nsheet.replaceSync(`{css}`);\n"
-
-
 def _page(said: StandaloneRun, run: str) -> str:
     return _PAGE.format(title=html.escape(f"{said['title']} · {said['changed']}"), code=_code(), run=run)
 
@@ -168,8 +161,7 @@ def _page(said: StandaloneRun, run: str) -> str:
 @cache
 def _code() -> str:
     """The view with its style sheets, which it puts into the page itself."""
-    own = style_sheet(STYLES) + "document.adoptedStyleSheets = [sheet];\n"
-    return _packed((own + script("standalone/standalone.js")).encode())
+    return _packed(script("standalone/standalone.js").encode())
 
 
 def _packed(content: bytes) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError
-from .html import STYLES, described, message, style_sheet
+from .html import described, message
 from .modules import script
 
 if TYPE_CHECKING:
@@ -77,5 +77,4 @@ def widget_class() -> Any:
 @cache
 def _code() -> str:
     """The module that anywidget loads: the view, its styles, and what keeps both sides the same."""
-    sheet = style_sheet((*STYLES, "standalone/widget.css"))
-    return f"{sheet}{script('standalone/widget.js')}export default {{ render: (given) => render(given, sheet) }};\n"
+    return f"{script('standalone/widget.js')}export default {{ render }};\n"

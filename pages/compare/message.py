@@ -56,7 +56,6 @@ class _OfBoth(TypedDict):
     answers: list[Figure]  # that stand first
     next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
     figures: list[Figure]
-    asides: list[str]
     vectors: TokenVectors  # of the row in focus
 
 
@@ -102,6 +101,15 @@ def shuffled(raw: bytes) -> bytes:
     return json.dumps(shuffle.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
 
 
+def asides(raw: bytes) -> bytes:
+    """What a causal mask would do to the rows of equal words, as JSON; it takes a pass. Raises a HeadlightError."""
+    query = Asked(raw, minilm_at=FIRST_AT)
+    left, _ = query.within()
+    pair = Pair(*pictures.both(left, query.within("2", left.text)[0]), query.at.layer, query.at.head)
+    titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
+    return json.dumps(pairs.asides(pair, titles)).encode()
+
+
 def each(raw: bytes) -> bytes:
     """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
     left, _ = Asked(raw, minilm_at=FIRST_AT).within()
@@ -111,9 +119,7 @@ def each(raw: bytes) -> bytes:
 def _message(query: Asked, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     right, of_the_right = query.within("2", left.text)
-    # the untouched side first: the other one's sentence vector then takes no pass of its own
-    both = {side: pictures.picture(side) for side in sorted((left, right), key=lambda side: side != side.untouched)}
-    shown = Pair(both[left], both[right], query.at.layer, query.at.head)
+    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head)
     offered = tries.tries(query.name, shown.left.model)
     _ = query.look, query["shuffle"]  # which change nothing here; what cannot be used of them is said
     sides = {"on the left": shown.left, "on the right": shown.right}
@@ -154,7 +160,6 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "answers": pairs.answers(shown, titles),
         "next": next_token.compared(left, right),
         "figures": pairs.figures(shown, at),
-        "asides": pairs.asides(shown, titles),
         "vectors": vectors.of_row(shown, at.row or 0),
     }
 

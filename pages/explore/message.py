@@ -230,9 +230,8 @@ def forbidden(settings: Settings, tokens: int) -> list[str]:
 def _shown(raw: bytes) -> Shown:
     query = Asked(raw)
     settings, left_out = query.within()
-    # first: its sentence vector then takes no pass of its own
-    before = pictures.picture(settings.untouched) if settings != settings.untouched else None
-    picture = pictures.picture(settings)
+    untouched, picture = pictures.both(settings.untouched, settings)
+    before = untouched if settings != settings.untouched else None
     at = query.place(picture.run.tokens)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:

@@ -110,8 +110,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     """As `masked`; `begins`: what is shown beside what the query says."""
     query = Asked(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
     settings, left_out = query.within()
-    # in this order: the sentence vector of the second then takes no pass of its own
-    unmasked, picture = pictures.picture(before(settings)), pictures.picture(settings)
+    unmasked, picture = pictures.both(before(settings), settings)
     at = query.place(picture.run.tokens)
     for key in KEYS:
         query[key]  # what cannot be used is said, in use or not

@@ -45,12 +45,11 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     compare.page.set_viewport_size({"width": 1440, "height": 900})
     expect(compare.view.locator(".sentences")).to_be_hidden()
     compare.view.get_by_text("more numbers", exact=True).click()
-    said = compare.view.locator(".sentences").inner_text()
     run = core().run(TIRED, position="none", mask="causal")
     causal = measures.repeated_words(run.weights, run.ids)
     assert causal
     wanted = f"No positions, with a causal mask: the rows differ by up to {small(causal.difference)}, without positions"
-    assert wanted in said
+    expect(compare.view.locator(".sentences")).to_contain_text(wanted)
     assert "nan" not in compare.page.locator("body").inner_text().lower().split()
     to_try = {
         "tired / wide": (Settings(TIRED), Settings(WIDE)),

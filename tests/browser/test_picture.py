@@ -19,7 +19,8 @@ ACROSS, DOWN = 0.5, 0.14
 
 PALETTE = """async ([view, scale, most]) => {
   const files = performance.getEntriesByType("resource").map((entry) => entry.name);
-  const colour = await import(files.find((name) => name.endsWith("/colour.js")));
+  const { open } = await import(files.find((name) => name.endsWith("/app.js")));
+  const colour = open("base/colour.js");
   const pixels = colour.palette(view.dataset.theme, scale, most);
   return Array.from(pixels, (pixel) => [0, 8, 16].map((shift) => (pixel >> shift) & 255));
 }"""

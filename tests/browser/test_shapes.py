@@ -19,7 +19,7 @@ BEATS = """() => {
   const [start, stop, beats] = [window.setInterval, window.clearInterval, new Map()];
   let last = 1e9;
   window.setInterval = (run, ...rest) => {
-    if (!new Error().stack.includes("/steps.js")) return start(run, ...rest);
+    if (!new Error().stack.includes("StepView")) return start(run, ...rest);
     beats.set(++last, run);
     return last;
   };

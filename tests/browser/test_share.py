@@ -17,8 +17,8 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width=
 CLASS = "http://10.0.0.9:8501/positions"
 # What the script says of the page, as a server that a class can reach would say it.
 TOLD = """async ([prefix, told]) => {
-  const { drawShare } = await import(`${prefix}/frame/share.js`);
-  drawShare(told);
+  const { open } = await import(`${prefix}/app.js`);
+  open("frame/share.js").drawShare(told);
 }"""
 
 

@@ -22,7 +22,7 @@ from mha_core.positions import Rotary
 from mha_core.show import standalone
 from mha_core.show.cells import write_cells
 from mha_core.show.html import check_size
-from mha_core.show.modules import script
+from mha_core.show.modules import script, scripts
 
 from .conftest import TIRED
 from .runs import TINY, trained
@@ -225,14 +225,22 @@ def test_a_link_that_is_no_address_is_left_out(run: Run) -> None:
 
 def test_modules_become_one() -> None:
     files = {
-        "up/a.js": 'import { one as first, two } from "../low/b.js";\n// a\nexport const sum = first + two;\n',
+        "up/a.js": 'import { one as first, two } from "../low/b.js";\n'
+        'import css from "./a.css" with { type: "css" };\n'
+        "// a\nexport const sum = first + two;\nexport const where = [css, import.meta.url];\n",
+        "up/a.css": '.a::after { content: "`${\\\\"; }\n',
         "low/b.js": "export const one = 1;\nexport function two() {\n  return 2;\n}\nconst hidden = 3;\n",
     }
     made = script("up/a.js", files)
-    assert made.index("$low_b_js") < made.index("$up_a_js")
-    assert "const { one: first, two } = $low_b_js;" in made
-    assert made.endswith("export const { sum } = $up_a_js;\n")
-    assert not re.search(r"//|^import", made, re.MULTILINE)
+    for name in files:
+        assert made.count(f"const ${re.sub('[/.]', '_', name)} = once(") == 1
+    assert "const { one: first, two } = $low_b_js();" in made
+    assert "const css = $up_a_css();" in made
+    assert json.dumps(files["up/a.css"]) in made
+    assert 'new URL("up/a.js", import.meta.url)' in made
+    assert made.endswith("export const { sum, where } = $up_a_js();\n")
+    assert not re.search(r"// a|^import|^export (?!const { sum)", made, re.MULTILINE)
+    assert scripts(["up/a.js", "low/b.js"], files).partition("const modules")[0] == made.rpartition("export")[0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
+from pages.kit.wire import routes
 
 from .conftest import answers, unpacked
 
@@ -231,7 +233,7 @@ def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
     assert tuple(side["title"] for side in header["sides"]) == titles
     assert [side["story"] for side in header["sides"]] == [pairs.story(side, *at) for side in sides]
     assert header["answers"] == pairs.answers(pair, titles)
-    assert header["asides"] == pairs.asides(pair, titles)
+    assert json.loads(routes.answer("asides", urlencode(values, doseq=True).encode())) == pairs.asides(pair, titles)
 
 
 @pytest.mark.parametrize("side", ["", "2"])

@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
-from pages.kit.draw.web import FILES, PREFIX
+from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 from pages.kit.lessons.message import as_json
 from pages.kit.picture import fitting, pictures
 from pages.kit.picture.settings import Settings
@@ -80,18 +80,14 @@ def test_what_draws_it_is_loaded_first(path: str) -> None:
     text = served().get(path).text
     assert BLOCK.search(text)
     named = re.findall(rf'(?:href|src)="{PREFIX}/([^"]+)"', text)
-    assert {f"frame/{name}" for name in ("first.js", "house.css")} | {
-        "base/view.css",
-        "wire/wire.js",
-        PAGES[path][1],
-    } <= set(named)
-    assert FILES.keys() >= set(named)
+    assert sorted(named) == sorted((SCRIPT, "frame/boot.js", "frame/house.css", "lessons/lesson.css"))
+    assert f"// ---- {PAGES[path][1]}\n".encode() in script()
     held = re.search(r'<template id="headlight-later">(.*?)</template>', text)
     assert held is not None, "Streamlit’s own files wait for it"
     assert "static/js/index" in held[1]
     outside = text.replace(held[0], "")
     assert "static/js/" not in outside
-    assert outside.index("first.js") < outside.index("boot.js") < outside.index("</head>")
+    assert outside.index("boot.js") < outside.index(SCRIPT) < outside.index("</head>")
     assert text.count("<title>") == 1
 
 
@@ -213,10 +209,10 @@ def test_a_class_behind_one_address_opens_links_at_once() -> None:
 
 
 def test_what_draws_it_knows_the_themes() -> None:
-    script = FILES["frame/first.js"].decode("utf-8")
+    drawn = FILES["frame/first.js"].decode("utf-8")
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text("utf-8"))
     for theme in ("dark", "light"):
-        block = re.search(rf"{theme}: {{(.*?)}}", script, re.DOTALL)
+        block = re.search(rf"{theme}: {{(.*?)}}", drawn, re.DOTALL)
         assert block is not None
         colours = dict(re.findall(r'"([a-z-]+)": "(#\w+)"', block[1]))
         assert colours

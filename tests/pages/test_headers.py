@@ -68,6 +68,7 @@ def test_scripts_come_from_here_or_are_named_by_their_hash() -> None:
 def test_a_components_code_is_two_short_lines(file: str) -> None:
     code = web.one_line(file, "maps")
     assert (web.FOLDER / file).is_file()
-    assert f"{web.PREFIX}/{file}" in code
+    assert f"{web.PREFIX}/{web.SCRIPT}" in code
+    assert f"open('{file}').maps" in code
     assert len(code) < 200
     assert re.fullmatch(r"/headlight/[0-9a-f]{12}", web.PREFIX)

@@ -10,20 +10,28 @@ from starlette.testclient import TestClient
 from pages.kit.draw import web
 from pages.kit.server.own_files import KEPT, TYPES, OwnFiles
 
+FILES = web.FILES | {web.SCRIPT: web.script()}
+
 
 @pytest.fixture
 def client() -> TestClient:
-    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(web.FILES))]))
+    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(FILES))]))
 
 
 def test_every_file_is_there_packed_or_not(client: TestClient) -> None:
-    for name, content in web.FILES.items():
+    for name, content in FILES.items():
         for accepted, encoding in (("gzip", "gzip"), ("identity", None), ("gzip;q=0", None)):
             answer = client.get(f"{web.PREFIX}/{name}", headers={"Accept-Encoding": accepted})
             assert answer.content == content
             assert answer.headers.get("content-encoding") == encoding
             assert answer.headers["content-type"].startswith(TYPES.get(name.rpartition(".")[2], "text/plain")), name
             assert answer.headers["cache-control"] == KEPT
+
+
+def test_a_file_that_changes_changes_the_address() -> None:
+    assert web.PREFIX.endswith(f"/{web.version(web.FILES)}")
+    for name, content in web.FILES.items():
+        assert web.version(web.FILES | {name: content + b" "}) != web.version(web.FILES)
 
 
 def test_every_kind_has_its_type() -> None:

@@ -122,6 +122,32 @@ def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
     assert pictures.picture(Settings("how are you", position="none")).cosine < 0.999
 
 
+@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, sharing.PASSES_AT_ONCE)), (60, 1)])
+def test_both_pictures_are_those_of_one_after_the_other(
+    words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short ones at the same time; the one without changes also says how far the other one's sentence is from it."""
+    pair = [Settings(" ".join(["cat"] * words), mask) for mask in ("causal", "none")]
+    alone = [pictures.picture(settings) for settings in pair]
+    sharing.forget()
+    together, run, passes = threading.Barrier(at_once), Model.run, list[int]()
+
+    def met(self: Model, text: str, **options: Any) -> Run:
+        together.wait(20)  # an error where not as many begin at once
+        passes.append(threading.get_ident())
+        return run(self, text, **options)
+
+    monkeypatch.setattr(Model, "run", met)
+    found = pictures.both(pair[0], pair[1])
+    assert len(passes) == 2
+    assert len(set(passes)) == at_once
+    for now, before in zip(found, alone, strict=True):
+        assert now.settings == before.settings
+        assert torch.equal(now.run.weights, before.run.weights)
+        assert now.cosine == before.cosine
+    assert pictures.both(pair[1], pair[1])[0] is found[1]
+
+
 def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
     places = BOUNDS[Work.PASS].at_once
     inside, most, lock = 0, 0, threading.Lock()
@@ -150,7 +176,8 @@ def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.Mo
 
 
 def test_many_visitors_get_equal_numbers(model: Model) -> None:
-    wanted = model.run("how are you", mask="causal").weights
+    with sharing.turn(5):  # on as many threads
+        wanted = model.run("how are you", mask="causal").weights
     with ThreadPoolExecutor(6) as pool:
         for picture in pool.map(lambda _: pictures.picture(Settings("how are you", "causal")), range(12)):
             assert torch.equal(picture.run.weights, wanted)

@@ -51,16 +51,6 @@ export function fill(parent, items, make, update) {
 /** The address of a file, or a route, of ours: its path from the folder of all rooms. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);
 
-/** Style sheets for a shadow root. @param {...string} paths */
-export const styles = (...paths) =>
-  Promise.all(
-    paths.map(async (path) => {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(await (await fetch(urlOf(path))).text());
-      return sheet;
-    }),
-  );
-
 /** Marks a row or column of cells: a frame, or a tick at both ends where a frame would cover what it marks. */
 export function frame(context, x, y, width, height, colour) {
   const thin = Math.min(width, height);

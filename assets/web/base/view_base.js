@@ -23,7 +23,7 @@ export class View {
    * @param {string[]} chosen what in its state the visitor chooses: an answer to an earlier click must not undo it
    */
   constructor(root, styles, kind, chosen = []) {
-    /** @type {any} */ (root).adoptedStyleSheets = styles;
+    (root instanceof ShadowRoot ? root : document).adoptedStyleSheets = styles;
     this.root = root;
     this.kind = kind;
     this.chosen = chosen;

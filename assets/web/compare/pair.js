@@ -4,7 +4,7 @@
 
 import { inks } from "../base/colour.js";
 import { asBytes } from "../picture/differences.js";
-import { button, div, h, setAttribute, setText, styles } from "../base/dom.js";
+import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { HeadBars } from "./head_bars.js";
@@ -21,7 +21,12 @@ import { SideControls } from "./side_controls.js";
 import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
+import { Wire } from "../wire/wire.js";
 import { WireView } from "../wire/wire_view.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import choicesCss from "../picture/choices.css" with { type: "css" };
+import pairCss from "./pair.css" with { type: "css" };
+import nextCss from "../picture/next.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").ComparePicture} Picture */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -31,14 +36,15 @@ const HELP =
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
-const NOT_BENEATH = ["s2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
+const NOT_ASIDE = ["at", "word", ...BESIDE]; // keys that change nothing of what is said of equal words under a mask
+const NOT_BENEATH = ["s2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
 const STILL = { s: "The left map still shows", s2: "The right map still shows" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = await styles("base/view.css", "picture/choices.css", "compare/pair.css", "picture/next.css");
+const STYLES = [viewCss, choicesCss, pairCss, nextCss];
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
@@ -63,6 +69,15 @@ export class PairView extends WireView {
     this.vectors = new TokenVectors(this);
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
+    this.asides = { of: "", said: /** @type {string[]} */ ([]) }; // the query that they are of
+    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
+      this.asides = {
+        of: question.slice(question.indexOf("?") + 1),
+        said: JSON.parse(new TextDecoder().decode(bytes)),
+      };
+      this.redraw();
+    };
+    this.aside = new Wire({ take, refuse: () => {} }, this.here.signal);
     this.answers = new Figures();
     this.figures = new Figures();
     this.parts = {
@@ -75,6 +90,7 @@ export class PairView extends WireView {
       heads: group("Head"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       fronts: group("Map in sight"),
+      more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
@@ -94,7 +110,7 @@ export class PairView extends WireView {
     const top = div("top", div("boxes", ...boxes), p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
-    const more = h("details", { class: "more" }, h("summary", {}, "more numbers"), figures.element, p.asides);
+    p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);
     const settings = this.sides.map(({ panel }) => panel);
     const maps = [...this.panels.elements, ...settings];
@@ -105,7 +121,7 @@ export class PairView extends WireView {
       fronts,
       ...maps,
       div("outcome", answers.element, this.next.element, this.vectors.element),
-      more,
+      p.more,
       div("tests", this.shuffle.element, this.each.element),
     );
     this.element.append(h("footer", {}, HELP));
@@ -221,8 +237,14 @@ export class PairView extends WireView {
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause;
+    if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
     this.shuffle.ask(isNow);
     this.each.ask(isNow);
+  }
+
+  /** What the asides are asked with. */
+  get ofAsides() {
+    return without(this.query(), ...NOT_ASIDE);
   }
 
   writeAddress() {
@@ -344,7 +366,7 @@ export class PairView extends WireView {
     this.next.draw();
     this.vectors.draw();
     this.figures.draw(picture.figures);
-    fillNotices(p.asides, picture.asides);
+    fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
     this.shuffle.draw();
     this.each.draw();
     this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
@@ -373,4 +395,4 @@ export class PairView extends WireView {
   }
 }
 
-export default mount(PairView);
+export const view = mount(PairView);

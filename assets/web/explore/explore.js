@@ -5,7 +5,7 @@ import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
-import { div, h, setText, styles } from "../base/dom.js";
+import { div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { Figures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
@@ -27,6 +27,9 @@ import { fillNotices, notices } from "../base/view_base.js";
 import { toggled } from "../base/words.js";
 import { Wire } from "../wire/wire.js";
 import { PlaceView } from "../wire/place_view.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import exploreCss from "./explore.css" with { type: "css" };
+import nextCss from "../picture/next.css" with { type: "css" };
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 
@@ -36,7 +39,7 @@ const HELP = [
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = await styles("base/view.css", "explore/explore.css", "picture/next.css");
+const STYLES = [viewCss, exploreCss, nextCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {
@@ -311,4 +314,4 @@ export class Explore extends PlaceView {
   }
 }
 
-export default mount(Explore);
+export const view = mount(Explore);

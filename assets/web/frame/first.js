@@ -3,7 +3,7 @@
 // stand, before Streamlit is there; the view then moves to its own place as it is.
 
 import { drawBar, makeTitle } from "./bar.js";
-import { div, h, urlOf } from "../base/dom.js";
+import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
 import { pageNow } from "../base/page_list.js";
@@ -51,16 +51,21 @@ function makeEarly(now) {
   return { element, place };
 }
 
-/** Draws the picture, where the page brought one. @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block */
-async function drawPicture(place, remove, block) {
-  const { default: component } = await import(urlOf(block.dataset.file ?? "").href);
-  const view = new component.Kind(place.attachShadow({ mode: "open" }));
+/** @typedef {(file: string) => {view: {Kind: any}}} Open what a module exports */
+
+/** Draws the picture, where the page brought one.
+ * @param {Open} open @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block
+ */
+function drawPicture(open, place, remove, block) {
+  const { Kind } = open(block.dataset.file ?? "").view;
+  const view = new Kind(place.attachShadow({ mode: "open" }));
   view.begin(bytesOf(block));
-  drawnEarly({ view, Kind: component.Kind, ready, remove });
+  drawnEarly({ view, Kind, ready, remove });
   block.remove();
 }
 
-async function draw() {
+/** @param {Open} open */
+async function draw(open) {
   const block = document.getElementById("headlight-first");
   const now = theme();
   const { element, place } = makeEarly(now);
@@ -71,11 +76,14 @@ async function draw() {
   drawBar(now);
   drawLesson(now);
   document.body.append(element);
-  if (block) return drawPicture(place, remove, block);
+  if (block) return drawPicture(open, place, remove, block);
   const leave = () => (ready() ? remove() : void requestAnimationFrame(leave));
   leave();
 }
 
-draw()
-  .catch(() => document.getElementById("headlight-early")?.remove())
-  .finally(() => requestAnimationFrame(() => setTimeout(() => dispatchEvent(new Event("headlight-drawn")))));
+/** @param {Open} open */
+export function begin(open) {
+  draw(open)
+    .catch(() => document.getElementById("headlight-early")?.remove())
+    .finally(() => requestAnimationFrame(() => setTimeout(() => dispatchEvent(new Event("headlight-drawn")))));
+}

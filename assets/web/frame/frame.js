@@ -61,7 +61,7 @@ function forgetOthers(here) {
 }
 
 /** @param {{data: [House], parentElement: HTMLElement}} component */
-export default function frame({ data, parentElement }) {
+export function house({ data, parentElement }) {
   const [house] = data;
   // behind Streamlit's own styles; the page has it too, before them
   if (!document.querySelector("link.house"))

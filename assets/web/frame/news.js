@@ -5,7 +5,7 @@
 let asked = "";
 
 /** @param {{data: {number: string}, setTriggerValue: (name: string, value: string) => void}} component */
-export default function news({ data, setTriggerValue }) {
+export function news({ data, setTriggerValue }) {
   if (!data.number || data.number === asked) return;
   asked = data.number;
   setTriggerValue("asked", data.number);

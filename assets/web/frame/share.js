@@ -1,7 +1,8 @@
 // @ts-check
-// Share, in the bar: the button and the room of its panel, whose code comes when it is opened first (share_panel.js).
+// Share, in the bar: the button and the room of its panel (share_panel.js).
 
 import { button, div, h, setAttribute } from "../base/dom.js";
+import { drawPanel } from "./share_panel.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
@@ -28,14 +29,8 @@ function openShare(is) {
 }
 
 /** Draws the panel while it is open. */
-async function draw() {
-  if (!isOpen()) return;
-  try {
-    const { drawPanel } = await import("./share_panel.js");
-    drawPanel(room, shared);
-  } catch {
-    room.textContent = "The server cannot be reached; try again.";
-  }
+function draw() {
+  if (isOpen()) drawPanel(room, shared);
 }
 addEventListener("headlight-address", draw);
 

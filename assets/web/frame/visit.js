@@ -46,7 +46,7 @@ const keep = (name) =>
 /** `name`: of this session's visit; `gone`: what this browser said and no visit is called any more.
  * @param {{data: {name: string, gone: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
-export default function visit({ data, setTriggerValue }) {
+export function visit({ data, setTriggerValue }) {
   if (data.name) keep(data.name);
   else {
     const name = kept(data.gone);

@@ -2,7 +2,7 @@
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks } from "../base/colour.js";
-import { div, h, setText, span, styles } from "../base/dom.js";
+import { div, h, setText, span } from "../base/dom.js";
 import { drawGallery } from "./gallery.js";
 import { MaskAlso } from "./mask_also.js";
 import { MaskLine } from "./mask_line.js";
@@ -15,10 +15,13 @@ import { legend, limitsInWords } from "./painter_words.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { fillNotices, notices, panel } from "../base/view_base.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import sheetCss from "../sheets/sheet.css" with { type: "css" };
+import painterCss from "./painter.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = await styles("base/view.css", "sheets/sheet.css", "masks/painter.css");
+const STYLES = [viewCss, sheetCss, painterCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -152,4 +155,4 @@ export class Painter extends MaskView {
   }
 }
 
-export default mount(Painter);
+export const view = mount(Painter);

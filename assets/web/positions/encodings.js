@@ -2,16 +2,18 @@
 // One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
 
 import { inks, picture } from "../base/colour.js";
-import { button, contextOf, div, fill, h, setAttribute, setText, span, styles } from "../base/dom.js";
+import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
 import { contentWidth, panel, View } from "../base/view_base.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import encodingsCss from "./encodings.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").EncodingsState & import("../base/view_base.js").Turns} State */
 /** @typedef {import("../base/messages.js").EncodingTile} Tile */
 
-const STYLES = await styles("base/view.css", "positions/encodings.css");
+const STYLES = [viewCss, encodingsCss];
 const GROUPS = [
   { learnt: true, title: "What this model learnt with", note: "", link: "" },
   {
@@ -152,4 +154,4 @@ class Encodings extends View {
   }
 }
 
-export default mount(Encodings);
+export const view = mount(Encodings);

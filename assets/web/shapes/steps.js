@@ -2,7 +2,7 @@
 
 import { SIDE } from "../base/facts.js";
 import { inks } from "../base/colour.js";
-import { button, div, h, setAttribute, setText, span, styles } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { without } from "../link/link.js";
 import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
@@ -17,6 +17,10 @@ import { groupOf, madeFrom, titleOf } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
 import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import choicesCss from "../picture/choices.css" with { type: "css" };
+import stepsCss from "./steps.css" with { type: "css" };
+import sheetCss from "../sheets/sheet.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
@@ -29,7 +33,7 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
-const STYLES = await styles("base/view.css", "picture/choices.css", "shapes/steps.css", "sheets/sheet.css");
+const STYLES = [viewCss, choicesCss, stepsCss, sheetCss];
 
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {
@@ -302,4 +306,4 @@ export class StepView extends PlaceView {
   }
 }
 
-export default mount(StepView);
+export const view = mount(StepView);

@@ -2,12 +2,13 @@
 // events, until the server has heard it.
 
 import { BlocksPanel } from "./blocks_panel.js";
-import { styles } from "../base/dom.js";
 import { mount } from "../base/mount.js";
 import { View } from "../base/view_base.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import sheetCss from "./sheet.css" with { type: "css" };
 
 // the colours, buttons and notices are those of the map view
-const STYLES = await styles("base/view.css", "sheets/sheet.css");
+const STYLES = [viewCss, sheetCss];
 
 /** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Turns>} */
 export class Sheet extends View {
@@ -32,4 +33,4 @@ export class Sheet extends View {
   }
 }
 
-export default mount(Sheet);
+export const view = mount(Sheet);

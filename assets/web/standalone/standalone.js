@@ -13,6 +13,9 @@ import { parts, unpackFloats, unpackMaps } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { View, choice, contentWidth, fillChoice, group, numbers, panel } from "../base/view_base.js";
 import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import exploreCss from "../explore/explore.css" with { type: "css" };
+import standaloneCss from "./standalone.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StandaloneRun} Said */
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
@@ -20,13 +23,14 @@ import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js"
 
 const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
 const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
+const STYLES = [viewCss, exploreCss, standaloneCss];
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<Said & import("../base/view_base.js").Turns>} */
 class Standalone extends View {
   /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {Moved} moved */
   constructor(root, bytes, moved) {
-    super(root, [], "explore standalone");
+    super(root, STYLES, "explore standalone");
     this.moved = moved;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);

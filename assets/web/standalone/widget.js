@@ -2,6 +2,7 @@
 // The picture of one run as a widget of a notebook (anywidget): what is looked at in it is state that Python shares.
 
 import { open } from "./standalone.js";
+import widgetCss from "./widget.css" with { type: "css" };
 
 /** @typedef {import("./standalone.js").Place} Place */
 /** @typedef {{get: (name: string) => any, set: (name: string, value: unknown) => void, save_changes: () => void,
@@ -12,10 +13,10 @@ const SHARED = /** @type {(keyof Place)[]} */ (["layer", "head", "row", "key"]);
 const CHANGES = SHARED.map((name) => `change:${name}`).join(" ");
 
 /** Draws the widget, in a shadow of its own: no style of ours reaches the notebook, and none of the notebook's us.
- * @param {{model: Model, el: HTMLElement}} given @param {CSSStyleSheet} sheet
+ * @param {{model: Model, el: HTMLElement}} given
  * @returns {() => void} what takes it away
  */
-export function render({ model, el }, sheet) {
+export function render({ model, el }) {
   const root = el.attachShadow({ mode: "open" });
   /** @type {DataView} */
   const { buffer, byteOffset, byteLength } = model.get("message");
@@ -24,7 +25,7 @@ export function render({ model, el }, sheet) {
     for (const name of SHARED) model.set(name, at[name]);
     model.save_changes();
   });
-  root.adoptedStyleSheets = [sheet];
+  root.adoptedStyleSheets.push(widgetCss);
   const follow = () => {
     Object.assign(view.at, shared()); // not by `go`, which would tell Python what it has just said
     view.redraw();

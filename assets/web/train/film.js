@@ -1,7 +1,7 @@
 // The film: the maps of models while they learn, side by side, from the first step to the last.
 
 import { gradient, inks } from "../base/colour.js";
-import { button, div, fill, h, setAttribute, setText, span, styles } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { FilmMap, digits, parseChoice, strongest, unpackFilms, writeChoice } from "./film_maps.js";
 import { wholeMap } from "../picture/map.js";
@@ -9,12 +9,14 @@ import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
 import { fillChoice, group, mapOrTable, named, numbers, panel } from "../base/view_base.js";
 import { WireView } from "../wire/wire_view.js";
+import viewCss from "../base/view.css" with { type: "css" };
+import filmCss from "./film.css" with { type: "css" };
 
 const LENGTH = 6000; // ms that the whole film plays
 const SLOWEST = 600; // ms a step
 const LEGEND = "rows are queries, columns keys; layers and heads are counted from 0";
 
-const STYLES = await styles("base/view.css", "train/film.css");
+const STYLES = [viewCss, filmCss];
 
 /** @typedef {import("../base/messages.js").FilmState & import("../base/view_base.js").Turns} State */
 
@@ -274,4 +276,4 @@ class FilmView extends WireView {
   }
 }
 
-export default mount(FilmView);
+export const view = mount(FilmView);

@@ -294,7 +294,9 @@ export class WireView extends View {
     this.ask();
     clearTimeout(this.pause);
     this.pause = setTimeout(() => this.writeAddress(), typing ? PAUSE.typing : PAUSE.choosing);
-    this.redraw();
+    // what is typed shows nothing new until its answer, or its pause, comes
+    if (typing) setAttribute(this.element, "data-typing", "");
+    else this.redraw();
   }
 
   /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */

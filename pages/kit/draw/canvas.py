@@ -14,11 +14,11 @@ from .web import one_line
 
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
-_house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js"), isolate_styles=False)
+_house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
 _manners = st.components.v2.component("headlight_manners", js=one_line("frame/frame.js", "manners"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("frame/projected.js"))
-_news = st.components.v2.component("headlight_news", js=one_line("frame/news.js"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("frame/visit.js"))
+_projected = st.components.v2.component("headlight_projected", js=one_line("frame/projected.js", "projected"))
+_news = st.components.v2.component("headlight_news", js=one_line("frame/news.js", "news"))
+_visit = st.components.v2.component("headlight_visit", js=one_line("frame/visit.js", "visit"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
 
 

@@ -1,6 +1,8 @@
 """Where the browser's files (js, css) lie and under which address they are served; it changes with their content."""
 
 import hashlib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from pages.kit.server.base_path import BASE
@@ -11,17 +13,34 @@ _SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.g
 FILES = {name: file.read_bytes() for name, file in (_SERVED | {TUTORIAL.name: TUTORIAL}).items()}  # path -> content
 
 
-def _version() -> str:
-    digest = hashlib.blake2b(digest_size=6)
-    for name, content in FILES.items():
+SCRIPT = "app.js"
+_BUNDLER = Path(__file__).parents[3] / "mha_core" / "show" / "modules.py"
+
+
+def version(files: Mapping[str, bytes]) -> str:
+    """What these files are called together, and the script that is made of them."""
+    digest = hashlib.blake2b(_BUNDLER.read_bytes(), digest_size=6)
+    for name, content in files.items():
         digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()
 
 
-PREFIX = f"{BASE}/headlight/{_version()}"
+PREFIX = f"{BASE}/headlight/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes: an older page's files would not read what a newer server answers
 
 
-def one_line(file: str, name: str = "default") -> str:
-    """The js of a component: it imports the module `file`, because inline code would travel in every message."""
-    return f"const m = await import(new URL('{PREFIX}/{file}', location.origin));\nexport default m.{name};\n"
+@cache
+def script() -> bytes:
+    """The script of every page: all modules but those of a page without the app. It draws what stands first."""
+    from mha_core.show.modules import scripts
+
+    texts = {name: content.decode() for name, content in FILES.items()}
+    apart = ("standalone/", "frame/boot.js")
+    modules = [name for name in FILES if name.endswith(".js") and not name.startswith(apart)]
+    return f'{scripts(modules, texts)}open("frame/first.js").begin(open);\n'.encode()
+
+
+def one_line(file: str, name: str = "view") -> str:
+    """The js of a component: it takes it out of the module `file`, as inline code would travel in every message."""
+    url = f"new URL('{PREFIX}/{SCRIPT}', location.origin)"
+    return f"const {{ open }} = await import({url});\nexport default open('{file}').{name};\n"

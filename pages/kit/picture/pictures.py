@@ -3,6 +3,8 @@
 import logging
 import time
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -14,6 +16,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from pages.kit.draw.packing import goes_whole, pack_maps
+from pages.kit.server.queue import BOUNDS, Work
 
 from . import models
 from .models import MINILM, SMOLLM2
@@ -26,6 +29,8 @@ CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+
+_beside = ThreadPoolExecutor(BOUNDS[Work.PASS].at_once, "beside")  # for the second of two pictures
 
 
 @dataclass(frozen=True)
@@ -125,8 +130,22 @@ def picture(settings: Settings) -> Picture:
         run = settings.run(model)
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
-        cosine = measures.cosine(run.sentence, _untouched_sentence(model, settings, run))
+    untouched = run.sentence if settings == settings.untouched else _untouched_sentence(settings)
+    cosine = measures.cosine(run.sentence, untouched)
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
+
+
+def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
+    """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
+    if one == other or max(map(_threads, (one, other))) > 1:
+        return picture(one), picture(other)
+    coming = _beside.submit(copy_context().run, picture, other)
+    return picture(one), coming.result()
+
+
+def _threads(settings: Settings) -> int:
+    model = model_of(settings)
+    return threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
 
 
 def _packed_key(picture: Picture, layer: int) -> Hashable:
@@ -182,7 +201,7 @@ def _bytes_held(settings: Settings, model: Model) -> int:
     return 0 if settings.model in models.pretrained() else _bytes_of(model)
 
 
-@shared(LRUCache(256), lambda model, settings, run: settings.untouched)
-def _untouched_sentence(model: Model, settings: Settings, run: Run) -> Tensor:
-    """The sentence vector of the untouched model, kept without its maps."""
-    return run.sentence if settings == settings.untouched else settings.untouched.run(model).sentence
+@shared(LRUCache(256), lambda settings: settings.untouched)
+def _untouched_sentence(settings: Settings) -> Tensor:
+    """The sentence vector of the untouched model, which is kept longer than its maps."""
+    return picture(settings.untouched).run.sentence

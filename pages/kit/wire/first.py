@@ -9,9 +9,7 @@ import gzip
 import html
 import re
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
-from posixpath import dirname, normpath
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
@@ -19,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
-from pages.kit.draw.web import FILES, PREFIX
+from pages.kit.draw.web import PREFIX, SCRIPT
 from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
@@ -45,10 +43,13 @@ _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 <title>No such page · Headlight</title>
 <link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
 <h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
+# What has the browser fetch our files at once, and then run what draws first; both scripts when the page has been read.
+_OWN = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
+<link rel="stylesheet" href="{PREFIX}/frame/house.css">
+<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">
+<script type="module" src="{PREFIX}/{SCRIPT}"></script>"""
 _FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
 _SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
-_IMPORT = re.compile(r'from "(\.{1,2}/[\w./]+)"')
-_STYLE = re.compile(r'(?<!urlOf\()"(\w+/\w+\.css)"')  # of a view's shadow root, which `styles` fetches
 
 
 def first(page: str, raw: bytes) -> bytes:
@@ -182,7 +183,7 @@ def _with_first(index: str, module: str | None, message: bytes | None, course: s
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{face}</style>", *_links(module if block else None), listed, course, block])
+    head = "".join([f"<style>{face}</style>", _OWN, listed, course, block])
     return _held_back(index).replace("<title>", head + "<title>", 1)
 
 
@@ -201,21 +202,4 @@ def _held_back(index: str) -> str:
     if not found:
         return index
     later = f'<template id="headlight-later">{"".join(found)}</template>'
-    return _SCRIPT.sub("", index).replace("</head>", f'{later}<script src="{PREFIX}/frame/boot.js"></script></head>', 1)
-
-
-@cache
-def _links(module: str | None) -> tuple[str, ...]:
-    """What has the browser fetch the files at once, those of a view too, and then run what draws first."""
-    files = ["frame/first.js", *([module] if module else [])]
-    for file in files:  # grows while it is walked
-        text = FILES[file].decode("utf-8") if file.endswith(".js") else ""
-        found = [normpath(f"{dirname(file)}/{name}") for name in _IMPORT.findall(text)] + _STYLE.findall(text)
-        files += [name for name in dict.fromkeys(found) if name not in files]
-    kinds = {"js": 'rel="modulepreload"', "css": 'rel="preload" as="fetch" crossorigin'}
-    return (
-        f'<link rel="stylesheet" href="{PREFIX}/frame/house.css">',
-        f'<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">',
-        *(f'<link {kinds[file.rpartition(".")[2]]} href="{PREFIX}/{file}">' for file in files),
-        f'<script type="module" src="{PREFIX}/frame/first.js"></script>',
-    )
+    return _SCRIPT.sub("", index).replace("</head>", f"{later}</head>", 1)

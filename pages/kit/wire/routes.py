@@ -40,7 +40,7 @@ LESSONS = "kit.lessons"
 _MESSAGES = {
     "explore": ("maps", "focus", "compared"),
     "masks": ("masked", "entered", "outcomes"),
-    "compare": ("pair", "begun", "shuffled", "each"),
+    "compare": ("pair", "begun", "asides", "shuffled", "each"),
     "shapes": ("steps", "reshape", "classes"),
     "train": ("film",),
     "kit.wire": ("qr",),
@@ -55,7 +55,7 @@ ROUTES = {
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
-BELOW = ("outcomes", "shuffled", "reshape", "classes", "compared", "each", "lesson")
+BELOW = ("outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson")
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
