@@ -1,4 +1,4 @@
-"""Multi-head attention in seven spellings that share one set of weights (`Weights`)."""
+"""Multi-head attention in seven implementations that share one set of weights (`Weights`)."""
 
 import torch
 
@@ -19,9 +19,9 @@ __all__ = [
     "AttentionLayer",
     "MultiHeadAttention",
     "Weights",
+    "as_implementation",
     "attention",
     "join_heads",
-    "respelled",
     "split_heads",
 ]
 
@@ -45,7 +45,7 @@ IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = _Implementations(
 MultiHeadAttention = FusedAttention
 
 
-def respelled(layer: AttentionLayer, name: str, device: torch.device | str | None = None) -> AttentionLayer:
+def as_implementation(layer: AttentionLayer, name: str, device: torch.device | str | None = None) -> AttentionLayer:
     """The same layer in another implementation: a copy of its weights, its device and dtype, in eval mode.
 
     Args:

@@ -1,5 +1,6 @@
 """The base class of all implementations: sizes, the border where arguments are checked, weights in and out."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Self
@@ -8,11 +9,11 @@ from torch import Tensor, nn
 
 from .. import masks
 from ..errors import DeviceError, DtypeError, HeadlightError, SizeError, Unsupported
-from ..positions.base import Continued, Position
+from ..positions.base import Offset, Position
 from ..trace import Tracer, no_trace
 from .functional import check_heads, same_kind
-from .key_value import Past
-from .switches import EVERYTHING, NO_POSITIONS, Switches
+from .key_value import KVCache
+from .switches import EVERYTHING, NO_POSITIONS, Ablation, Switches
 from .weights import Parts, Weights, read, write
 
 
@@ -40,6 +41,7 @@ class AttentionLayer(nn.Module, ABC):
 
     can: ClassVar[frozenset[str]] = EVERYTHING
     one_matrix: ClassVar[bool] = False  # for q, k and v, and so one bias
+    cache: KVCache | None = None
 
     def __init__(
         self,
@@ -106,8 +108,7 @@ class AttentionLayer(nn.Module, ABC):
         temperature: float = 1.0,
         need_weights: bool = True,
         trace: Tracer = no_trace,
-        past: Past | None = None,
-        handed: Tensor | None = None,
+        ablate: Ablation | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attention from `query` to `key`, handing on `value`.
 
@@ -122,10 +123,7 @@ class AttentionLayer(nn.Module, ABC):
             temperature: divides the scores.
             need_weights: False leaves the maps out, which is faster.
             trace: a `Trace` to record every step; the pass then takes the explicit path, equal to the fast one.
-            past: keys and values of earlier tokens, to which this pass adds its own: `query` then holds new tokens
-                only, j counts all tokens, and the rows are those that one pass over the whole text gives.
-            handed: bool, shaped like `allow`: False leaves weight · value of this key out of what this query mixes,
-                while the weight itself stays (the value zeroing of Mohebbi et al. 2023).
+            ablate: heads and values that are off, its values shaped like `allow`; instead of `heads`.
 
         Returns:
             out, shaped like `query`, and weights (b, h, i, j), one map per head, before dropout (None without
@@ -133,28 +131,53 @@ class AttentionLayer(nn.Module, ABC):
 
         Raises:
             SizeError, MaskError, DtypeError, DeviceError: arguments do not fit; Unsupported: not in `can`.
+            HeadlightError: both `heads` and `ablate`.
         """
         key = query if key is None else key
         value = key if value is None else value
         batched = self._check_inputs(query, key, value)
         if not batched:
             query, key, value = _each_once(_with_batch, query, key, value)
-        len_k = key.shape[1] + (0 if past is None else past.length)
-        shape = query.shape[0], self.n_heads, query.shape[1], len_k
-        allow = None if allow is None else masks.check(allow, *shape, query.device)
-        handed = None if handed is None else masks.check(handed, *shape, query.device, "handed")
         position = NO_POSITIONS if position is None else position
-        if past is not None:
-            position = _continued(position, past, trace)
-        switches = Switches(allow, position, heads, temperature, need_weights, trace, past, handed)
+        if self.cache is not None:
+            position = _behind(self.cache, position, trace)
+        if ablate is None:
+            ablate = Ablation(heads)
+        elif heads is not None:
+            raise HeadlightError("heads and ablate both say which heads are off; give Ablation(heads, values) alone")
+        len_k = key.shape[1] + (0 if self.cache is None else self.cache.length)
+        shape = query.shape[0], self.n_heads, query.shape[1], len_k
+        allow = None if allow is None else masks.four_axes(allow, *shape).to(query.device)
+        heads, values = ablate
+        values = None if values is None else masks.four_axes(values, *shape, "values").to(query.device)
+        switches = Switches(allow, position, temperature, need_weights, trace, Ablation(heads, values))
         switches.check(type(self).__name__, self.can, len(query), self.n_heads)
         if heads is not None:
-            switches = switches._replace(heads=heads.to(query.device))
+            switches = switches._replace(ablate=Ablation(heads.to(query.device), values))
         out, weights = self.attend(query, key, value, switches)
         weights = weights if need_weights else None
         if not batched:
             out, weights = out.squeeze(0), None if weights is None else weights.squeeze(0)
         return out, weights
+
+    def with_cache(self, cache: KVCache) -> Self:
+        """A layer of the same weights for one text that grows: it is called with new tokens, which the cache takes up.
+
+        j then counts all tokens, and the rows are those that one pass over the whole text gives.
+
+        Raises:
+            Unsupported: "cache" is not in `can`; (in the pass) a trace, which shows a whole pass.
+        """
+        if "cache" not in self.can:
+            raise Unsupported(f"{type(self).__name__} cannot keep keys and values; choose another implementation")
+        twin = copy.copy(self)
+        twin.cache = cache
+        return twin
+
+    @property
+    def drop_rate(self) -> float:
+        """The probability of dropping a weight in this pass."""
+        return self.dropout if self.training else 0.0
 
     def extra_repr(self) -> str:
         names = ["d_model", "n_heads", "bias", "out_bias", "dropout"]
@@ -204,16 +227,24 @@ class AttentionLayer(nn.Module, ABC):
         return batched
 
 
-def add_once(position: Position, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """position.add on query, key and value, once per distinct tensor, so that self-attention stays self-attention."""
-    return _each_once(position.add, query, key, value)
+def add_once(switches: Switches, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """position.add on query, key and value, once per distinct tensor, so that self-attention stays self-attention.
+
+    It records what keys and values are made of in cross-attention; what the query is made of, the caller records as x.
+    """
+    query, key, value = _each_once(switches.position.add, query, key, value)
+    if key is not query:
+        switches.trace("x.k", key, "b j c", "position.add(key)")
+    if value is not key:
+        switches.trace("x.v", value, "b j c", "position.add(value)")
+    return query, key, value
 
 
-def _continued(position: Position, past: Past, trace: Tracer) -> Position:
-    """The encoding as it acts on tokens that come after those of the past."""
+def _behind(cache: KVCache, position: Position, trace: Tracer) -> Position:
+    """The encoding as it acts on tokens that come after those of the cache."""
     if trace is not no_trace:
-        raise Unsupported("a trace shows a whole pass, not the end of one; leave `past` out, or the trace")
-    return Continued(position, past.length) if past.length else position
+        raise Unsupported("a trace shows a whole pass, not the end of one; leave it out, or take a layer without cache")
+    return Offset(position, cache.length) if cache.length else position
 
 
 def _with_batch(x: Tensor) -> Tensor:

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from ..trace import Tracer
 from .base import AttentionLayer, add_once
-from .functional import SCORES, dropped, handed_on, mute, softmax_over_keys, tempered
-from .key_value import served
+from .functional import SCORES, mask_heads, mixing_weights, softmax_over_keys
+from .key_value import keys_values
 from .switches import Switches
 from .weights import Parts, of_linears
 
@@ -28,56 +28,57 @@ class EfficientAttention(AttentionLayer):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
         trace = switches.trace
-        query, key, value = add_once(switches.position, query, key, value)
+        query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = self._project("q", self.query, query, "i", trace)
         k = self._project("k", self.key, key, "j", trace)
         v = self._project("v", self.value, value, "j", trace)
         q, k = switches.position.rotate(q, k)
-        k, v = served(k, v, self.n_heads, switches.past, trace)
-        trace("q", q, "b h i d", "one query a token and head")
-        trace("k", k, "b h j d", "one key a token and head")
-        trace("v", v, "b h j d", "one value a token and head")
+        k, v = keys_values(k, v, self.n_heads, self.cache, trace)
+        trace("q", q, "b h i d", "one query a token and head", of=("q",))
+        trace("k", k, "b h j d", "one key a token and head", of=("k",))
+        trace("v", v, "b h j d", "one value a token and head", of=("v",))
 
         product = q @ k.transpose(2, 3)
-        trace("scores.product", product, "b h i j", "q @ k.transpose(2, 3)")
+        trace("scores.product", product, "b h i j", "q @ k.transpose(2, 3)", of=("q", "k"))
         # q · k is a sum of d_head terms, so its spread grows like √d_head. Undivided, the softmax would pick a single
         # key and pass on almost no gradient (section 3.2.1).
         scaled = product / math.sqrt(self.d_head)
-        scores = tempered(scaled, switches.position.bias(q, k.shape[2]), switches.temperature)
-        trace("scores", scores, "b h i j", SCORES)
+        bias = switches.position.bias(q, k.shape[2])
+        scores = (scaled if bias is None else scaled + bias) / switches.temperature
+        trace("scores", scores, "b h i j", SCORES, of=("scores.product",))
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
         # dropout on what is mixed alone: the maps that are shown stay whole
-        kept = handed_on(dropped(weights, self.dropout, self.training, trace), switches.handed, trace)
+        kept = mixing_weights(weights, self.drop_rate, switches.ablate.values, trace)
         summed = kept @ v
-        mixed = mute(summed, switches.heads)
-        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off")
+        mixed = mask_heads(summed, switches.ablate.heads)
+        trace("mixed", mixed, "b h i d", "weights · v, 0 for a head that is off", of=("weights", "v"))
 
         turned = mixed.transpose(1, 2)
-        trace("mixed.transpose", turned, "b i h d", "mixed.transpose(1, 2)")
+        trace("mixed.transpose", turned, "b i h d", "mixed.transpose(1, 2)", of=("mixed",))
         # transpose moved no number: a token's heads are still far apart in memory. `view` can join h and d only where
         # they lie side by side.
         contiguous = turned.contiguous()
-        trace("mixed.contiguous", contiguous, "b i h d", "mixed.contiguous()")
+        trace("mixed.contiguous", contiguous, "b i h d", "mixed.contiguous()", of=("mixed",))
         joined = contiguous.view(*query.shape)
-        trace("joined", joined, "b i c", "mixed.view(b, i, d_model)")
+        trace("joined", joined, "b i c", "mixed.view(b, i, d_model)", of=("mixed",))
         # until here no head knows of another; Wᵒ is the one place where they are combined
         out = self.out(joined)
-        trace("out", out, "b i c", "joined Wᵒ")
+        trace("out", out, "b i c", "joined Wᵒ", of=("joined",))
         return out, weights
 
     def _project(self, name: str, linear: nn.Linear, x: Tensor, axis: str, trace: Tracer) -> Tensor:
         """(b, n, c) -> (b, h, n, d); (b, g, n, d) where the keys and values have fewer heads."""
         projected: Tensor = linear(x)
         h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
-        trace(f"{name}.project", projected, f"b {axis} {c}", f"x W{name}")
+        trace(f"{name}.project", projected, f"b {axis} {c}", f"x W{name}", of=(name,))
         # split c, not n: the channels of one head lie side by side, because the rows of its matrix do
         viewed = projected.view(*projected.shape[:2], -1, self.d_head)
-        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.view(b, {axis}, n_heads, d_head)")
+        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.view(b, {axis}, n_heads, d_head)", of=(name,))
         # heads before tokens: the product works on the last two axes and takes b and h as a batch
         turned = viewed.transpose(1, 2)
-        trace(f"{name}.transpose", turned, f"b {h} {axis} d", f"{name}.transpose(1, 2)")
+        trace(f"{name}.transpose", turned, f"b {h} {axis} d", f"{name}.transpose(1, 2)", of=(name,))
         return turned
 
     def parts(self) -> Parts:

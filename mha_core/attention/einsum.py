@@ -1,15 +1,16 @@
 """Every product in letters, each over tokens first and heads second. After an einsum notebook."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..positions.base import Position
 from ..trace import Tracer, no_trace, second_pass
 from .base import AttentionLayer, add_once
-from .functional import dropped, formula, handed_on, join_heads, softmax_over_keys, split_heads, tempered
-from .key_value import served
+from .functional import formula, join_heads, mixing_weights, softmax_over_keys, split_heads
+from .key_value import keys_values
 from .switches import Switches
 from .weights import Parts
 
@@ -44,40 +45,42 @@ class EinsumAttention(AttentionLayer):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
         trace = switches.trace
-        query, key, value = add_once(switches.position, query, key, value)
+        heads, values = switches.ablate
+        query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = self._project("q", self.query, self.query_bias, query, "i", trace)
         k = self._project("k", self.key, self.key_bias, key, "j", trace)
         v = self._project("v", self.value, self.value_bias, value, "j", trace)
-        q, k = _rotated(switches.position, q, k)
-        k, v = self._served(k, v, switches)
-        trace("q", q, "b i h d", "one query a token and head")
-        trace("k", k, "b j h d", "one key a token and head")
-        trace("v", v, "b j h d", "one value a token and head")
+        q, k = _heads_first(switches.position.rotate, q, k)
+        k, v = _heads_first(keys_values, k, v, self.n_heads, self.cache, trace)
+        trace("q", q, "b i h d", "one query a token and head", of=("q",))
+        trace("k", k, "b j h d", "one key a token and head", of=("k",))
+        trace("v", v, "b j h d", "one value a token and head", of=("v",))
 
         product = torch.einsum("bshi,bthi->bhst", q, k)
-        trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)")
+        trace("scores.product", product, "b h i j", "einsum('bshi,bthi->bhst', q, k)", of=("q", "k"))
         # divided by √d_head, as a sum over d_head channels spreads like it (section 3.2.1)
         scaled = product / math.sqrt(self.d_head)
         bias = switches.position.bias(q.transpose(1, 2), k.shape[1])
-        scores = tempered(scaled, bias, switches.temperature)
-        trace("scores", scores, "b h i j", SCORES)
+        scores = (scaled if bias is None else scaled + bias) / switches.temperature
+        trace("scores", scores, "b h i j", SCORES, of=("scores.product",))
         _record(scores, switches)
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, switches.allow, trace)
-        kept = handed_on(dropped(weights, self.dropout, self.training, trace), switches.handed, trace)
+        kept = mixing_weights(weights, self.drop_rate, values, trace)
         summed = torch.einsum("bhst,bthi->bshi", kept, v)
         # heads (h,) or (b, h) -> (…, 1, h, 1)
-        mixed = summed if switches.heads is None else summed * switches.heads.unsqueeze(-2).unsqueeze(-1)
-        trace("mixed", mixed, "b i h d", "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off")
+        mixed = summed if heads is None else summed * heads.unsqueeze(-2).unsqueeze(-1)
+        how = "einsum('bhst,bthi->bshi', weights, v), 0 for a head that is off"
+        trace("mixed", mixed, "b i h d", how, of=("weights", "v"))
 
         # letters cannot merge two axes into one: here alone memory has to be written in another order
         joined = join_heads(mixed)
-        trace("joined", joined, "b i c", "mixed.reshape(b, i, d_model)")
+        trace("joined", joined, "b i c", "mixed.reshape(b, i, d_model)", of=("mixed",))
         # Wᵒ is the one place where heads are combined
         projected = torch.einsum("ij,bsj->bsi", self.output.flatten(0, 1).T, joined)
         out = projected if self.output_bias is None else projected + self.output_bias
-        trace("out", out, "b i c", "einsum('ij,bsj->bsi', Wᵒ, joined)")
+        trace("out", out, "b i c", "einsum('ij,bsj->bsi', Wᵒ, joined)", of=("joined",))
         return out, weights
 
     def _project(self, name: str, matrix: Tensor, bias: Tensor | None, x: Tensor, axis: str, trace: Tracer) -> Tensor:
@@ -85,17 +88,10 @@ class EinsumAttention(AttentionLayer):
         product = torch.einsum("ij,bsj->bsi", matrix.flatten(0, 1), x)
         projected = product if bias is None else product + bias.flatten()
         h, c = ("h", "c") if projected.shape[2] == self.d_model else ("g", "(g d)")
-        trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)")
+        trace(f"{name}.project", projected, f"b {axis} {c}", f"einsum('ij,bsj->bsi', W{name}, x)", of=(name,))
         viewed = split_heads(projected, projected.shape[2] // self.d_head)
-        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)")
+        trace(f"{name}.view", viewed, f"b {axis} {h} d", f"{name}.reshape(b, {axis}, n_heads, d_head)", of=(name,))
         return viewed
-
-    def _served(self, k: Tensor, v: Tensor, switches: Switches) -> tuple[Tensor, Tensor]:
-        """k and v (b, n, g, d) -> (b, j, h, d), by way of the canonical order of axes, which `served` takes."""
-        if switches.past is None and self.n_kv_heads == self.n_heads:
-            return k, v
-        k, v = served(k.transpose(1, 2), v.transpose(1, 2), self.n_heads, switches.past, switches.trace)
-        return k.transpose(1, 2), v.transpose(1, 2)
 
     def parts(self) -> Parts:
         q, k, v = (matrix.flatten(0, 1) for matrix in (self.query, self.key, self.value))
@@ -106,12 +102,12 @@ class EinsumAttention(AttentionLayer):
         return parts | {name: [bias.flatten()] for name, bias in biases.items() if bias is not None}
 
 
-def _rotated(position: Position, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-    """q (b, i, h, d) and k (b, j, h, d) after `rotate`, which takes heads before tokens."""
-    if "rotate" not in position.acts:
-        return q, k
-    rotated_q, rotated_k = position.rotate(q.transpose(1, 2), k.transpose(1, 2))
-    return rotated_q.transpose(1, 2), rotated_k.transpose(1, 2)
+def _heads_first(
+    function: Callable[..., tuple[Tensor, Tensor]], a: Tensor, b: Tensor, *further: Any
+) -> tuple[Tensor, Tensor]:
+    """What a function of two tensors (b, h, n, d) makes of two (b, n, h, d), in their own order."""
+    a, b = function(a.transpose(1, 2), b.transpose(1, 2), *further)
+    return a.transpose(1, 2), b.transpose(1, 2)
 
 
 def _record(scores: Tensor, switches: Switches) -> None:
@@ -122,4 +118,4 @@ def _record(scores: Tensor, switches: Switches) -> None:
     if switches.trace is not no_trace:
         trace, allow = second_pass(switches.trace), switches.allow
         powers = scores.exp() if allow is None else scores.exp().masked_fill(~allow, 0.0)
-        trace("weights.exp", powers, "b h i j", "exp(scores), 0 where not allowed")
+        trace("weights.exp", powers, "b h i j", "exp(scores), 0 where not allowed", of=("scores",))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .. import masks
 from ..errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
 from ..trace import Tracer, no_trace
 
@@ -52,21 +53,16 @@ def attention(
     if axes is None:
         trace = no_trace  # more leading axes than the letters name
 
-    trace("q", q, f"{axes}i d", "q")
-    trace("k", k, f"{axes}j d", "k")
-    trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v")
-    scores = tempered(q @ k.mT / math.sqrt(q.shape[-1]), bias, temperature)
-    trace("scores", scores, f"{axes}i j", "q kᵀ / √d")
+    trace("q", q, f"{axes}i d", "q", of=("q",))
+    trace("k", k, f"{axes}j d", "k", of=("k",))
+    trace("v", v, f"{axes}j {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "v", of=("v",))
+    scaled = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = (scaled if bias is None else scaled + bias) / temperature
+    trace("scores", scores, f"{axes}i j", "q kᵀ / √d", of=("q", "k"))
     weights = softmax_over_keys(scores, allow, trace, f"{axes}i j")
     mixed = weights @ v
-    trace("mixed", mixed, f"{axes}i {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "weights v")
+    trace("mixed", mixed, f"{axes}i {'d' if v.shape[-1] == q.shape[-1] else 'c'}", "weights v", of=("weights", "v"))
     return mixed, weights
-
-
-def tempered(scaled: Tensor, bias: Tensor | None, temperature: float) -> Tensor:
-    """(scaled + bias) / temperature; a division by 1 would move a whole map through the memory for nothing."""
-    biased = scaled if bias is None else scaled + bias
-    return biased if temperature == 1.0 else biased / temperature
 
 
 def softmax_over_keys(
@@ -86,42 +82,37 @@ def softmax_over_keys(
     allow = None if allow is None else _check_allow(allow, scores)
     if allow is None:
         weights = torch.softmax(scores, dim=dim, out=target)
-        trace("weights", weights, axes, "softmax over the keys")
+        trace("weights", weights, axes, "softmax over the keys", of=("scores",))
         return weights
     masked = fill(scores, ~allow, -math.inf)
-    trace("masked", masked, axes, "scores, −∞ where not allowed")
+    trace("masked", masked, axes, "scores, −∞ where not allowed", of=("scores", "masked.allow"))
     weights = fill(torch.softmax(masked, dim=dim, out=target), ~allow.any(dim=dim, keepdim=True), 0.0)
-    trace("weights", weights, axes, "softmax over the keys")
+    trace("weights", weights, axes, "softmax over the keys", of=("masked",))
     return weights
 
 
-def dropped(weights: Tensor, dropout: float, training: bool, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
-    """Weights as v is mixed with them: while training each is 0 with probability `dropout`, the others grow instead.
+def mixing_weights(
+    weights: Tensor, dropout: float, values: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j"
+) -> Tensor:
+    """Weights as v is mixed with them; the maps that are shown are those before, so they stay whole.
 
-    They are divided by 1 − dropout, so that a row still sums to 1 on average (Srivastava et al. 2014). The maps that
-    are shown are those before it, so they stay whole.
+    Each is 0 with probability `dropout`, and the others are divided by 1 − dropout, so that a row still sums to 1 on
+    average (Srivastava et al. 2014). Then they are 0 where `values`, which broadcasts to them, is False: behind the
+    softmax, unlike a mask, so that nothing is shared out anew and such a row sums to less than 1.
     """
-    if not (training and dropout):
-        return weights
-    kept = F.dropout(weights, dropout)
-    trace("weights.dropout", kept, axes, f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}")
+    kept = weights
+    if dropout:
+        kept = F.dropout(weights, dropout)
+        how = f"weights, 0 with probability {dropout:g}, the others / {1 - dropout:g}"
+        trace("weights.dropout", kept, axes, how, of=("weights",))
+    if values is not None:
+        kept = kept.masked_fill(~values, 0.0)
+        trace("weights.values_off", kept, axes, "weights, 0 where the value is off", of=("weights",))
     return kept
 
 
-def handed_on(weights: Tensor, handed: Tensor | None, trace: Tracer = no_trace, axes: str = "b h i j") -> Tensor:
-    """Weights as v is mixed with them, 0 where `handed`, which broadcasts to them, is False.
-
-    Behind the softmax, unlike a mask: nothing is shared out anew, so the rows of the mixture no longer sum to 1.
-    """
-    if handed is None:
-        return weights
-    kept = weights.masked_fill(~handed, 0.0)
-    trace("weights.handed", kept, axes, "weights, 0 where the value is not handed on")
-    return kept
-
-
-def mute(mixed: Tensor, heads: Tensor | None) -> Tensor:
-    """mixed (b, h, i, d) with 0 for each head that is off, heads (h,) or (b, h): it still looks but is not heard."""
+def mask_heads(mixed: Tensor, heads: Tensor | None) -> Tensor:
+    """mixed (b, h, i, d) with 0 for each head that is off, heads (h,) or (b, h): it still looks but gives nothing."""
     return mixed if heads is None else mixed * heads[..., None, None]
 
 
@@ -157,9 +148,7 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
 
 def _check_allow(allow: Tensor, scores: Tensor) -> Tensor:
     """The mask on the device of the scores; raises a MaskError unless it is bool and broadcasts to them."""
-    if not isinstance(allow, Tensor) or allow.dtype != torch.bool:
-        got = allow.dtype if isinstance(allow, Tensor) else type(allow).__name__
-        raise MaskError(f"allow must be a bool tensor (True = may look), got {got}; compare it with 0")
+    masks.check(allow, "allow")
     if not _broadcasts(tuple(allow.shape), tuple(scores.shape)):
         raise MaskError(f"allow {tuple(allow.shape)} does not broadcast to the scores {tuple(scores.shape)}")
     return allow.to(scores.device)

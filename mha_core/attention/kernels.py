@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..trace import no_trace
-from .functional import SCORES, dropped, handed_on, softmax_over_keys
+from .functional import SCORES, mixing_weights, softmax_over_keys
 from .own_backward import with_own_backward
 from .switches import Switches
 
@@ -20,29 +20,28 @@ def weighted_sum(
     The three routes give the same numbers up to rounding. What is asked for decides: without maps torch's own kernel,
     for maps and gradients the backward pass that keeps less, and every step written down for all the rest.
     """
-    plain = bias is None and switches.handed is None and switches.trace is no_trace
+    plain = bias is None and switches.ablate.values is None and switches.trace is no_trace
     if plain and not switches.need_weights:
         return without_maps(q, k, v, None, switches, dropout), None
     if plain and q.requires_grad and not dropout:
         return with_own_backward(q, k, v, switches.allow, _scale(q, switches))
     weights = explicit_weights(q, k, None if bias is None else bias / switches.temperature, switches)
-    kept = handed_on(dropped(weights, dropout, dropout > 0, switches.trace), switches.handed, switches.trace)
-    return kept @ v, weights
+    return mixing_weights(weights, dropout, switches.ablate.values, switches.trace) @ v, weights
 
 
-def explicit_weights(q: Tensor, k: Tensor, tempered_bias: Tensor | None, switches: Switches) -> Tensor:
+def explicit_weights(q: Tensor, k: Tensor, divided_bias: Tensor | None, switches: Switches) -> Tensor:
     """The maps alone, (b, h, i, j), in the order of operations of transformers: so they are its maps to the bit.
 
     The bias comes divided by the temperature already.
     """
     scaled = (q @ k.mT).mul_(_scale(q, switches))
-    scores = scaled if tempered_bias is None else scaled + tempered_bias
-    switches.trace("scores", scores, "b h i j", SCORES)
+    scores = scaled if divided_bias is None else scaled + divided_bias
+    switches.trace("scores", scores, "b h i j", SCORES, of=("q", "k"))
     return softmax_over_keys(scores, switches.allow, switches.trace)
 
 
 def without_maps(
-    q: Tensor, k: Tensor, v: Tensor, tempered_bias: Tensor | None, switches: Switches, dropout: float = 0.0
+    q: Tensor, k: Tensor, v: Tensor, divided_bias: Tensor | None, switches: Switches, dropout: float = 0.0
 ) -> Tensor:
     """The weighted sums of torch's kernel, F.scaled_dot_product_attention.
 
@@ -51,13 +50,13 @@ def without_maps(
     The bias comes divided by the temperature already.
     """
     allow, scale = switches.allow, _scale(q, switches)
-    if tempered_bias is None:
+    if divided_bias is None:
         return F.scaled_dot_product_attention(q, k, v, allow, dropout_p=dropout, scale=scale)
     if allow is None:
-        return F.scaled_dot_product_attention(q, k, v, tempered_bias, dropout_p=dropout, scale=scale)
+        return F.scaled_dot_product_attention(q, k, v, divided_bias, dropout_p=dropout, scale=scale)
     empty = ~allow.any(dim=-1, keepdim=True)
     # a row of nothing but −∞ would be NaN: an empty row keeps its numbers, and its result is set to 0 afterwards
-    added = tempered_bias.masked_fill(~allow & ~empty, -torch.inf)
+    added = divided_bias.masked_fill(~allow & ~empty, -torch.inf)
     summed = F.scaled_dot_product_attention(q, k, v, added, dropout_p=dropout, scale=scale)
     return summed.masked_fill(empty, 0.0)
 

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from ..positions.base import Position
-from ..trace import Tracer, no_trace, of_head, together
+from ..trace import Tracer, no_trace, of_head, of_heads, together
 from .base import AttentionLayer, add_once
-from .functional import SCORES, dropped, handed_on, softmax_over_keys, tempered
+from .functional import SCORES, mixing_weights, softmax_over_keys
+from .key_value import extend_cache
 from .switches import Switches
 from .weights import Parts, of_linears
 
@@ -37,14 +38,14 @@ class NaiveAttention(AttentionLayer):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
         trace = switches.trace
-        query, key, value = add_once(switches.position, query, key, value)
+        query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         q = _project("q", self.query, query, "i", trace)
         k = _project("k", self.key, key, "j", trace)
         v = _project("v", self.value, value, "j", trace)
         # after the projections, so that the encoding acts in each head's own space
         q, k = _rotated(switches.position, q, k)
-        k, v = self._served(k, v, switches)
+        k, v = self.keys_values_of_heads(k, v)
         biases = _biases(switches.position, q, k[0].shape[1])
         together(trace, "q", q, "b h i d", "the heads' queries, stacked")
         together(trace, "k", k, "b h j d", "the heads' keys, stacked")
@@ -58,16 +59,16 @@ class NaiveAttention(AttentionLayer):
 
         # a token's d_head channels of head 0, then those of head 1, …: d_model again
         joined = torch.cat(mixed, dim=-1)
-        trace("joined", joined, "b i c", "torch.cat(mixed, dim=-1)")
+        trace("joined", joined, "b i c", "torch.cat(mixed, dim=-1)", of=("mixed.head",))
         # until here no head knows of another; Wᵒ is the one place where they are combined
         out = self.out(joined)
-        trace("out", out, "b i c", "joined Wᵒ")
+        trace("out", out, "b i c", "joined Wᵒ", of=("joined",))
         return out, torch.stack(weights, dim=1) if switches.need_weights else None
 
-    def _served(self, k: list[Tensor], v: list[Tensor], switches: Switches) -> tuple[list[Tensor], list[Tensor]]:
+    def keys_values_of_heads(self, k: list[Tensor], v: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         """The keys and values that each query head meets: those of earlier tokens too, and of its key/value head."""
-        if switches.past is not None:
-            k, v = (list(x.unbind(1)) for x in switches.past.extend(torch.stack(k, dim=1), torch.stack(v, dim=1)))
+        if self.cache is not None:
+            k, v = (list(x.unbind(1)) for x in extend_cache(torch.stack(k, dim=1), torch.stack(v, dim=1), self.cache))
         each = self.n_heads // self.n_kv_heads
         # a list may name a tensor several times: here the heads of a group share theirs without any repeat
         return [k[n // each] for n in range(self.n_heads)], [v[n // each] for n in range(self.n_heads)]
@@ -77,19 +78,20 @@ class NaiveAttention(AttentionLayer):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Scaled dot-product attention of head n (equation 1): scores, weights, what of them is mixed, mixed."""
         trace = of_head(switches.trace, n)
+        heads, values = switches.ablate
+        shared = n * self.n_kv_heads // self.n_heads
         # q · k is a sum of d_head terms and spreads like √d_head; undivided, the softmax would pick a single key
         scaled = q @ k.transpose(1, 2) / math.sqrt(self.d_head)
-        scores = tempered(scaled, bias, switches.temperature)
-        trace("scores", scores, "b i j", SCORES)
+        scores = (scaled if bias is None else scaled + bias) / switches.temperature
+        trace("scores", scores, "b i j", SCORES, of=("q", f"k.head{shared}"))
         # the mask before the softmax: each row of what is left still sums to 1
         weights = softmax_over_keys(scores, _of_head(switches.allow, n), trace, "b i j")
         # dropout after the softmax, on what is mixed alone: the maps that are shown stay whole
-        kept = dropped(weights, self.dropout, self.training, trace, "b i j")
-        kept = handed_on(kept, _of_head(switches.handed, n), trace, "b i j")
+        kept = mixing_weights(weights, self.drop_rate, _of_head(values, n), trace, "b i j")
         summed = kept @ v
-        # a head that is off hands on zeros, so that Wᵒ's rows for it have nothing to add
-        mixed = summed if switches.heads is None else summed * switches.heads[..., n, None, None]
-        trace("mixed", mixed, "b i d", "weights · v, 0 for a head that is off")
+        # a head that is off gives zeros, so that Wᵒ's rows for it have nothing to add
+        mixed = summed if heads is None else summed * heads[..., n, None, None]
+        trace("mixed", mixed, "b i d", "weights · v, 0 for a head that is off", of=("weights", f"v.head{shared}"))
         return scores, weights, kept, mixed
 
     def parts(self) -> Parts:
@@ -103,7 +105,7 @@ def _project(name: str, linears: nn.ModuleList, x: Tensor, axis: str, trace: Tra
     parts: list[Tensor] = []
     for n, linear in enumerate(linears):
         part = linear(x)
-        of_head(trace, n)(name, part, f"b {axis} d", f"x W{name} of head {n}")
+        of_head(trace, n)(name, part, f"b {axis} d", f"x W{name} of head {n}", of=(name,))
         parts.append(part)
     return parts
 
@@ -128,9 +130,9 @@ def _record(scores: Sequence[Tensor], weights: Sequence[Tensor], kept: Sequence[
     """Records scores, masked and weights of all heads as one, and what of them is mixed; the pass has no such."""
     if switches.trace is not no_trace:
         together(switches.trace, "scores", scores, "b h i j", "the heads' scores, stacked")
-        softmax_over_keys(torch.stack(tuple(scores), dim=1), switches.allow, switches.trace)
+        softmax_over_keys(torch.stack(tuple(scores), dim=1), switches.allow, of_heads(switches.trace))
         if kept[0] is not weights[0]:
-            what = "dropout" if switches.handed is None else "handed"
+            what = "dropout" if switches.ablate.values is None else "values_off"
             together(switches.trace, f"weights.{what}", kept, "b h i j", "what is mixed of the heads' weights, stacked")
 
 

@@ -42,7 +42,7 @@ class TorchAttention(AttentionLayer):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, switches: Switches) -> tuple[Tensor, Tensor | None]:
         allow, trace = switches.allow, switches.trace
-        query, key, value = add_once(switches.position, query, key, value)
+        query, key, value = add_once(switches, query, key, value)
         trace("x", query, "b i c", "position.add(query)")
         # only what is added to x can act here: the module lets nobody at its q, k or scores
         # its mask has the other sign, True = blocked, and a row of nothing but True makes it return NaN
@@ -58,7 +58,7 @@ class TorchAttention(AttentionLayer):
         if trace is not no_trace or (switches.need_weights and weights is None):
             explicit = self._second_pass(query, key, value, allow, second_pass(trace))
             weights = explicit if weights is None else weights
-        trace("out", out, "b i c", "nn.MultiheadAttention(x, x, x)")
+        trace("out", out, "b i c", "nn.MultiheadAttention(x, x, x)", of=("x", "x.k", "x.v"))
         return out, weights
 
     def _emptied(self, out: Tensor, maps: Tensor | None, empty: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -92,17 +92,17 @@ class TorchAttention(AttentionLayer):
             split_heads(F.linear(x, weight, bias), self.n_heads).transpose(1, 2)
             for x, weight, bias in zip((query, key, value), weights, biases, strict=True)
         )
-        trace("q", q, "b h i d", "one vector a token and head; torch shows no queries")
-        trace("k", k, "b h j d", "one vector a token and head; torch shows no keys")
-        trace("v", v, "b h j d", "one vector a token and head; torch shows no values")
+        trace("q", q, "b h i d", "one vector a token and head; torch shows no queries", of=("q",))
+        trace("k", k, "b h j d", "one vector a token and head; torch shows no keys", of=("k",))
+        trace("v", v, "b h j d", "one vector a token and head; torch shows no values", of=("v",))
         # √d_head, as a sum over d_head channels spreads like it; the mask before the softmax, so that rows sum to 1
         scores = q @ k.mT / math.sqrt(self.d_head)
-        trace("scores", scores, "b h i j", "q kᵀ / √d_head")
+        trace("scores", scores, "b h i j", "q kᵀ / √d_head", of=("q", "k"))
         maps = softmax_over_keys(scores, allow, trace)
         # mixed and joined only for the record: out is the module's own
         mixed = maps @ v
-        trace("mixed", mixed, "b h i d", "weights · v")
-        trace("joined", join_heads(mixed.transpose(1, 2)), "b i c", "mixed.transpose(1, 2).flatten(2)")
+        trace("mixed", mixed, "b h i d", "weights · v", of=("weights", "v"))
+        trace("joined", join_heads(mixed.transpose(1, 2)), "b i c", "mixed.transpose(1, 2).flatten(2)", of=("mixed",))
         return maps
 
     def parts(self) -> Parts:

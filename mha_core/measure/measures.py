@@ -156,19 +156,19 @@ def difference_in_new_order(run: Run, reordered: Run) -> float:
     return largest_difference(run.hidden[-1].cpu(), reordered.hidden[-1].cpu()[places])
 
 
-def without_each_head(
+def ablate_each_head(
     model: Model,
     text: str,
     *,
-    told: Callable[[float], object] = lambda done: None,
+    on_progress: Callable[[float], object] = lambda done: None,
     **switches: Any,
 ) -> Tensor:
     """The cosine of the sentence vector to itself with one head more off, for each head alone: (layers, h), on the CPU.
 
-    Switches and errors as in `Model.run`; `told` is called with the share that is done, 0 to 1.
+    Switches and errors as in `Model.run`; `on_progress` is called with the share that is done, 0 to 1.
     """
     whole = model.run(text, **switches).sentence
-    without = model.without_each_head(text, **switches, told=told)
+    without = model.ablate_each_head(text, **switches, on_progress=on_progress)
     return torch.nn.functional.cosine_similarity(without, whole.to(without.device), dim=-1).cpu()
 
 

@@ -127,7 +127,7 @@ def from_llama(config: DecoderConfig, tensors: Mapping[str, Tensor], dtype: torc
     except RuntimeError as error:
         raise WeightsFileError(f"the tensors do not fit this decoder: {error}") from error
     decoder.eval().requires_grad_(False)
-    return decoder if config.implementation == "fused" else decoder.respelled(config.implementation)
+    return decoder if config.implementation == "fused" else decoder.as_implementation(config.implementation)
 
 
 def _canonical(config: DecoderConfig, tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:

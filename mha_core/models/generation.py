@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..attention.key_value import Past
+from ..attention.key_value import KVCache
+from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Position
 from .inputs import Mask
@@ -73,7 +74,7 @@ class Generation:
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
         self._switches = mask, position, tuple(heads_off), temperature, tuple(values_off)
-        self._past: tuple[Stack, list[Past]] | None = None
+        self._caches: tuple[Stack, list[KVCache]] | None = None
         self.logits = self._pass()[2]
 
     def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
@@ -99,9 +100,9 @@ class Generation:
         self.tokens.append(self.model.tokenizer.id_to_token(token) or "")
         try:
             weights, hidden, self.logits = self._pass()
-        except BaseException:  # a pass that ended half-way has left half a past
+        except BaseException:  # a pass that ended half-way has filled half of the caches
             del self.ids[-1], self.tokens[-1]
-            self._past = None
+            self._caches = None
             raise
         return NewToken(self.tokens[-1], token, weights, hidden, self.logits)
 
@@ -111,21 +112,25 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
-            for past in self._past[1] if self._past else []:
-                past.cut(length - 1)
+            for cache in self._caches[1] if self._caches else []:
+                cache.cut(length - 1)
             self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
 
     def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Computes the tokens that are not in the past yet: the last one's weights, hidden states and logits."""
+        """Computes the tokens that are not in the cache yet: the last one's weights, hidden states and logits."""
         switches = self.model.switches(len(self.ids), None, *self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
-            if self._past is None or self._past[0] is not stack:  # the CPU took over: it knows nothing of the past
-                self._past = stack, [Past() for _ in range(stack.sizes.n_layers)]
-            past, on = self._past[1], switches(stack)
-            new = torch.tensor([self.ids[past[0].length :]], device=stack.device)
-            of_rows = {key: None if on[key] is None else on[key][:, :, past[0].length :] for key in ("allow", "handed")}
-            hidden, weights = stack(new, **(on | of_rows), past=past)
+            if self._caches is None or self._caches[0] is not stack:  # the CPU took over: it knows no earlier token
+                self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
+            caches, asked = self._caches[1], switches(stack)
+            layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
+            known = caches[0].length
+            new = torch.tensor([self.ids[known:]], device=stack.device)
+            allow, (heads, values) = asked["allow"], asked["ablate"]
+            asked["allow"] = None if allow is None else allow[:, :, known:]
+            asked["ablate"] = Ablation(heads, None if values is None else values[:, :, known:])
+            hidden, weights = stack(new, **asked, attentions=layers)
             rows = torch.stack([one[0, :, -1] for one in weights])
             states = torch.stack([one[0, -1] for one in hidden])
             return rows, states, stack.next_token(states[None, -1:])

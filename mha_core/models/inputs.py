@@ -34,7 +34,7 @@ def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]
     return ids, torch.arange(ids.shape[1]) < lengths[:, None]
 
 
-def spelled(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[list[str], list[int]]:
+def tokens_of_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[list[str], list[int]]:
     """Tokens and ids of a text that is given by its ids.
 
     Raises:
@@ -48,7 +48,7 @@ def spelled(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> tuple[
     return [tokenizer.id_to_token(one) or "" for one in ids], list(ids)
 
 
-def allowed(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:
+def joint_mask(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:
     """The mask of all layers, the model's own in it; None when everything is allowed, which is faster.
 
     Raises:
@@ -56,7 +56,7 @@ def allowed(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor |
     """
     own = masks.parse(own_mask)
     if isinstance(mask, Tensor):
-        allow = masks.check(mask, 1, n_heads, length, length, mask.device)
+        allow = masks.four_axes(mask, 1, n_heads, length, length)
         allow = allow & masks.allow(own, length, length, device=allow.device)
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
@@ -85,8 +85,8 @@ def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor 
     return None if bool(heads.all()) else heads
 
 
-def handed(values_off: Iterable[int], length: int) -> Tensor | None:
-    """bool (1, 1, i, j), False where a key in `values_off` would hand its value on to another token; None for none.
+def values_on(values_off: Iterable[int], length: int) -> Tensor | None:
+    """bool (1, 1, i, j), False where another token would mix in the value of a key in `values_off`; None for none.
 
     Raises:
         SizeError: something in it is no place of a token. One that the text lacks changes nothing.
@@ -95,8 +95,8 @@ def handed(values_off: Iterable[int], length: int) -> Tensor | None:
     wrong = [place for place in places if not isinstance(place, int) or place < 0]
     if wrong:
         raise SizeError(f"values_off has {wrong[0]!r}; give places of tokens, counted from 0")
-    hand = masks.allow(masks.unseen(*places), length, length)
-    return None if bool(hand.all()) else hand
+    values = masks.allow(masks.unseen(*places), length, length)
+    return None if bool(values.all()) else values
 
 
 def position_for(stack: Stack, position: str | Position) -> Position:

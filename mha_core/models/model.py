@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
-from ..attention import respelled
+from ..attention import as_implementation
+from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
-from .inputs import Mask, allowed, handed, heads_on, padded, spelled
+from .inputs import Mask, heads_on, joint_mask, padded, tokens_of_ids, values_on
 from .run import Run, last_rows, stacked
 from .stack import Stack
-from .switches import Switches
+from .switches import RunSwitches
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -102,7 +103,7 @@ class Model:
             HeadlightError: not a str, or half a surrogate pair in it, which is no character; or ids that it has not.
         """
         if isinstance(text, (list, tuple)):
-            return spelled(text, self.tokenizer, self.sizes.vocabulary)
+            return tokens_of_ids(text, self.tokenizer, self.sizes.vocabulary)
         try:
             coded = self.tokenizer.encode(text)
         except TypeError as error:  # the tokenizer's word for half a surrogate pair too
@@ -178,23 +179,24 @@ class Model:
         switches = self.switches(ids.shape[1], kept, mask, position, heads_off, temperature, values_off)
         return self._pass(coded, ids, switches, self.ends)
 
-    def without_each_head(
+    def ablate_each_head(
         self,
         text: str,
         *,
-        told: Callable[[float], object] = lambda done: None,
+        on_progress: Callable[[float], object] = lambda done: None,
         **switches: Any,
     ) -> Tensor:
         """The sentence vector with one head more off, for each head alone: (layers, h, d_model), each of length 1.
 
-        Faster than a run a head. `told` is called with the share that is done, 0 to 1; an error that it raises ends
-        the work. Switches and errors as in `run`.
+        Faster than a run a head. `on_progress` is called with the share that is done, 0 to 1; an error that it raises
+        ends the work. Switches and errors as in `run`.
         """
         _, ids = self.tokenize(text)
-        given = self.switches(len(ids), None, **switches)
+        asked = self.switches(len(ids), None, **switches)
 
         def compute(stack: Stack) -> Tensor:
-            return stack.without_each_head(torch.tensor([ids], device=stack.device), told=told, **given(stack))
+            one = torch.tensor([ids], device=stack.device)
+            return stack.ablate_each_head(one, on_progress=on_progress, **asked(stack))
 
         means, _ = self.compute(compute)
         return torch.nn.functional.normalize(means, dim=-1)
@@ -203,7 +205,7 @@ class Model:
         """The result of `call` on the stack, without gradients, and what must be said of it (see `FallBack`)."""
         return self._fall_back.compute(call, self.device)
 
-    def respelled(self, name: str) -> Model:
+    def as_implementation(self, name: str) -> Model:
         """The same weights with every attention layer in that implementation; this model, if they are in it already.
 
         Raises:
@@ -212,7 +214,7 @@ class Model:
         if self.sizes.implementation == name:
             return self
         twin = copy.copy(self)
-        twin.encoder = self.encoder.respelled(name)
+        twin.encoder = self.encoder.as_implementation(name)
         twin.sizes = twin.encoder.sizes
         twin._fall_back = FallBack(twin.encoder, self._fall_back.allowed)
         return twin
@@ -226,7 +228,7 @@ class Model:
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
-    ) -> Switches:
+    ) -> RunSwitches:
         """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.
 
         Args:
@@ -234,15 +236,15 @@ class Model:
             keep: bool (b, i), True = a real token; None = there is no padding.
         """
         values = tuple(values_off)
-        allow = allowed(mask, self.own_mask, self.sizes.n_heads, length, keep)
-        heads, hand = heads_on(heads_off, self.sizes), handed(values, length)
-        return Switches(self, mask, position, temperature, allow, heads, hand, values)
+        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep)
+        ablate = Ablation(heads_on(heads_off, self.sizes), values_on(values, length))
+        return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 
     def _pass(
         self,
         coded: Sequence[tuple[list[str], list[int]]],
         ids: Tensor,
-        switches: Switches,
+        switches: RunSwitches,
         ends: tuple[int, int],
         trace_layer: int | None = None,
         implementation: str | None = None,
@@ -251,14 +253,14 @@ class Model:
         """One forward pass over ids (b, i), and a run for each row; the padding is cut off."""
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace, Tensor | None]:
-            trace, attention = Trace(), None
+            trace, others = Trace(), {}
             if trace_layer is not None and implementation is not None:
-                attention = respelled(stack.block(trace_layer).attention, implementation)
+                others[trace_layer] = as_implementation(stack.block(trace_layer).attention, implementation)
             hidden, weights = stack(
                 ids.to(stack.device),
                 trace_layer=trace_layer,
                 trace=no_trace if trace_layer is None else trace,
-                attention=attention,
+                attentions=others,
                 **switches(stack),
             )
             last = hidden[-1] if all_logits else last_rows(hidden[-1], [len(own_ids) for _, own_ids in coded])

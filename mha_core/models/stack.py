@@ -2,19 +2,21 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from ..attention import AttentionLayer, respelled
-from ..attention.key_value import Past
-from ..positions import Continued, InLayers, Position
+from ..attention import AttentionLayer, as_implementation
+from ..attention.switches import Ablation
+from ..positions import LayerPart, Offset, Position
 from ..trace import Tracer, no_trace
 from .block import AttentionBlock, BlockSizes
 
+NOTHING_OFF = Ablation()
+NO_OTHERS: Mapping[int, AttentionLayer] = {}
 TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 
 
@@ -52,7 +54,7 @@ class Stack(nn.Module, ABC):
         """The block of that layer, counted from 0."""
         return cast(AttentionBlock, self.layers[layer])
 
-    def respelled(self, name: str) -> Self:
+    def as_implementation(self, name: str) -> Self:
         """A copy whose attention layers, with the same weights, are that implementation, in eval mode.
 
         It shares what has no gradients with this stack, but for the attention layers.
@@ -66,7 +68,7 @@ class Stack(nn.Module, ABC):
         twin.sizes = replace(self.sizes, implementation=name)
         for layer in range(len(twin.layers)):
             block = twin.block(layer)
-            block.attention = respelled(block.attention, name)
+            block.attention = as_implementation(block.attention, name)
         return twin.eval()
 
     @abstractmethod
@@ -86,13 +88,11 @@ class Stack(nn.Module, ABC):
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        heads: Tensor | None = None,
+        ablate: Ablation = NOTHING_OFF,
         temperature: float = 1.0,
         trace_layer: int | None = None,
         trace: Tracer = no_trace,
-        attention: AttentionLayer | None = None,
-        past: Sequence[Past] | None = None,
-        handed: Tensor | None = None,
+        attentions: Mapping[int, AttentionLayer] = NO_OTHERS,
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Runs token ids through all layers.
 
@@ -100,30 +100,24 @@ class Stack(nn.Module, ABC):
             ids: int64 (b, i).
             allow: one mask for every layer, as in `AttentionLayer.forward`.
             position: used instead of the trained encoding.
-            heads: bool (layers, h), False switches that head off.
+            ablate: heads bool (layers, h), and values for every layer, as in `AttentionLayer.forward`.
             temperature: of every softmax.
             trace_layer, trace: the layer whose steps are recorded.
-            attention: takes the place of that layer's own.
-            past: one a layer, of the tokens before `ids`; each takes up this pass's.
-            handed: for every layer, as in `AttentionLayer.forward`.
+            attentions: take the place of these layers' own; with a cache each, `ids` are those of new tokens.
 
         Returns:
             hidden: layers + 1 tensors (b, i, c), the first the embeddings.
             weights: one (b, h, i, j) a layer.
         """
         position = self.position if position is None else position
-        before = past[0].length if past else 0
-        x = self.embed(ids, Continued(position, before) if before else position)
+        cache = attentions[0].cache if 0 in attentions else None
+        x = self.embed(ids, Offset(position, cache.length) if cache is not None and cache.length else position)
         hidden, weights = [x], []
-        switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
-        switches |= {} if handed is None else {"handed": handed}
+        switches: dict[str, Any] = {"allow": allow, "position": LayerPart(position), "temperature": temperature}
         for number, layer in enumerate(self.layers):
-            # with all heads on, a layer may take its faster way
-            on = None if heads is None or bool(heads[number].all()) else heads[number]
-            special: dict[str, Any] = {"trace": trace, "attention": attention} if number == trace_layer else {}
-            if past:
-                special["past"] = past[number]
-            x, maps = layer(x, heads=on, **switches, **special)
+            record = trace if number == trace_layer else no_trace
+            off = of_layer(ablate, number)
+            x, maps = layer(x, attention=attentions.get(number), trace=record, ablate=off, **switches)
             hidden.append(x)
             weights.append(maps)
         return hidden, weights
@@ -134,7 +128,7 @@ class Stack(nn.Module, ABC):
         With `rows` its first so many rows alone, (b, rows, c): no other layer reads the rest of the last one.
         """
         x = self.embed(ids, self.position)
-        position = InLayers(self.position)
+        position = LayerPart(self.position)
         for number, layer in enumerate(self.layers, 1):
             if rows is not None and number == len(self.layers):
                 allow = None if allow is None else allow[..., :rows, :]
@@ -143,16 +137,15 @@ class Stack(nn.Module, ABC):
                 x, _ = layer(x, allow=allow, position=position, need_weights=False)
         return x
 
-    def without_each_head(
+    def ablate_each_head(
         self,
         ids: Tensor,
         *,
         allow: Tensor | None = None,
         position: Position | None = None,
-        heads: Tensor | None = None,
+        ablate: Ablation = NOTHING_OFF,
         temperature: float = 1.0,
-        handed: Tensor | None = None,
-        told: Callable[[float], object] = lambda done: None,
+        on_progress: Callable[[float], object] = lambda done: None,
     ) -> Tensor:
         """The mean of the last hidden state with one head more off, for each head alone: (layers, h, c).
 
@@ -160,27 +153,33 @@ class Stack(nn.Module, ABC):
 
         Args:
             ids: int64 (1, i).
-            allow, position, heads, temperature, handed: as in `forward`.
-            told: is called with the share that is done, 0 to 1.
+            allow, position, ablate, temperature: as in `forward`.
+            on_progress: is called with the share that is done, 0 to 1.
         """
         position = self.position if position is None else position
-        switches: dict[str, Any] = {"allow": allow, "position": InLayers(position), "temperature": temperature}
-        switches |= {} if handed is None else {"handed": handed}
+        switches: dict[str, Any] = {"allow": allow, "position": LayerPart(position), "temperature": temperature}
         n_layers, h = len(self.layers), self.sizes.n_heads
-        on = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if heads is None else heads
+        on = torch.ones(n_layers, h, dtype=torch.bool, device=ids.device) if ablate.heads is None else ablate.heads
         # the maps are not kept: those of a long text take more than all the rest
-        entering = self(ids, allow=allow, position=position, heads=heads, temperature=temperature, handed=handed)[0]
+        entering = self(ids, allow=allow, position=position, ablate=ablate, temperature=temperature)[0]
         at_once = max(1, TOKENS_AT_ONCE // ids.shape[1])
         means: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             alone = on[number] & ~torch.eye(h, dtype=torch.bool, device=ids.device)
             for group in torch.split(alone, at_once):
-                x = layer(entering[number].expand(len(group), -1, -1), heads=group, **switches)[0]
+                off = ablate._replace(heads=group)
+                x = layer(entering[number].expand(len(group), -1, -1), ablate=off, **switches)[0]
                 for later in range(number + 1, n_layers):
-                    x = self.layers[later](x, heads=None if heads is None else on[later], **switches)[0]
+                    x = self.layers[later](x, ablate=of_layer(ablate, later), **switches)[0]
                 means.append(x.mean(dim=1))
-                told(sum(map(len, means)) / (n_layers * h))
+                on_progress(sum(map(len, means)) / (n_layers * h))
         return torch.cat(means).view(n_layers, h, -1)
+
+
+def of_layer(ablate: Ablation, layer: int) -> Ablation:
+    """What is off in one layer; with all heads on, it may take its faster way."""
+    heads = None if ablate.heads is None or bool(ablate.heads[layer].all()) else ablate.heads[layer]
+    return ablate._replace(heads=heads)
 
 
 def embedding(vocabulary: int, d_model: int, padding: int | None = None) -> nn.Embedding:

@@ -1,4 +1,4 @@
-"""What a pass is asked to do otherwise than its model: checked once, handed to whichever stack computes."""
+"""What a pass is asked to do otherwise than its model: checked once, given to whichever stack computes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from .. import masks
+from ..attention.switches import Ablation
 from ..positions import Position
 from .changes import Changes, in_words
 from .inputs import Mask, position_for
@@ -20,16 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Switches:
+class RunSwitches:
     """Called with a stack, they are the arguments of its pass, on its device.
 
     Attributes:
         model: that they are for.
         mask: as it was asked for, beside the model's own.
         allow: both, bool (b|1, h|1, i, j); None = everything is allowed.
-        heads: bool (layers, h), False = off; None = all are on.
-        handed: bool (1, 1, i, j), as in `inputs.handed`.
-        values_off: places of tokens whose value is left out, for the words alone.
+        ablate: heads bool (layers, h) and values bool (1, 1, i, j), False = off; None = all are on.
+        values_off: places of tokens whose value is off, for the words alone.
     """
 
     model: Model
@@ -37,8 +37,7 @@ class Switches:
     position: str | Position
     temperature: float
     allow: Tensor | None
-    heads: Tensor | None
-    handed: Tensor | None
+    ablate: Ablation
     values_off: tuple[int, ...]
 
     def __call__(self, stack: Stack) -> dict[str, Any]:
@@ -49,9 +48,8 @@ class Switches:
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
             "position": encoding,
-            "heads": None if self.heads is None else self.heads.to(stack.device),
+            "ablate": Ablation(*(None if off is None else off.to(stack.device) for off in self.ablate)),
             "temperature": self.temperature,
-            "handed": None if self.handed is None else self.handed.to(stack.device),
         }
 
     def changes(self, tokens: Sequence[str], row: int = 0) -> Changes:
@@ -60,7 +58,8 @@ class Switches:
         if allow is not None:
             allow = allow[row if len(allow) > 1 else 0, :, :n, :n]
             allow = None if bool(allow.all()) else allow
-        off = () if self.heads is None else tuple((layer, head) for layer, head in (~self.heads).nonzero().tolist())
+        heads = self.ablate.heads
+        off = () if heads is None else tuple((layer, head) for layer, head in (~heads).nonzero().tolist())
         said = in_words(
             self.model,
             _of_mask(self.mask),

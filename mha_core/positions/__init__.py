@@ -5,17 +5,17 @@ import torch
 from ..errors import PositionError
 from .added import BERT_SPREAD, Learned, Sinusoidal
 from .altered import altered, is_altered
-from .base import Continued, InLayers, Nothing, Position, Together
+from .base import LayerPart, Nothing, Offset, Position, Together
 from .biased import ALiBi, Shaw, T5Bias
 from .rotated import Rotary
 
 __all__ = [
     "NAMES",
     "ALiBi",
-    "Continued",
-    "InLayers",
+    "LayerPart",
     "Learned",
     "Nothing",
+    "Offset",
     "Position",
     "Rotary",
     "Shaw",

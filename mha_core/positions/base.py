@@ -41,7 +41,7 @@ class Nothing(Position):
     """No positions: attention then sees a bag of words."""
 
 
-class InLayers(Position):
+class LayerPart(Position):
     """An encoding without its `add`, for the layers of an encoder that has called `add` on its embeddings itself."""
 
     def __init__(self, inner: Position) -> None:
@@ -56,34 +56,35 @@ class InLayers(Position):
         return self.inner.bias(q, len_k)
 
 
-class Continued(Position):
-    """An encoding for tokens that come after `past` others: it acts as on a whole text, of which the end is kept.
+class Offset(Position):
+    """An encoding for tokens that come after `offset` others: it acts as on a whole text, of which the end is kept.
 
-    Works for any encoding, as each treats a token by its place alone: the tokens before are stood in for by zeros.
+    Works for any encoding, as each treats a token by its place alone: zeros stand for the tokens before. So one token
+    more costs an encoding the whole text: little beside the layers, and no encoding needs to know of it.
     """
 
-    def __init__(self, inner: Position, past: int) -> None:
+    def __init__(self, inner: Position, offset: int) -> None:
         super().__init__()
         self.inner = inner
-        self.past = past
+        self.offset = offset
         self.acts = inner.acts
 
     def add(self, x: Tensor) -> Tensor:
-        return self.inner.add(self._whole(x))[:, self.past :] if "add" in self.acts else x
+        return self.inner.add(self._whole(x))[:, self.offset :] if "add" in self.acts else x
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         if "rotate" not in self.acts:
             return q, k
         q, k = self.inner.rotate(self._whole(q), self._whole(k))
-        return q[:, :, self.past :], k[:, :, self.past :]
+        return q[:, :, self.offset :], k[:, :, self.offset :]
 
     def bias(self, q: Tensor, len_k: int) -> Tensor | None:
         bias = self.inner.bias(self._whole(q), len_k) if "bias" in self.acts else None
-        return None if bias is None else bias[:, :, self.past :]
+        return None if bias is None else bias[:, :, self.offset :]
 
     def _whole(self, x: Tensor) -> Tensor:
-        """(…, n, d) -> (…, past + n, d)."""
-        return torch.nn.functional.pad(x, (0, 0, self.past, 0))
+        """(…, n, d) -> (…, offset + n, d)."""
+        return torch.nn.functional.pad(x, (0, 0, self.offset, 0))
 
 
 class Together(Position):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Run, Weights
-from mha_core.attention import respelled
+from mha_core.attention import as_implementation
 from mha_core.models.stack import Stack
 from mha_core.positions import Rotary
 from pages.kit.picture import pictures, traces
@@ -40,7 +40,7 @@ def attentions() -> list[tuple[Weights, int]]:
 
     def saved(stack: Stack) -> list[tuple[Weights, int]]:
         layers = [stack.block(layer).attention for layer in range(model.sizes.n_layers)]
-        return [(respelled(layer, "efficient", "cpu").save(), layer.n_heads) for layer in layers]
+        return [(as_implementation(layer, "efficient", "cpu").save(), layer.n_heads) for layer in layers]
 
     return model.compute(saved)[0]
 

@@ -43,8 +43,8 @@ FEATURES = {
     "rotate": "rotated positions",
     "bias": "positions as a bias",
     "kv_heads": "shared key/value heads",
-    "past": "a text that grows",
-    "handed": "values left out",
+    "cache": "a text that grows",
+    "values_off": "values switched off",
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit.picture.source import lines_of
+from pages.kit.picture.source import lines_of, recorded_axes, recording
 
 # the methods that tell most, where it is not `attend` alone
 METHODS = {
@@ -17,7 +17,6 @@ METHODS = {
     "fused": ("_project", "attend"),
     "sequence_first": ("time_first",),
 }
-_RECORDS = {"trace", "together", "_record"}
 
 
 def label(name: str) -> str:
@@ -39,10 +38,11 @@ def without_records(source: str) -> str:
     What a record says of the axes of a tensor stands behind the line that makes this tensor.
     """
     source = textwrap.dedent(source)
-    found = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt))
+    tree = ast.parse(source)
+    found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt))
     statements = sorted(found, key=lambda one: one.lineno)
     texts = [one for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
-    dropped = {at for one in (*texts, *filter(_is_record, statements)) for at in lines_of(one)}
+    dropped = {at for one in (*texts, *recording(tree)) for at in lines_of(one)}
     axes = _axes(statements)
     function = cast(ast.FunctionDef, statements[0])
     dropped |= set(range(1, function.body[0].lineno))  # up to its body
@@ -63,30 +63,10 @@ def _axes(statements: Sequence[ast.stmt]) -> dict[int, str]:
         if isinstance(one, ast.Assign):
             names = [node.id for node in ast.walk(one.targets[0]) if isinstance(node, ast.Name)]
             made |= {name: (lines_of(one)[-1], len(names) > 1) for name in names}
-        elif _is_record(one):
-            tensor, letters = _recorded(one)
+        else:
+            tensor, letters = recorded_axes(one)
             at, several = made.get(tensor, (0, False))
             told = f"{tensor}: {letters}" if several else letters
             if at and letters and told not in axes.get(at, ""):
                 axes[at] = f"{axes[at]}, {told}" if at in axes else told
     return axes
-
-
-def _is_record(node: ast.stmt) -> bool:
-    """A call that only records, such as `trace("q", q, "b h i d", …)`, or the name of what records."""
-    if isinstance(node, ast.Assign):
-        return isinstance(node.targets[0], ast.Name) and node.targets[0].id == "trace"
-    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        return False
-    called = node.value.func
-    called = called.func if isinstance(called, ast.Call) else called  # of_head(trace, n)(…)
-    return isinstance(called, ast.Name) and called.id in _RECORDS | {"of_head"}
-
-
-def _recorded(node: ast.stmt) -> tuple[str, str]:
-    """The name of the tensor that a record is of, and its axes; empty where it says none."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    arguments = call.args if isinstance(call, ast.Call) else []
-    names = [one.id for one in arguments if isinstance(one, ast.Name) and one.id != "trace"]
-    texts = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return (names[0], texts[1]) if names and len(texts) > 1 else ("", "")

@@ -17,7 +17,7 @@ from pages.kit.picture.fields import SIDE
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.source import Excerpt
-from pages.kit.picture.traces import RandomLayer, Traced, parents
+from pages.kit.picture.traces import RandomLayer, Traced
 
 from . import exercise, random_layer, text_words
 from .reshape_lessons import LESSONS, QUESTIONS
@@ -225,7 +225,7 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
     sources = {source.where: source for source in map(layer.source, steps)}
     d_head = next(step.shape[-1] for step in steps if step.name == "q")
     here = find(steps, step, head)
-    memory, pieces = in_memory([one.value for one in steps], [here, *parents(layer, here)], most=most)
+    memory, pieces = in_memory([one.value for one in steps], [here, *layer.parents(here)], most=most)
     header: TraceHeader = {
         **memory,
         "digest": layer.settings.digest,
@@ -263,7 +263,7 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
         "contiguous": step.contiguous,
         "view": step.is_view,
         "bytes": step.value.numel() * step.value.element_size(),
-        "parents": parents(layer, number),
+        "parents": layer.parents(number),
         "source": sources.index(source.where),
         "marked": source.marked,
         "recorded": step.line - source.first,

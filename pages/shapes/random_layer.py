@@ -7,10 +7,10 @@ from typing import Any
 from cachetools import LRUCache
 
 from mha_core import IMPLEMENTATIONS, Step
-from mha_core.attention import AttentionLayer, respelled
+from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.measure import agreement
-from mha_core.models.stack import Stack
-from mha_core.positions import InLayers
+from mha_core.models.stack import Stack, of_layer
+from mha_core.positions import LayerPart
 from mha_core.trace import Trace, on_cpu
 from pages.kit.picture import models, pictures, traces
 from pages.kit.picture.draws import drawn
@@ -44,12 +44,11 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
     def run(stack: Stack) -> tuple[Step, ...]:
         trace = Trace()
         x = own.steps[0].value.to(stack.device)
-        given = switches(stack)
-        heads = given["heads"]
-        on = None if heads is None or bool(heads[layer].all()) else heads[layer]
+        options = switches(stack)
+        off = of_layer(options["ablate"], layer)
         own_layer = build(instead, implementation, stack.block(layer).attention).to(stack.device)
         with drawn(instead.seed, x):
-            own_layer(x, trace=trace, **given | {"heads": on, "position": InLayers(given["position"])})
+            own_layer(x, trace=trace, **options | {"ablate": off, "position": LayerPart(options["position"])})
         return on_cpu(trace.steps)
 
     with turn(len(own.tokens), models.heads(model)):
@@ -69,7 +68,9 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
     model = pictures.model_of(layer.settings)
     if layer.instead is None:
-        return model.compute(lambda stack: respelled(stack.block(layer.layer).attention, implementation, "cpu"))[0]
+        return model.compute(
+            lambda stack: as_implementation(stack.block(layer.layer).attention, implementation, "cpu")
+        )[0]
     return build(layer.instead, implementation, model.encoder.block(layer.layer).attention).eval()
 
 

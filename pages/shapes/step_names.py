@@ -6,6 +6,7 @@ from functools import lru_cache
 import torch
 
 from mha_core import IMPLEMENTATIONS, Step, Trace
+from mha_core.attention.switches import Ablation
 
 
 def usable(step: str) -> bool:
@@ -26,10 +27,10 @@ def find(steps: tuple[Step, ...], name: str, head: int = 0) -> int:
 
 @lru_cache(maxsize=1)
 def _names_of_steps() -> frozenset[str]:
-    """The names of all steps of all implementations, from a tiny pass of each, with a mask and as in training."""
-    names = set()
+    """The names of all steps of all implementations, from a tiny pass of each, with everything that adds one."""
+    names, every = set(), torch.ones(2, 2, dtype=torch.bool)
     for kind in IMPLEMENTATIONS.values():
-        trace = Trace()
-        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=torch.ones(2, 2, dtype=torch.bool), trace=trace)
+        trace, values = Trace(), every if "values_off" in kind.can else None
+        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=every, ablate=Ablation(None, values), trace=trace)
         names |= {step.name for step in trace.steps}
     return frozenset(names)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, masks
-from mha_core.attention.functional import dropped
+from mha_core.attention.functional import mixing_weights
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.measure import measures
 from mha_core.positions import Shaw
@@ -144,7 +144,7 @@ def _mask_picture(name: str, mask: Tensor, tokens: Sequence[str]) -> Block:
 def after_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
     """weights (b, h, i, j) -> the same after one draw of dropout."""
     with drawn(seed, weights):
-        return dropped(weights, rate, training=True)
+        return mixing_weights(weights, rate, None)
 
 
 def dropout(layer: Traced, head: int) -> Lesson:
@@ -180,5 +180,5 @@ def dropout(layer: Traced, head: int) -> Lesson:
             sheet.row(pictures),
             sheet.text(where),
         ],
-        source_of(after_dropout, dropped),
+        source_of(after_dropout, mixing_weights),
     )

@@ -1,16 +1,15 @@
-"""A class as it stands in its file, and below it every function and class of the attention package that it calls."""
+"""A class as it stands in its file, and below it every function and class of the attention package that it uses."""
 
 import ast
 import inspect
 import sys
-import textwrap
 from collections.abc import Callable
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 _OURS = "mha_core.attention."
-_LEFT_OUT = {"Switches"}  # the arguments of a pass, which say nothing of how it is computed
+_LEFT_OUT = {"Switches", "KVCache", "AttentionLayer"}  # what a pass is given, which says nothing of how it is computed
 
 
 @lru_cache(maxsize=32)
@@ -20,7 +19,7 @@ def whole_source(kind: Callable[..., Any]) -> str:
 
 
 def called(kind: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """The functions and classes of the attention package that one calls, and those that these call."""
+    """The functions and classes of the attention package that one names, and those that these name."""
     found: dict[Callable[..., Any], None] = {}
     waiting = [kind]
     while waiting:
@@ -32,9 +31,8 @@ def called(kind: Callable[..., Any]) -> list[Callable[..., Any]]:
 
 
 def _called_by(one: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Those whose names are called in its lines, as its module knows them, in order."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(one)))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    places = sorted((call.lineno, call.col_offset, call.func.id) for call in calls if isinstance(call.func, ast.Name))
+    """Those whose names stand in its lines, as its module knows them, in order."""
+    names = [node for node in ast.walk(ast.parse(inspect.getsource(one))) if isinstance(node, ast.Name)]
+    places = sorted((name.lineno, name.col_offset, name.id) for name in names)
     known = (vars(sys.modules[one.__module__]).get(name) for _, _, name in places if name not in _LEFT_OUT)
     return [other for other in known if isinstance(other, (type, FunctionType)) and other.__module__.startswith(_OURS)]

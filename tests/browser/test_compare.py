@@ -246,7 +246,7 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
         expect(compare.view.locator(".notices p")).to_have_count(0)
 
     expect(compare.bars.get_by_role("gridcell")).to_have_count(72)
-    cosines = measures.without_each_head(core(), "how are you")
+    cosines = measures.ablate_each_head(core(), "how are you")
     worst = int(cosines.argmin())
     expect(compare.bars).to_contain_text(f"Switching off layer {worst // 12} head {worst % 12} changes")
     expect(compare.bars.get_by_role("heading")).to_have_text(f"L{worst // 12} H{worst % 12} matters most")

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
 from mha_core.attention import AttentionLayer
+from mha_core.attention.switches import Ablation
 from mha_core.measure import rounding
 from mha_core.measure.agreement import loaded
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
@@ -35,8 +36,8 @@ def one_row_empty(i: int, j: int) -> Tensor:
     return allow
 
 
-def handed(i: int, j: int) -> Tensor:
-    """Another key of each head hands its value on to its own row alone."""
+def values_on(i: int, j: int) -> Tensor:
+    """Another key of each head gives its value to its own row alone."""
     return torch.cat([masks.allow(masks.unseen(place), i, j) for place in (0, 2, 3)], dim=1)
 
 
@@ -58,7 +59,7 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation ne
     "rotated": ("rotate", {"position": Rotary(C // H)}),
     "slanted": ("bias", {"position": ALiBi(H)}),
     "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
-    "not handed on": ("handed", {"handed": None}),  # made for the sizes of a case
+    "values off": ("values_off", {"ablate": None}),  # made for the sizes of a case
 }
 PAIRS = ["self", "cross", "three"]
 BIASES = [(True, True), (False, True), (True, False), (False, False)]  # of q, k and v; of the output
@@ -84,7 +85,7 @@ class Case:
         lengths = [i, j, j][: 1 + PAIRS.index(self.pair)]
         tensors = [torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in lengths]
         options = {"allow": MASKS[self.mask](i, j), **FEATURES[self.feature][1]}
-        return tensors, options | ({"handed": handed(i, j)} if "handed" in options else {})
+        return tensors, options | ({"ablate": Ablation(None, values_on(i, j))} if "ablate" in options else {})
 
 
 # Every mask meets every feature, and both meet every kind of input and every choice of biases: pairs, not the product.

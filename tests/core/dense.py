@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from mha_core import Weights
 from mha_core.attention import AttentionLayer
+from mha_core.attention.switches import Ablation
 from mha_core.positions import Position
 
 
@@ -48,6 +49,9 @@ class Counting(Position):
         return x + 1
 
 
+NOTHING_OFF = Ablation()
+
+
 def dense_attention(
     weights: Weights,
     query: Tensor,
@@ -59,11 +63,11 @@ def dense_attention(
     position: Position | None = None,
     heads: Tensor | None = None,
     temperature: float = 1.0,
-    handed: Tensor | None = None,
+    ablate: Ablation = NOTHING_OFF,
 ) -> tuple[Tensor, Tensor]:
     """(b, i, c), (b, j, c), (b, j, c) -> out (b, i, c), weights (b, h, i, j).
 
-    `allow` and `handed` have four axes or are None.
+    `allow` and the values of `ablate` have four axes or are None; of heads, `heads` counts.
     """
     position = position or Position()
     b, i, c = query.shape
@@ -79,7 +83,8 @@ def dense_attention(
     bias = position.bias(q, j)
     allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool) if allow is None else allow
     allowed = allowed.expand(b, n_heads, i, j)
-    hand = torch.ones(b, n_heads, i, j, dtype=torch.bool) if handed is None else handed.expand(b, n_heads, i, j)
+    values = torch.ones(b, n_heads, i, j, dtype=torch.bool)
+    values = values if ablate.values is None else ablate.values.expand(b, n_heads, i, j)
     out, maps = [], []
     for sample in range(b):
         joined = []
@@ -94,7 +99,7 @@ def dense_attention(
                 rows.append(powers / powers.sum() if seen.any() else 0 * powers)
             maps.append(torch.stack(rows))
             switched_on = heads is None or bool(heads[head])
-            mixed = torch.where(hand[sample, head], maps[-1], torch.zeros(()).to(v)) @ v[sample, head]
+            mixed = torch.where(values[sample, head], maps[-1], torch.zeros(()).to(v)) @ v[sample, head]
             joined.append(mixed * switched_on)
         out.append(torch.cat(joined, dim=-1) @ weights.o.T)
     stacked = torch.stack(out)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.models.block import AttentionBlock
-from mha_core.positions import InLayers, Position
+from mha_core.positions import LayerPart, Position
 
 from .dense import dense_attention
 
@@ -26,7 +26,7 @@ def dense_block(block: nn.Module, x: Tensor, allow: Tensor | None, position: Pos
     assert isinstance(block, AttentionBlock)
     inner = x if block.norm_after else layer_norm(x, block.attention_norm)
     weights, h = block.attention.save(), block.attention.n_heads
-    mixed, _ = dense_attention(weights, inner, inner, inner, h, allow=allow, position=InLayers(position))
+    mixed, _ = dense_attention(weights, inner, inner, inner, h, allow=allow, position=LayerPart(position))
     x = x + mixed if block.residual else mixed
     x = layer_norm(x, block.attention_norm) if block.norm_after else x
     if block.feed_forward is None:

@@ -167,9 +167,9 @@ def test_a_new_order_has_the_same_words(minilm: Model) -> None:
         {"mask": masks.sinks(1), "position": "sinusoidal"},
     ],
 )
-def test_without_each_head_is_a_run_a_head(tiny: Model, switches: dict[str, Any]) -> None:
+def test_ablate_each_head_is_a_run_a_head(tiny: Model, switches: dict[str, Any]) -> None:
     heard: list[float] = []
-    found = measures.without_each_head(tiny, "a b c d a", told=heard.append, **switches)
+    found = measures.ablate_each_head(tiny, "a b c d a", on_progress=heard.append, **switches)
     assert found.shape == (2, 3)
     whole = tiny.run("a b c d a", **switches).sentence
     off = switches.get("heads_off", [])
@@ -181,23 +181,23 @@ def test_without_each_head_is_a_run_a_head(tiny: Model, switches: dict[str, Any]
     assert heard[-1] == 1
 
 
-def test_without_each_head_of_a_long_text_goes_in_parts(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ablate_each_head_of_a_long_text_goes_in_parts(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack, "TOKENS_AT_ONCE", 15)
     text, heard = "a b c d e a b", list[float]()
-    cosines = measures.without_each_head(tiny, text, told=heard.append)
+    cosines = measures.ablate_each_head(tiny, text, on_progress=heard.append)
     assert len(heard) == 6, "three heads of two layers, one at a time"
     run, whole = tiny.run(text, heads_off=[(1, 2)]), tiny.run(text)
     assert float(cosines[1, 2]) == pytest.approx(measures.cosine(run.sentence, whole.sentence), abs=1e-6)
     with pytest.raises(TooLong):
-        measures.without_each_head(tiny, "a " * 600)
+        measures.ablate_each_head(tiny, "a " * 600)
 
 
-def test_without_each_head_can_be_stopped(tiny: Model) -> None:
+def test_ablate_each_head_can_be_stopped(tiny: Model) -> None:
     def stop(done: float) -> None:
         raise InterruptedError(done)
 
     with pytest.raises(InterruptedError):
-        measures.without_each_head(tiny, "a b", told=stop)
+        measures.ablate_each_head(tiny, "a b", on_progress=stop)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_logits_of_the_last_position_or_of_all() -> None:
 @pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "kv_heads" in kind.can])
 def test_every_implementation_makes_the_same_decoder(name: str) -> None:
     ids = llama.random_ids(17)
-    twin = llama.model(torch.float64).respelled(name).run(llama.text_of(ids), all_logits=True)
+    twin = llama.model(torch.float64).as_implementation(name).run(llama.text_of(ids), all_logits=True)
     run = whole(torch.float64, ids)
     assert relative_difference(twin.weights, run.weights) <= 1e-13
     assert twin.logits is not None
@@ -117,11 +117,11 @@ def test_every_implementation_makes_the_same_decoder(name: str) -> None:
 
 def test_an_implementation_that_cannot_share_heads_says_so() -> None:
     with pytest.raises(Unsupported, match="TorchAttention cannot share 2 key/value heads"):
-        llama.model().respelled("torch")
+        llama.model().as_implementation("torch")
 
 
 def test_a_respelled_decoder_shares_what_stays_the_same() -> None:
-    own, twin = llama.model().encoder, llama.model().respelled("einsum").encoder
+    own, twin = llama.model().encoder, llama.model().as_implementation("einsum").encoder
     assert twin.words.weight is own.words.weight
     before = own.block(0).attention.save().q.clone()
     with torch.no_grad():

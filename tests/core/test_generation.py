@@ -24,7 +24,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "a table": {"position": "shaw"},
     "heads off": {"heads_off": [(0, 1), (1, 6)]},
     "temperature": {"temperature": 0.5},
-    "a value not handed on": {"values_off": (1,)},
+    "a value off": {"values_off": (1,)},
     "mask": {"mask": "window:3 | sinks:1"},
     "a rule, and all": {"mask": masks.prefix(2), "position": "t5", "heads_off": [(1, 1)], "temperature": 2.0},
 }
@@ -143,7 +143,7 @@ def test_what_cannot_grow_is_refused(minilm: Model) -> None:
     assert len(growing.ids) == 512
     with pytest.raises(HeadlightError, match="length=0"):
         growing.cut(0)
-    with pytest.raises(Unsupported, match="cannot do past"):
+    with pytest.raises(Unsupported, match="cannot keep keys and values"):
         Generation(plain_torch(), "w1 w2")
 
 
@@ -160,7 +160,7 @@ def plain_torch() -> Model:
 
 
 def test_a_language_model_grows_as_well() -> None:
-    own = plain_torch().respelled("fused")
+    own = plain_torch().as_implementation("fused")
     growing = Generation(own, "w1 w2")
     rows = [growing.step().weights for _ in range(3)]
     run = own.run(llama.text_of(growing.ids))

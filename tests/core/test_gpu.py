@@ -206,7 +206,7 @@ def test_minilm_with_another_encoding(minilm: Model, on_gpu: Model, position: st
 
 @pytest.mark.parametrize("options", [{}, {"mask": "causal", "position": "rotary"}, {"heads_off": [(0, 2)]}], ids=str)
 def test_without_each_head(minilm: Model, on_gpu: Model, options: dict[str, Any]) -> None:
-    found, expected = (model.without_each_head(TIRED, **options) for model in (on_gpu, minilm))
+    found, expected = (model.ablate_each_head(TIRED, **options) for model in (on_gpu, minilm))
     assert found.device == CUDA
     assert found.shape == (6, 12, 384)
     assert largest_difference(found.cpu(), expected) <= 1e-4
@@ -300,7 +300,7 @@ def test_a_saved_run_on_both_devices(tmp_path: Path, trained_on: str) -> None:
         run = found.run(text, mask=mask)
         assert not run.weights[..., torch.ones(4, 4).triu(1).bool()].any()
     assert largest_difference(found.run(text).weights.cpu(), expected.run(text).weights) <= 1e-4
-    assert largest_difference(found.without_each_head(text).cpu(), expected.without_each_head(text)) <= 1e-4
+    assert largest_difference(found.ablate_each_head(text).cpu(), expected.ablate_each_head(text)) <= 1e-4
     assert inference.continuation(found, text, 5, seed=1) == inference.continuation(found, text, 5, seed=1)
 
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
-from mha_core.attention import AttentionLayer, respelled
-from mha_core.attention.key_value import Past, repeated
+from mha_core.attention import AttentionLayer, as_implementation
+from mha_core.attention.key_value import KVCache, repeat_kv
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
@@ -133,30 +133,33 @@ def test_the_repeat_is_recorded_as_a_view(name: str) -> None:
 
 def test_nothing_is_repeated_where_nothing_is_shared() -> None:
     k, v = torch.randn(B, H, 5, D), torch.randn(B, H, 5, D)
-    assert [a is b for a, b in zip(repeated(k, v, H), (k, v), strict=True)] == [True, True]
+    assert [a is b for a, b in zip(repeat_kv(k, v, H), (k, v), strict=True)] == [True, True]
 
 
 @able
 @pytest.mark.parametrize("position", [Rotary(D), ALiBi(H), Sinusoidal(C), None], ids=lambda one: type(one).__name__)
-def test_a_past_gives_the_rows_of_the_whole_pass(name: str, position: Any) -> None:
+def test_a_cache_gives_the_rows_of_the_whole_pass(name: str, position: Any) -> None:
     layer, x = build(name, grouped_weights(2)), torch.randn(B, 7, C, dtype=torch.float64)
-    allow, past = masks.allow(masks.causal, 7, 7), Past()
+    allow, cache = masks.allow(masks.causal, 7, 7), KVCache()
     out, maps = layer(x, allow=allow, position=position)
+    growing, keys = layer.with_cache(cache), set(layer.state_dict())
+    assert (layer.cache, set(growing.state_dict())) == (None, keys), "the layer itself keeps nothing"
+    assert all(a is b for a, b in zip(layer.parameters(), growing.parameters(), strict=True))
     for first, last in ((0, 3), (3, 4), (4, 7)):
         rows = {"allow": allow[:, :, first:last, :last], "position": position}
-        own_out, own_maps = layer(x[:, first:last], past=past, **rows)
-        assert past.length == last
+        own_out, own_maps = growing(x[:, first:last], **rows)
+        assert cache.length == last
         assert relative_difference(own_out, out[:, first:last]) <= 1e-14
         assert relative_difference(own_maps, maps[:, :, first:last, :last]) <= 1e-14
-    past.cut(2)
-    again, _ = layer(x[:, 2:3], past=past, allow=allow[:, :, 2:3, :3], position=position)
+    cache.cut(2)
+    again, _ = growing(x[:, 2:3], allow=allow[:, :, 2:3, :3], position=position)
     assert relative_difference(again, out[:, 2:3]) <= 1e-14
 
 
 @able
 def test_a_respelled_layer_keeps_its_key_value_heads(name: str) -> None:
     weights, x = grouped_weights(2), torch.randn(B, 5, C, dtype=torch.float64)
-    twin = respelled(build("fused", weights), name)
+    twin = as_implementation(build("fused", weights), name)
     assert twin.n_kv_heads == 2
     assert relative_difference(twin(x)[0], build("efficient", weights)(x)[0]) <= 1e-14
 
@@ -168,11 +171,12 @@ def test_what_cannot_be_is_said() -> None:
     for name in set(IMPLEMENTATIONS) - set(ABLE):
         with pytest.raises(Unsupported, match="cannot share 2 key/value heads; choose another implementation"):
             IMPLEMENTATIONS[name](C, H, n_kv_heads=2)
-        with pytest.raises(Unsupported, match="cannot do past"):
-            IMPLEMENTATIONS[name](C, H)(torch.randn(B, 5, C), past=Past())
+        with pytest.raises(Unsupported, match="cannot keep keys and values"):
+            IMPLEMENTATIONS[name](C, H).with_cache(KVCache())
     assert "torch" not in ABLE
     with pytest.raises(SizeError, match=r"k has shape \(24, 24\), the layer needs \(12, 24\)"):
         build("fused", grouped_weights(2)).load(grouped_weights(4))
+    growing = build("fused", grouped_weights(2)).with_cache(KVCache())
     with pytest.raises(HeadlightError, match="a trace shows a whole pass"):
-        build("fused", grouped_weights(2))(torch.randn(B, 5, C, dtype=torch.float64), past=Past(), trace=Trace())
+        growing(torch.randn(B, 5, C, dtype=torch.float64), trace=Trace())
     assert "n_kv_heads=2" in repr(build("fused", grouped_weights(2)))

@@ -110,9 +110,9 @@ def test_padding_beside_the_models_own_mask() -> None:
         assert (run.weights - alone.weights).abs().max() <= 1e-12
 
 
-def test_without_each_head() -> None:
+def test_ablate_each_head() -> None:
     made = model(position="rotary")
-    found = made.without_each_head(TEXT)
+    found = made.ablate_each_head(TEXT)
     for layer in range(2):
         for head in range(4):
             expected = made.run(TEXT, heads_off=[(layer, head)]).sentence

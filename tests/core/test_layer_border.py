@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, MultiHeadAttention
-from mha_core.attention.switches import EVERYTHING
+from mha_core.attention.switches import EVERYTHING, Ablation
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError, Unsupported
 from mha_core.positions import ALiBi, Rotary
 
@@ -66,8 +66,15 @@ def test_wrong_masks_raise() -> None:
         layer(x, allow=torch.ones(4, 5, dtype=torch.bool))
     with pytest.raises(MaskError, match=r"bool tensor \(True = may look\), got torch.float32"):
         layer(x, allow=torch.ones(4, 4))
-    with pytest.raises(MaskError, match=r"handed has shape \(4, 5\)"):
-        layer(x, handed=torch.ones(4, 5, dtype=torch.bool))
+    with pytest.raises(MaskError, match=r"values has shape \(4, 5\)"):
+        layer(x, ablate=Ablation(None, torch.ones(4, 5, dtype=torch.bool)))
+
+
+def test_heads_are_said_once() -> None:
+    layer, x, heads = MultiHeadAttention(C, H), torch.randn(B, 4, C), torch.tensor([True, False, True])
+    assert torch.equal(layer(x, heads=heads)[0], layer(x, ablate=Ablation(heads))[0])
+    with pytest.raises(HeadlightError, match="both say which heads are off"):
+        layer(x, heads=heads, ablate=Ablation(heads))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +112,7 @@ def test_sizes_that_cannot_be_built_raise() -> None:
         ("head_mask", {"allow": torch.ones(H, 4, 4, dtype=torch.bool)}),
         ("heads", {"heads": torch.ones(H, dtype=torch.bool)}),
         ("temperature", {"temperature": 2.0}),
-        ("handed", {"handed": torch.ones(4, 4, dtype=torch.bool)}),
+        ("values_off", {"ablate": Ablation(None, torch.ones(4, 4, dtype=torch.bool))}),
     ],
 )
 def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str, Any]) -> None:

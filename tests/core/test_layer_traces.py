@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Trace, masks, no_trace
-from mha_core.attention.dataflow import parents
-from mha_core.errors import SizeError
+from mha_core import IMPLEMENTATIONS, Step, Trace, masks, no_trace
+from mha_core.attention.switches import Ablation
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.positions import ALiBi, Rotary
 
-from .attention_cases import B, C, Case, H, build, canonical, each
+from .attention_cases import B, C, Case, H, build, canonical, each, values_on
 from .dense import random_weights
 
 
@@ -70,10 +72,10 @@ def test_a_wrong_axis_is_caught(name: str) -> None:
         trace = Trace()
 
         def mistaken(
-            own: str, value: Tensor, real: str, expression: str = "", *, at: str = step, wrong: str = axes,
-            record: Trace = trace,
+            own: str, value: Tensor, real: str, expression: str = "", of: tuple[str, ...] = (), *, at: str = step,
+            wrong: str = axes, record: Trace = trace,
         ) -> None:  # fmt: skip
-            record(own, value, wrong if own == at else real, expression)
+            record(own, value, wrong if own == at else real, expression, of)
 
         with pytest.raises(SizeError, match=r"axes .* do not fit"):
             IMPLEMENTATIONS[name](C, H)(torch.randn(B, 4, C), torch.randn(B, 6, C), trace=mistaken)
@@ -97,38 +99,98 @@ def test_no_trace_is_the_default(name: str) -> None:
     assert torch.equal(layer(x)[0], layer(x, trace=no_trace)[0])
 
 
-@pytest.mark.parametrize("lengths", [(5,), (4, 6), (4, 6, 6)], ids=str)
+# ---- the graph
+
+PASSES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # lengths of query, key and value, and the arguments
+    "self": ((5,), {"allow": masks.allow(masks.window(2), 5, 5)}),
+    "no mask": ((5,), {}),
+    "cross": ((4, 6), {"allow": masks.allow(masks.window(2), 4, 6)}),
+    "three": ((4, 6, 6), {}),
+    "rotated": ((5,), {"position": Rotary(C // H)}),
+    "slanted, a value off": ((5,), {"position": ALiBi(H), "ablate": Ablation(None, values_on(5, 5))}),
+    "shared keys": ((5,), {"allow": masks.allow(masks.causal, 5, 5)}),
+    "dropout": ((5,), {"allow": masks.allow(masks.causal, 5, 5)}),
+}
+BEYOND_TORCH = ("rotated", "slanted, a value off", "shared keys")
+
+
+def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[list[Step], list[Tensor]]:
+    """The steps of a pass, and their values as they were recorded; the value of step `nudged` is changed on the way."""
+    lengths, options = PASSES[case]
+    torch.manual_seed(0)
+    groups = 1 if case == "shared keys" else H
+    layer = IMPLEMENTATIONS[name](C, H, n_kv_heads=groups, dropout=0.3 if case == "dropout" else 0.0).double()
+    inputs = [torch.randn(B, n, C, dtype=torch.float64) for n in lengths]
+    options = {key: value.clone() if isinstance(value, Tensor) else value for key, value in options.items()}
+    trace, values = Trace(), list[Tensor]()
+
+    def tracer(step: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
+        if len(values) == nudged:
+            memory = value
+            for axis in (axis for axis, stride in enumerate(value.stride()) if not stride):  # repeats are one memory
+                memory = memory.narrow(axis, 0, 1)
+            torch.logical_not(memory, out=memory) if value.dtype == torch.bool else memory.mul_(1.5).add_(0.1)
+        trace(step, value, axes, expression, of)
+        values.append(value.clone())
+
+    with torch.no_grad():
+        layer.train(case == "dropout")(*inputs, **options, trace=tracer)
+    return trace.steps, values
+
+
+@pytest.mark.parametrize("case", PASSES)
 @each
-def test_parents_are_read_from_the_record(name: str, lengths: tuple[int, ...]) -> None:
-    """Of self-attention and of cross-attention, under a mask: each canonical step leads to its operands."""
-    trace, inputs = Trace(), [torch.randn(B, n, C) for n in lengths]
-    allow = masks.allow(masks.window(2), lengths[0], lengths[-1])
-    IMPLEMENTATIONS[name](C, H)(*inputs, allow=allow, trace=trace)
-    steps = trace.steps
-    bases = [step.name.split(".")[0] for step in steps]
-
-    def operands(at: int) -> set[str]:
-        """Up the chain to other tensors; where a projection of all three is recorded, to that."""
-        found = set()
-        for parent in parents(steps, at):
-            assert 0 <= parent < at
-            found |= operands(parent) if bases[parent] == bases[at] else {bases[parent]}
-        return found
-
-    wanted = {"q": {"x"}, "k": {"x"}, "v": {"x"}, "scores": {"q", "k"}, "masked": {"scores"}, "weights": {"masked"},
-              "mixed": {"weights", "v"}, "joined": {"mixed"}, "out": {"joined"}, "x": set()}  # fmt: skip
-    # torch's kernel and torch's module show no step between: those recorded are of a second pass
-    wanted |= {"sdpa": {"mixed": {"q", "k", "v"}}, "torch": {"out": {"x"}}}.get(name, {})
+def test_the_graph_is_what_the_forward_computes(name: str, case: str) -> None:
+    """A change of a step changes exactly those after it that come from it, step by step, by what the forward says."""
+    able = IMPLEMENTATIONS[name].can
+    if (
+        not {"rotated": {"rotate"}, "slanted, a value off": {"bias", "values_off"}, "shared keys": {"kv_heads"}}.get(
+            case, set()
+        )
+        <= able
+    ):
+        return
+    steps, before = graph_and_values(name, case)
     for at, step in enumerate(steps):
-        if "." not in step.name:
-            got = {"x" if base == "qkv" else base for base in operands(at)}
-            assert got == wanted[step.name], step.name
+        if step.name.endswith(".head1"):  # as heads 0 and 2
+            continue
+        _, after = graph_and_values(name, case, at)
+        changed = {n for n in range(at + 1, len(steps)) if not torch.equal(before[n], after[n])}
+        reached = {at}
+        for n in range(at + 1, len(steps)):
+            reached |= {n} if reached & {i for i in range(n) if steps[i].name in steps[n].of} else set()
+        stacked = {n for n, one in enumerate(steps) if one.of[:1] == (f"{one.name}.head0",)}  # for the record alone
+        assert changed - stacked == reached - {at} - stacked, step.name
 
 
-def test_a_step_of_a_name_that_nobody_knows_comes_from_the_one_before() -> None:
+@pytest.mark.parametrize("case", PASSES)
+@each
+def test_every_operand_is_an_earlier_step_and_none_is_missing(name: str, case: str) -> None:
+    if name == "torch" and case in BEYOND_TORCH:
+        return
+    steps, _ = graph_and_values(name, case)
+    outside = {"x", "x.k", "x.v", "masked.allow"}
+    for at, step in enumerate(steps):
+        assert len(set(step.of)) == len(step.of)
+        assert set(step.of) <= {earlier.name for earlier in steps[:at]}
+        assert bool(step.of) == (step.name not in outside), step.name
+    of = {step.name: step.of for step in steps}
+    heads = range(H)
+    if name == "naive":
+        for one in ("q", "scores", "weights", "mixed"):
+            assert of[one] == tuple(f"{one}.head{head}" for head in heads)
+        assert of["joined"] == of["mixed"]
+    if name not in ("naive", "sdpa", "torch"):
+        last = {"dropout": "weights.dropout", "slanted, a value off": "weights.values_off"}.get(case, "weights")
+        assert of["mixed"] == (last, "v")
+        assert of["weights"] == (("masked",) if "allow" in PASSES[case][1] else ("scores",))
+
+
+def test_a_step_of_what_no_step_leads_to_is_refused() -> None:
     trace = Trace()
     trace("x", torch.zeros(1, 2, 3), "b i c")
-    trace("normed", torch.ones(1, 2, 3), "b i c")
-    trace("q", torch.ones(1, 1, 2, 3), "b h i d")
-    trace("mixed", torch.ones(1, 1, 2, 3), "b h i d")  # neither v nor weights were recorded
-    assert [parents(trace.steps, at) for at in range(4)] == [[], [0], [0], [2, 0]]
+    trace("q.view", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
+    trace("q", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
+    with pytest.raises(HeadlightError, match=r"step 'mixed' is of 'weights', to which none of .* leads: x, q.view, q"):
+        trace("mixed", torch.ones(1, 1, 2, 3), "b h i d", of=("q", "weights"))
+    assert [step.of for step in trace.steps] == [(), ("x",), ("q.view",)]

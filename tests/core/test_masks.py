@@ -246,7 +246,7 @@ REFUSED = [
 @pytest.mark.parametrize("shape", ACCEPTED)
 def test_check_brings_every_allowed_shape_to_four_axes(shape: tuple[int, ...]) -> None:
     mask = torch.rand(shape) < 0.5
-    checked = masks.check(mask, 2, 3, 4, 5, torch.device("cpu"))
+    checked = masks.four_axes(mask, 2, 3, 4, 5)
     assert checked.dim() == 4
     assert torch.equal(checked.expand(2, 3, 4, 5), mask.expand(2, 3, 4, 5))
 
@@ -254,10 +254,10 @@ def test_check_brings_every_allowed_shape_to_four_axes(shape: tuple[int, ...]) -
 @pytest.mark.parametrize("shape", REFUSED)
 def test_check_refuses_any_other_shape(shape: tuple[int, ...]) -> None:
     with pytest.raises(MaskError, match=r"\(4, 5\), \(3, 4, 5\) and \(2\|1, 3\|1, 4, 5\)"):
-        masks.check(torch.ones(shape).bool(), 2, 3, 4, 5, torch.device("cpu"))
+        masks.four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
 
 
 @pytest.mark.parametrize("mask", [torch.zeros(4, 5), torch.zeros(4, 5, dtype=torch.uint8), [[True]], None, "causal"])
 def test_check_refuses_what_is_not_bool(mask: object) -> None:
     with pytest.raises(MaskError, match=r"allow must be a bool tensor"):
-        masks.check(mask, 2, 3, 4, 5, torch.device("cpu"))  # type: ignore[arg-type]
+        masks.four_axes(mask, 2, 3, 4, 5)  # type: ignore[arg-type]

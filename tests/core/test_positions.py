@@ -14,10 +14,10 @@ from mha_core.errors import PositionError
 from mha_core.measure.measures import relative_difference
 from mha_core.positions import (
     ALiBi,
-    Continued,
-    InLayers,
+    LayerPart,
     Learned,
     Nothing,
+    Offset,
     Position,
     Rotary,
     Shaw,
@@ -89,13 +89,13 @@ def test_a_name_says_where_it_acts_without_an_encoding() -> None:
 
 def test_every_encoding_is_tested_here() -> None:
     public = {getattr(positions, name) for name in positions.__all__ if isinstance(getattr(positions, name), type)}
-    assert {type(make()) for make in EVERY.values()} == public - {Position, Nothing, InLayers, Together, Continued}
+    assert {type(make()) for make in EVERY.values()} == public - {Position, Nothing, LayerPart, Together, Offset}
 
 
 @each
 def test_an_encoding_goes_on_where_the_tokens_before_end(name: str) -> None:
     whole, past = EVERY[name](), 4
-    later = Continued(whole, past)
+    later = Offset(whole, past)
     x, q, k = torch.randn(2, 9, C), torch.randn(2, H, 9, D), torch.randn(2, H, 9, D)
     torch.testing.assert_close(later.add(x[:, past:]), whole.add(x)[:, past:])
     for turned, own in zip(later.rotate(q[:, :, past:], k[:, :, past:]), whole.rotate(q, k), strict=True):
@@ -259,7 +259,7 @@ def test_together_holds_the_parameters_of_both() -> None:
 
 def test_in_layers_leaves_out_the_addition() -> None:
     x, q, k = torch.randn(1, 5, 8), torch.randn(1, 4, 5, 2), torch.randn(1, 4, 5, 2)
-    rest = InLayers(Together(Together(Sinusoidal(8), Near()), Turned()))
+    rest = LayerPart(Together(Together(Sinusoidal(8), Near()), Turned()))
     assert rest.acts == {"rotate", "bias"}
     assert rest.add(x) is x
     assert torch.equal(rest.rotate(q, k)[0], 2 * q)

@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, masks
+from mha_core.attention.switches import Ablation
 from mha_core.errors import PositionError, Unsupported
 from mha_core.measure.measures import relative_difference
 from mha_core.models.block import AttentionBlock, BlockSizes
@@ -75,22 +76,22 @@ def test_the_quick_pass_equals_the_one_with_maps(kind: str, position: str) -> No
         torch.testing.assert_close(hidden[number + 1], expected, rtol=1e-12, atol=1e-12)
 
 
-def test_without_each_head_is_a_pass_for_each() -> None:
+def test_ablate_each_head_is_a_pass_for_each() -> None:
     stack = made("classifier", position="sinusoidal").double()
     with torch.no_grad():
-        found = stack.without_each_head(IDS[:1])
+        found = stack.ablate_each_head(IDS[:1])
         for layer in range(2):
             for head in range(4):
                 heads = torch.ones(2, 4, dtype=torch.bool)
                 heads[layer, head] = False
-                expected = stack(IDS[:1], heads=heads)[0][-1].mean(dim=1)[0]
+                expected = stack(IDS[:1], ablate=Ablation(heads))[0][-1].mean(dim=1)[0]
                 torch.testing.assert_close(found[layer, head], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_a_respelled_stack_computes_the_same() -> None:
     """A model that was trained in an implementation with fewer features can be looked at in another."""
     stack = made("classifier", implementation="torch").double().eval()
-    twin = stack.respelled("einsum")
+    twin = stack.as_implementation("einsum")
     assert (twin.sizes.implementation, stack.sizes.implementation) == ("einsum", "torch")
     assert all(type(layer.attention) is IMPLEMENTATIONS["einsum"] for layer in twin.layers)
     assert relative_difference(twin.logits(IDS, IDS > 0), stack.logits(IDS, IDS > 0)) <= 1e-13

@@ -221,6 +221,6 @@ def test_values_off_in_a_batch_and_with_each_head_off(minilm: Model) -> None:
     for run in (long, short):
         alone = minilm.run(TIRED if run is long else "how are you", values_off=(2, 7))
         assert largest_difference(run.hidden[-1], alone.hidden[-1]) <= 1e-5
-    each = minilm.without_each_head("how are you", values_off=(2,))
+    each = minilm.ablate_each_head("how are you", values_off=(2,))
     one = minilm.run("how are you", values_off=(2,), heads_off=[(3, 1)])
     assert largest_difference(each[3, 1], one.sentence) <= 1e-5

@@ -29,7 +29,7 @@ def tired(minilm: Model) -> Run:
 @pytest.fixture(scope="module")
 def cosines(minilm: Model, tired: Run) -> Tensor:
     """(layers, h): the sentence vector without a head against the untouched one."""
-    return minilm.without_each_head(SENTENCES["S"]) @ tired.sentence
+    return minilm.ablate_each_head(SENTENCES["S"]) @ tired.sentence
 
 
 def row(head: str) -> tuple[str, str]:

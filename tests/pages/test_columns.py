@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mha_core import Model
-from mha_core.attention import respelled
+from mha_core.attention import as_implementation
 from mha_core.errors import HeadlightError
 from pages.explore import mean_map
 from pages.kit.draw.numbers import precise
@@ -101,7 +101,7 @@ def test_the_lengths_are_those_of_the_values(model: Model) -> None:
 def test_the_mean_is_what_torchs_module_returns_by_default(model: Model, link: dict[str, str]) -> None:
     header, floats = explored(at="3.1", look="mean", **link)
     if not link:
-        module = respelled(model.encoder.block(3).attention, "torch").get_submodule("module")
+        module = as_implementation(model.encoder.block(3).attention, "torch").get_submodule("module")
         x = model.run(PRESETS[0]).hidden[3][None]
         _, wanted = module(x, x, x)
         assert (floats.view(N, N) - wanted[0]).abs().max() <= 1e-6

@@ -22,7 +22,7 @@ LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
 
 def test_one_head_at_a_time() -> None:
     found = json.loads(routes.answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
-    cosines = measures.without_each_head(pictures.model_on("auto"), "can you can that", mask="causal")
+    cosines = measures.ablate_each_head(pictures.model_on("auto"), "can you can that", mask="causal")
     assert np.allclose(found["cosines"], cosines, atol=1e-6)
     layer, head = divmod(int(cosines.argmin()), 12)
     assert f"Switching off layer {layer} head {head} changes" in found["said"]

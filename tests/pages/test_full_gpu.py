@@ -14,7 +14,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core.attention import dataflow
 from mha_core.clock import Candidates
 from mha_core.errors import DeviceError
 from mha_core.models.fall_back import FallBack
@@ -296,8 +295,7 @@ def test_a_run_goes_to_the_cpu_as_it_is(gpu: Callable[[int | None], Gpu]) -> Non
     for ours, theirs in zip(here.steps, run.steps, strict=True):
         assert torch.equal(ours.value, theirs.value.cpu())
         assert (ours.value.stride(), ours.is_view) == (theirs.value.stride(), theirs.is_view)
-    of = range(len(run.steps))
-    assert [dataflow.parents(here.steps, at) for at in of] == [dataflow.parents(run.steps, at) for at in of]
+    assert [step.of for step in here.steps] == [step.of for step in run.steps]
 
 
 FAULTS: dict[str, Callable[[Tensor], object]] = {

@@ -141,7 +141,8 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
 def test_a_class_is_shown_with_everything_that_it_calls() -> None:
     kind = IMPLEMENTATIONS["sequence_first"]
     names = [part.__name__ for part in called(kind)]
-    assert {"ProjectAndSplit", "split_heads", "join_heads", "softmax_over_keys", "dropped", "tempered"} <= set(names)
+    shared = {"split_heads", "join_heads", "softmax_over_keys", "mixing_weights", "repeat_kv"}
+    assert {"ProjectAndSplit", *shared} <= set(names)
     assert len(names) == len(set(names))
     source = whole_source(kind)
     assert source.startswith(inspect.getsource(kind).rstrip())

@@ -99,12 +99,15 @@ def test_each_step_is_made_by_the_lines_since_the_one_before() -> None:
     marked: dict[str, str] = {}
     for step, shown in shown_of("efficient"):
         marked[step.name] = "; ".join(shown.lines[line].strip() for line in shown.marked)
-    assert marked["x"] == "query, key, value = add_once(switches.position, query, key, value)"
+    assert marked["x"] == "query, key, value = add_once(switches, query, key, value)"
     assert marked["q.view"].startswith("viewed = projected.view(")
     assert marked["q.transpose"] == "turned = viewed.transpose(1, 2)"
     assert marked["scores.product"] == "product = q @ k.transpose(2, 3)"
-    assert marked["scores"].startswith("scaled = product / math.sqrt(self.d_head); scores = ")
-    assert marked["mixed"].endswith("mixed = mute(summed, switches.heads)")
+    assert marked["scores"].split("; ")[:2] == [
+        "scaled = product / math.sqrt(self.d_head)",
+        "bias = switches.position.bias(q, k.shape[2])",
+    ]
+    assert marked["mixed"].endswith("mixed = mask_heads(summed, switches.ablate.heads)")
     assert marked["mixed.transpose"] == "turned = mixed.transpose(1, 2)"
     assert marked["mixed.contiguous"] == "contiguous = turned.contiguous()"
     assert marked["out"] == "out = self.out(joined)"
@@ -116,7 +119,7 @@ def test_of_several_that_are_recorded_together_each_has_its_own_lines() -> None:
             lines = [shown.lines[line].strip() for line in shown.marked]
             assert lines[0].startswith(f"{step.name} = self._project(")
             rotated = ["q, k = switches.position.rotate(q, k)"] * (step.name != "v")
-            shared = ["k, v = served(k, v, self.n_heads, switches.past, trace)"] * (step.name != "q")
+            shared = ["k, v = keys_values(k, v, self.n_heads, self.cache, trace)"] * (step.name != "q")
             assert lines[1:] == rotated + shared
 
 

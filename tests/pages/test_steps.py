@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from mha_core import IMPLEMENTATIONS
 from pages.kit.draw import packing
 from pages.kit.draw.packing import MEMORY_BYTES
-from pages.kit.picture import traces
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes.message import pack_trace
@@ -73,7 +72,7 @@ def test_the_header_says_what_torch_says(name: str) -> None:
         assert told["contiguous"] == own.value.is_contiguous()
         assert told["view"] == own.is_view
         assert told["bytes"] == 4 * own.value.numel()
-        assert told["parents"] == traces.parents(trace, at)
+        assert told["parents"] == trace.parents(at)
         text, source = trace.source(own), header["sources"][told["source"]]
         assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
         assert tuple(told["marked"]) == text.marked
@@ -99,7 +98,7 @@ def test_equal_traces_are_equal_bytes_and_a_short_text_s_do_not_depend_on_the_st
 
 def wanted(found: Traced, here: int) -> set[int]:
     """The pieces of memory of a step and of those that it was made from."""
-    return {found.steps[at].value.untyped_storage().data_ptr() for at in [here, *traces.parents(found, here)]}
+    return {found.steps[at].value.untyped_storage().data_ptr() for at in [here, *found.parents(here)]}
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)

@@ -9,7 +9,7 @@ from mha_core import IMPLEMENTATIONS, Model, Step
 from mha_core.errors import HeadlightError
 from mha_core.measure.measures import largest_difference
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import TRACED_BYTES, Traced, parents, settings_within, traced
+from pages.kit.picture.traces import TRACED_BYTES, Traced, settings_within, traced
 
 TEXT = "how are you"
 
@@ -37,7 +37,7 @@ def found(request: pytest.FixtureRequest) -> Traced:
 def test_parents_come_earlier_and_only_the_input_has_none(found: Traced) -> None:
     steps = found.steps
     for at in range(len(steps)):
-        numbers = parents(found, at)
+        numbers = found.parents(at)
         assert all(0 <= parent < at for parent in numbers)
         assert len(set(numbers)) == len(numbers)
         assert bool(numbers) == (at > 0 and steps[at].name != "masked.allow"), steps[at].name
@@ -48,7 +48,7 @@ def test_a_view_has_one_parent_and_shares_its_memory(found: Traced) -> None:
     for at, step in enumerate(steps):
         if not step.is_view:
             continue
-        (parent,) = (steps[number] for number in parents(found, at))
+        (parent,) = (steps[number] for number in found.parents(at))
         assert memory(parent) == memory(step)
         assert {base(parent), base(step)} not in ({"q", "k"}, {"q", "v"}, {"k", "v"})
 
@@ -58,7 +58,7 @@ def test_what_naive_stacks_comes_from_every_head(model: Model) -> None:
     for at, step in enumerate(found.steps):
         if stacked(found, at):
             of = "mixed" if step.name == "joined" else step.name
-            names = [found.steps[parent].name for parent in parents(found, at)]
+            names = [found.steps[parent].name for parent in found.parents(at)]
             assert names == [f"{of}.head{head}" for head in range(model.sizes.n_heads)]
 
 
@@ -68,7 +68,7 @@ def test_weights_come_from_what_the_softmax_reads(found: Traced) -> None:
     for at, step in enumerate(steps):
         if base(step) != "weights" or stacked(found, at) or step.name == "weights.exp":
             continue
-        (parent,) = (steps[number] for number in parents(found, at))
+        (parent,) = (steps[number] for number in found.parents(at))
         suffix = step.name.removeprefix("weights")
         assert parent.name == f"{'masked' if 'masked' in names else 'scores'}{suffix}"
         keys = step.axes.split().index("j")
@@ -119,8 +119,8 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
         assert (within.temperature == 2.0) == ("temperature" in layer.can)
         assert ((1, 3) in within.heads_off) == ("heads" in layer.can)
         assert (2, 0) in within.heads_off, "another layer is the model's own"
-        assert (within.values_off == (2,)) == ("handed" in layer.can)
-        assert len(left_out) == len({"temperature", "heads", "handed"} - layer.can)
+        assert (within.values_off == (2,)) == ("values_off" in layer.can)
+        assert len(left_out) == len({"temperature", "heads", "values_off"} - layer.can)
         assert all(
             sentence.startswith((name, "nn.MultiheadAttention")) and sentence.endswith(".") for sentence in left_out
         )

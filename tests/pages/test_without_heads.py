@@ -35,13 +35,13 @@ def test_it_is_computed_when_asked_for_and_then_known(model: Model) -> None:
 
 
 def test_a_rule_and_a_page_share_it_and_what_is_known_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    computed, whole = [], measures.without_each_head
+    computed, whole = [], measures.ablate_each_head
 
     def counted(model: Model, text: str, **more: Any) -> torch.Tensor:
         computed.append(text)
         return whole(model, text, **more)
 
-    monkeypatch.setattr(measures, "without_each_head", counted)
+    monkeypatch.setattr(measures, "ablate_each_head", counted)
     sharing.forget()
     found = without_heads.cosines(Settings("how are they"))
     with sharing.alone():  # it would wait for ever

@@ -53,8 +53,7 @@ PASS = [
     ("temperature", "keyword", 1.0),
     ("need_weights", "keyword", True),
     ("trace", "keyword", mha_core.no_trace),
-    ("past", "keyword", None),
-    ("handed", "keyword", None),
+    ("ablate", "keyword", None),
 ]
 SWITCHES = [
     ("position", "keyword", "trained"),
@@ -167,7 +166,7 @@ def test_the_fields_of_results() -> None:
         "ends",
         "changes",
     ]
-    step = ["name", "expression", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
+    step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step
     assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
     assert Trace().steps == []

@@ -162,11 +162,11 @@ def first_at(name: str) -> str:
 
 
 def able(model: Model) -> Model:
-    """The same model, its attention respelled where it was trained in an implementation that cannot do everything.
+    """The same model, its attention in “fused” where it was trained in an implementation that cannot do everything.
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
     """
-    return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.respelled("fused")
+    return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.as_implementation("fused")
 
 
 def answer(model: Model, run: Run) -> list[str]:

@@ -70,11 +70,10 @@ def _load(settings: Settings, model: Model) -> Cell:
     given = [_literal(name), *([] if settings.device == "auto" else [f"device={_literal(settings.device)}"])]
     # the pages write a layer in the one form that can do everything; the weights stay the same
     trained_in = model.history.recipe.implementation if model.history else model.sizes.implementation
-    respelled = (
-        "" if IMPLEMENTATIONS[trained_in].can == EVERYTHING else f".respelled({_literal(model.sizes.implementation)})"
-    )
+    kept = IMPLEMENTATIONS[trained_in].can == EVERYTHING
+    other = "" if kept else f".as_implementation({_literal(model.sizes.implementation)})"
     return Cell(
-        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){respelled}"
+        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){other}"
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import CodeType
 
 ROOT = Path(__file__).parents[3]
+_RECORDS = {"trace", "together", "of_head", "_record", "softmax_over_keys"}  # as statements: what they give is not used
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def excerpt(code: CodeType, line: int) -> Excerpt:
         first=start + first - 1,
         lines=tuple(textwrap.dedent("".join(source[first - 1 :])).rstrip().splitlines()),
         marked=tuple(sorted(number - first for number in marked)),
-        records=tuple(sorted({number - first for statement in _recording(function) for number in lines_of(statement)})),
+        records=tuple(sorted({number - first for statement in recording(function) for number in lines_of(statement)})),
     )
 
 
@@ -75,10 +76,17 @@ def _made(function: ast.FunctionDef, line: int) -> list[ast.stmt]:
     return lines or [block[at]]
 
 
-def _recording(function: ast.FunctionDef) -> list[ast.stmt]:
+def recording(function: ast.AST) -> list[ast.stmt]:
     """What a function says for the record alone: the trace statements, and what gives `trace` its value."""
     found = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
     return [node for node in found if _is_record(node) or ast.unparse(node).startswith("trace = ")]
+
+
+def recorded_axes(statement: ast.stmt) -> tuple[str, str]:
+    """The variable in `trace("scores", scores, "b h i j", …)` and its axes; "" for what is not written out there."""
+    call = _record_of(statement)
+    texts = [one.value for one in call.args if isinstance(one, ast.Constant)] if call else []
+    return _recorded(statement) or "", str(texts[1]) if len(texts) > 1 else ""
 
 
 def _is_record(statement: ast.stmt) -> bool:
@@ -96,11 +104,20 @@ def lines_of(statement: ast.stmt) -> range:
 
 def _recorded(statement: ast.stmt) -> str | None:
     """The variable in `trace("scores", scores, …)`, "" if that makes its tensor itself; None of other statements."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or len(call.args) < 3:
+    call = _record_of(statement)
+    if call is None or len(call.args) < 2:
         return None
     value = call.args[2 if isinstance(call.args[1], (ast.Constant, ast.JoinedStr)) else 1]  # after the name
     return value.id if isinstance(value, ast.Name) else ""
+
+
+def _record_of(statement: ast.stmt) -> ast.Call | None:
+    """The call of a statement that only records."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    name = call.func if isinstance(call, ast.Call) else None
+    name = name.func if isinstance(name, ast.Call) else name  # of_head(trace, n)(…)
+    called = name.id if isinstance(name, ast.Name) else name.attr if isinstance(name, ast.Attribute) else ""
+    return call if isinstance(call, ast.Call) and called in _RECORDS else None
 
 
 def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:

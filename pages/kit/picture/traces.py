@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from cachetools import LRUCache
 
 from mha_core import IMPLEMENTATIONS, Step
-from mha_core.attention import dataflow
 from pages.kit.picture.settings import Settings
 
 from . import mask_codec, models, pictures, words
@@ -69,6 +68,11 @@ class Traced:
         pieces = {step.value.untyped_storage().data_ptr(): step.value.untyped_storage().nbytes() for step in self.steps}
         return sum(pieces.values())
 
+    def parents(self, at: int) -> list[int]:
+        """The numbers of the steps that step `at` was made from."""
+        numbers = {step.name: number for number, step in enumerate(self.steps[:at])}
+        return [numbers[name] for name in self.steps[at].of]
+
     def source(self, step: Step) -> Excerpt:
         """The function that recorded a step, with the lines that made it."""
         return excerpt(step.code, step.line)
@@ -98,9 +102,9 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         left_out.append(
             f"{implementation} cannot switch heads off: its steps are those with all heads of this layer on."
         )
-    if settings.values_off and "handed" not in can:
+    if settings.values_off and "values_off" not in can:
         settings = replace(settings, values_off=())
-        left_out.append(f"{implementation} cannot leave a value out: its steps are those with every value handed on.")
+        left_out.append(f"{implementation} cannot switch a value off: its steps are those with all values on.")
     return settings, left_out
 
 
@@ -111,8 +115,3 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
     return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)
-
-
-def parents(trace: Traced, at: int) -> list[int]:
-    """The earlier steps that step `at` was made from: the one whose memory it reads, or the operands."""
-    return dataflow.parents(trace.steps, at)

@@ -27,4 +27,4 @@ def cosines(settings: Settings) -> Tensor:
 @shared(LRUCache(64))
 def _cosines(settings: Settings) -> Tensor:
     model = pictures.model_of(settings)
-    return measures.without_each_head(model, settings.text, **settings.switches(model), told=check_wanted)
+    return measures.ablate_each_head(model, settings.text, **settings.switches(model), on_progress=check_wanted)

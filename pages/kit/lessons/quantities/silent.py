@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mha_core import Run
-from mha_core.attention import respelled
+from mha_core.attention import as_implementation
 from mha_core.measure import by_hand, measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
@@ -127,5 +127,5 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     """torch's own module with the weights of the layer that is looked at, and what enters that layer, (1, i, c)."""
     layer = query.at.layer
     x = traces.traced(settings, layer, "fused").steps[0].value
-    spelled, _ = query.model.compute(lambda stack: respelled(stack.block(layer).attention, "torch", x.device))
-    return next(part for part in spelled.modules() if isinstance(part, nn.MultiheadAttention)), x
+    torchs, _ = query.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device))
+    return next(part for part in torchs.modules() if isinstance(part, nn.MultiheadAttention)), x

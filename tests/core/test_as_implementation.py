@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention import respelled
+from mha_core.attention import as_implementation
 from mha_core.errors import Unsupported
 from mha_core.measure.measures import largest_difference
 
@@ -24,7 +24,7 @@ def test_a_respelled_layer_keeps_weights_dtype_device_and_biases(
 ) -> None:
     layer = IMPLEMENTATIONS["fused"](12, 3, bias=bias[0], out_bias=bias[1]).to(dtype)
     state = torch.get_rng_state()
-    twin = respelled(layer, name)
+    twin = as_implementation(layer, name)
     assert torch.equal(torch.get_rng_state(), state), "it draws no random numbers"
     assert type(twin) is IMPLEMENTATIONS[name]
     assert (twin.d_model, twin.n_heads, twin.bias, twin.out_bias) == (12, 3, *bias)
@@ -42,8 +42,8 @@ def test_a_respelled_layer_keeps_weights_dtype_device_and_biases(
 
 
 def test_a_respelled_model_is_the_same_model(minilm: Model) -> None:
-    assert minilm.respelled("fused") is minilm
-    twin = minilm.respelled("efficient")
+    assert minilm.as_implementation("fused") is minilm
+    twin = minilm.as_implementation("efficient")
     assert (twin.sizes.implementation, minilm.sizes.implementation) == ("efficient", "fused")
     assert (twin.name, twin.origin, twin.folder, twin.facts) == (
         minilm.name, minilm.origin, minilm.folder, minilm.facts,
@@ -52,4 +52,4 @@ def test_a_respelled_model_is_the_same_model(minilm: Model) -> None:
     assert largest_difference(ours.hidden, theirs.hidden) <= 1e-5
     assert not any(parameter.requires_grad for parameter in twin.encoder.parameters())
     with pytest.raises(Unsupported, match="'flash' is not known"):
-        minilm.respelled("flash")
+        minilm.as_implementation("flash")

@@ -1,0 +1,46 @@
+"""Masks, which say what each query may look at: rules, one expression over the query index i and the key index j each.
+
+A rule takes integer tensors i (len_q, 1) and j (1, len_k), counted from 0 with special tokens, and returns a bool
+tensor, True = query i may look at key j. Rules compose with `both`, `either` and `invert`; `allow` makes the tensor,
+and `parse` reads a rule's written form.
+"""
+
+from .rules import (
+    Rule,
+    both,
+    causal,
+    cells,
+    dilated,
+    documents,
+    either,
+    full,
+    invert,
+    prefix,
+    sinks,
+    split,
+    unseen,
+    window,
+)
+from .tensor import allow, check, four_axes
+from .written import parse
+
+__all__ = [
+    "Rule",
+    "allow",
+    "both",
+    "causal",
+    "cells",
+    "check",
+    "dilated",
+    "documents",
+    "either",
+    "four_axes",
+    "full",
+    "invert",
+    "parse",
+    "prefix",
+    "sinks",
+    "split",
+    "unseen",
+    "window",
+]

@@ -1,0 +1,42 @@
+"""The written form of a mask, as links and `Model.run` take it."""
+
+from collections.abc import Callable
+
+from ..errors import MaskError
+from .rules import Rule, both, causal, dilated, either, full, invert, prefix, sinks, split, unseen, window
+
+
+def parse(text: str) -> Rule:
+    """The rule of a written form such as "causal", "window:3" or "causal & !window:4 | sinks:1".
+
+    ! turns one rule round; it binds before &, and & before |.
+
+    Raises:
+        MaskError: an unknown name, a missing or superfluous number, a number out of range.
+    """
+    return either(*(both(*(_parse_one(part) for part in term.split("&"))) for term in text.split("|")))
+
+
+# how many numbers each takes
+_WRITTEN: dict[str, tuple[range, Callable[..., Rule]]] = {
+    "none": (range(1), lambda: full),
+    "causal": (range(1), lambda: causal),
+    "window": (range(1, 2), window),
+    "prefix": (range(1, 2), prefix),
+    "sinks": (range(1, 2), sinks),
+    "dilated": (range(2, 3), dilated),
+    "documents": (range(1, 100), split),
+    "unseen": (range(1, 100), unseen),
+}
+
+
+def _parse_one(text: str) -> Rule:
+    written = text.strip()
+    name, *numbers = written.removeprefix("!").lstrip().split(":")
+    counts, make = _WRITTEN.get(name, (range(0), window))
+    # nine digits hold in int64 with room to multiply two of them
+    if len(numbers) not in counts or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
+        forms = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 or unseen:4"
+        raise MaskError(f"mask {written!r} is not known; write {forms}, joined by & and |, ! for not")
+    rule = make(*(int(number) for number in numbers))
+    return invert(rule) if written.startswith("!") else rule
