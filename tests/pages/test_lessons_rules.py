@@ -204,7 +204,7 @@ def test_whatever_is_typed_only_a_rules_error_comes() -> None:
 )
 def test_unknown_names_are_found_before_anything_runs(rule: str, why: str) -> None:
     with pytest.raises(RuleError) as error:
-        references.rule(rule, frozenset({"cat"}))
+        references.rule(rule, references.Known(frozenset({"cat"})))
     assert why in str(error.value)
 
 

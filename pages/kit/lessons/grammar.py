@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from mha_core.errors import HeadlightError
 
 LONGEST = 400  # characters of a rule
+LONGEST_WHOLE = 4_000  # with the step's own numbers in their places
 DEEPEST = 30  # brackets, bars and signs within each other
 MOST_NODES = 200
 _KEYWORDS = ("and", "or", "not")
@@ -106,14 +107,14 @@ Node = Number | Text | Name | Index | Call | Unary | Binary
 _Part = Callable[[], Node]
 
 
-def parse(text: str) -> Node:
-    """The tree of a rule.
+def parse(text: str, longest: int = LONGEST) -> Node:
+    """The tree of a rule of at most so many characters.
 
     Raises:
         RuleError: it is too long, too deep, or not of the grammar; says at which character.
     """
-    if len(text) > LONGEST:
-        raise RuleError(f"a rule may have {LONGEST} characters, this one has {len(text)}")
+    if len(text) > longest:
+        raise RuleError(f"a rule may have {longest} characters, this one has {len(text)}")
     parser = _Parser(text)
     tree = parser.rule()
     parser.expect("")

@@ -1,7 +1,10 @@
 """What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from mha_core.errors import HeadlightError
@@ -13,12 +16,14 @@ from pages.kit.picture.query import Query
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import Binary, Call, Index, Name, Node, RuleError, Span, Text, Unary, parse
+from .grammar import LONGEST_WHOLE, Binary, Call, Index, Name, Node, RuleError, Span, Text, Unary, parse
 from .quantities import scene
+from .schema import Rule
 from .values import LETTERS
 
 MOST_CHANGES = 12  # other pictures that one rule may ask for
 _WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"\$([a-z0-9_]+)")
 _EXAMPLES = "how are you"  # the words of By hand's own example
 
 
@@ -50,16 +55,34 @@ def words(page: str, query: str) -> frozenset[str]:
     return _words([*told, asked["s"], asked["s2"]])
 
 
-def rule(text: str, known: frozenset[str]) -> Node:
-    """A rule's tree.
+@dataclass(frozen=True)
+class Known:
+    """What a rule may name: words of the sentence, and its step's own numbers, `$found`, each with its rule."""
 
-    Args:
-        known: words of the sentence.
+    words: frozenset[str]
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    def with_number(self, name: str, rule: str) -> Known:
+        """The same with one number more, whose rule names no other one any longer."""
+        return Known(self.words, {**self.numbers, name: rule})
+
+
+def rule(text: str, known: Known) -> Rule:
+    """A rule, with the rules of the numbers that it names in their places.
 
     Raises:
         RuleError: it cannot be read, or a name in it means nothing.
     """
-    tree = parse(text)
+    for name in _NUMBER.findall(text):
+        if name not in known.numbers:
+            raise RuleError(f"there is no number “${name:.40}” before this rule")
+    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text))  # its mistakes, at their own characters
+    whole = _NUMBER.sub(lambda found: f"({known.numbers[found[1]]})", text)
+    return Rule(whole, _checked(parse(whole, LONGEST_WHOLE), known.words))
+
+
+def _checked(tree: Node, known: frozenset[str]) -> Node:
+    """The tree, all of whose names mean something. Raises a RuleError otherwise."""
     nodes = list(_walk(tree))
     changes = [node for node in nodes if isinstance(node, Call) and node.name in CHANGING]
     if len(changes) > MOST_CHANGES:
@@ -78,7 +101,16 @@ def rule(text: str, known: frozenset[str]) -> Node:
 
 def is_heavy(tree: Node) -> bool:
     """Tells whether a rule takes many passes: of a quantity that does, or of other pictures."""
-    return any(isinstance(node, (Name, Call)) and node.name in scene.HEAVY | CHANGING for node in _walk(tree))
+    return _asks(tree, scene.HEAVY | CHANGING)
+
+
+def is_timed(tree: Node) -> bool:
+    """Tells whether a rule asks for times."""
+    return _asks(tree, scene.TIMED)
+
+
+def _asks(tree: Node, names: frozenset[str]) -> bool:
+    return any(isinstance(node, (Name, Call)) and node.name in names for node in _walk(tree))
 
 
 def _walk(tree: Node) -> Iterator[Node]:

@@ -1,17 +1,25 @@
-"""Quantities of the trained models that Headlight brings along: no picture is needed."""
+"""Quantities of trained models, of those that Headlight brings along or trained now: no picture is needed."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
 import torch
+from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.training import inference, tasks
+from mha_core.training import inference, recorded, tasks
+from mha_core.training.loop import Training
+from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import models, pictures
-from pages.kit.picture.sharing import turn
+from pages.kit.picture.sharing import alone, turn
+
+MOST_ROWS = 100  # of a task, that `right` asks a model
+RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught`: less than a second
+MOST_SEED = 9
 
 
 def accuracy(name: str) -> Value:
@@ -45,3 +53,61 @@ def answers(name: str, text: str, label: str) -> Value:
             return Value.number(float(inference.probabilities(model, [text])[0, classes.index(label)]))
     except HeadlightError as error:
         raise RuleError(str(error)) from None
+
+
+def right(name: str) -> Value:
+    """`right("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
+
+    Or of a line of the recorded experiment, `right("post/naive")`, (c i): by each of its seeds, of all test rows.
+    """
+    if name in models.shipped():
+        return Value.of(_right(name), "i")
+    if not (runs := [one for one in recorded.names() if one.rpartition("-")[0] == name]):
+        raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
+    return Value.of(_recorded(tuple(runs)), "c i")
+
+
+@lru_cache(maxsize=64)
+def _right(name: str) -> Tensor:
+    model = pictures.model_on("auto", name)
+    rows = cast(Labelled, tasks.build(name.split("-")[0])).test[:MOST_ROWS]
+    if not inference.classes(model):
+        raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
+    with turn(sum(len(row.text.split()) for row in rows[:8]), models.heads(model)):
+        found = inference.logits(model, [row.text for row in rows]).argmax(dim=-1).cpu()
+    return found == torch.tensor([row.label for row in rows])
+
+
+@lru_cache(maxsize=16)
+def _recorded(names: tuple[str, ...]) -> Tensor:
+    runs = [recorded.read(name) for name in names]
+    return torch.stack([run.probabilities.argmax(dim=-1) == run.labels for run in runs])
+
+
+def taught(seed: float, biases: float) -> Value:
+    """`taught(1, 0)`, (i): which unseen rows a small model answers rightly that is trained now to tell who did what.
+
+    From this seed, with biases in its attention (1) or without (0).
+    """
+    if seed not in range(1, MOST_SEED + 1) or biases not in (0, 1):
+        raise RuleError(f"taught takes a seed from 1 to {MOST_SEED}, and 1 or 0 for biases or none")
+    return Value.of(_taught(int(seed), biases=bool(biases))[0], "i")
+
+
+def taught_parameters(biases: float) -> Value:
+    """`taught_parameters(0)`: how many numbers such a model learns, with biases (1) or without (0)."""
+    if biases not in (0, 1):
+        raise RuleError("taught_parameters takes 1 or 0 for biases or none")
+    return Value.number(float(_taught(1, biases=bool(biases))[1]))
+
+
+@lru_cache(maxsize=2 * MOST_SEED)
+def _taught(seed: int, *, biases: bool) -> tuple[Tensor, int]:
+    task = cast(Labelled, tasks.build(RECIPE.task))
+    with alone():
+        training = Training(replace(RECIPE, bias=biases, seed=seed), task)
+        for _ in range(RECIPE.steps):
+            training.step()
+        predicted = torch.tensor(training.objective.judge().predicted)
+    parameters = sum(parameter.numel() for parameter in training.stack.parameters())
+    return predicted == torch.tensor([row.label for row in task.test]), parameters
