@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from pages.kit.picture.query import Query
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import LONGEST_WHOLE, Binary, Call, Index, Name, Node, RuleError, Span, Text, Unary, parse
+from .grammar import LONGEST_WHOLE, Node, RuleError, parse, word
 from .quantities import scene
 from .schema import Rule
 from .values import LETTERS
@@ -83,19 +84,23 @@ def rule(text: str, known: Known) -> Rule:
 
 def _checked(tree: Node, known: frozenset[str]) -> Node:
     """The tree, all of whose names mean something. Raises a RuleError otherwise."""
-    nodes = list(_walk(tree))
-    changes = [node for node in nodes if isinstance(node, Call) and node.name in CHANGING]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(node.func) for node in calls}
+    changes = [node for node in calls if _names(node.func, CHANGING)]
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
-    for node in nodes:
-        if isinstance(node, Call) and node.name not in scene.NAMES | functions.NAMES | CHANGING:
-            raise RuleError(f"there is no function “{node.name:.40}”")
-        if isinstance(node, Name) and node.name not in scene.NAMES:
-            if node.primed:
-                raise RuleError(f"there is no quantity “{node.name:.40}”")
-            if node.name not in LETTERS and node.name.casefold() not in known:
-                raise RuleError(f"“{node.name:.40}” is no quantity, and no word of the sentence")
+    for node in ast.walk(tree):
+        said = word(node)
+        if said is None or said.quoted:
+            continue
+        if id(node) in called and said.name not in scene.NAMES | functions.NAMES | CHANGING:
+            raise RuleError(f"there is no function “{said.name:.40}”")
+        if id(node) not in called and said.name not in scene.NAMES:
+            if said.primed:
+                raise RuleError(f"there is no quantity “{said.name:.40}”")
+            if said.name not in LETTERS and said.name.casefold() not in known:
+                raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
     return tree
 
 
@@ -110,29 +115,12 @@ def is_timed(tree: Node) -> bool:
 
 
 def _asks(tree: Node, names: frozenset[str]) -> bool:
-    return any(isinstance(node, (Name, Call)) and node.name in names for node in _walk(tree))
+    return any(_names(node, names) for node in ast.walk(tree))
 
 
-def _walk(tree: Node) -> Iterator[Node]:
-    """The node and all below it, from the top down."""
-    yield tree
-    for below in _below(tree):
-        yield from _walk(below)
-
-
-def _below(tree: Node) -> Iterator[Node]:
-    match tree:
-        case Index(of, places):
-            yield of
-            for place in places:
-                parts = (place.first, place.last) if isinstance(place, Span) else (place,)
-                yield from (part for part in parts if part is not None)
-        case Call(_, arguments):
-            yield from arguments
-        case Unary(_, of):
-            yield of
-        case Binary(_, left, right):
-            yield from (left, right)
+def _names(node: ast.AST, names: frozenset[str]) -> bool:
+    said = word(node)
+    return said is not None and not said.quoted and said.name in names
 
 
 def _check(page: str, query: str) -> None:
@@ -155,12 +143,12 @@ def _ascii(query: str) -> bytes:
         raise HeadlightError("a link is written in percent signs, without other letters") from None
 
 
-def _sentences(changes: list[Call]) -> Iterator[str]:
+def _sentences(changes: list[ast.Call]) -> Iterator[str]:
     """The sentences in the links that a rule lays over."""
     for change in changes:
-        for part in change.arguments[:-1]:
-            if isinstance(part, Text):
-                yield from (value for key, value in parse_qsl(part.value) if key in ("s", "s2"))
+        for part in change.args[:-1]:
+            if (link := word(part)) and link.quoted:
+                yield from (value for key, value in parse_qsl(link.name) if key in ("s", "s2"))
 
 
 def _words(texts: list[str] | Iterator[str]) -> frozenset[str]:

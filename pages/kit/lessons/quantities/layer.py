@@ -32,8 +32,8 @@ _TOLD: dict[str, Callable[[Difference], float]] = {
 }
 
 
-def values(query: Query, settings: Settings) -> Value:
-    """`values`, (i, c): the values of the layer that is looked at, all heads in a row."""
+def value_vectors(query: Query, settings: Settings) -> Value:
+    """`value_vectors`, (i, c): the values of the layer that is looked at, all heads in a row."""
     v = step_of(query, settings, "v").value[0]
     return Value.of(join_heads(v.transpose(0, 1)), "i c", pictures.tokens(settings))
 
@@ -102,8 +102,8 @@ def drawn_from_torch(told: str) -> Value:
     return Value.of(torch.tensor([_TOLD[told](of) for of in _draws()], dtype=torch.float64), "c")
 
 
-def loops() -> Value:
-    """`loops`, (c): how far a loop over all matrices is from F.scaled_dot_product_attention on the whole tensors.
+def by_loops() -> Value:
+    """`by_loops`, (c): how far a loop over all matrices is from F.scaled_dot_product_attention on the whole tensors.
 
     Relative, for random tensors of two, three, four and five axes.
     """

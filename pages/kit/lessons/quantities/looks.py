@@ -17,7 +17,7 @@ from pages.kit.picture import pictures
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 
-from .picture import rounding
+from .picture import model_rounding
 
 SENTENCES = Path(__file__).parents[4] / "assets" / "sentences.toml"
 
@@ -36,8 +36,8 @@ def shared_weight(query: Query, settings: Settings, keys: str) -> Value:
     return Value.of(torch.tensor([_in_common(layer) for layer in weights.float()], dtype=torch.float64), "l")
 
 
-def finds(kind: str) -> Value:
-    """`finds("subject")`, (l h): in how many sentences each head of MiniLM gives a word's largest weight to its goal.
+def finds_goal(kind: str) -> Value:
+    """`finds_goal("subject")`, (l h): in how many sentences a head of MiniLM gives a word's largest weight to its goal.
 
     Among the other words, by more than rounding. The kinds are those of assets/sentences.toml.
     """
@@ -71,7 +71,7 @@ def _hits(kind: str) -> Tensor:
         tokens, word, goal = _places(*sentence)
         row = picture.run.weights[..., word, :].cpu()
         others = [at for at in _others(tokens, word, goal) if at != goal]
-        total = total + (row[..., goal] > (1 + rounding(picture).single) * row[..., others].amax(dim=-1))
+        total = total + (row[..., goal] > (1 + model_rounding(picture).single) * row[..., others].amax(dim=-1))
     return total
 
 

@@ -71,8 +71,8 @@ def need(picture: Picture) -> Value:
     return Value.of(1 - without_heads.cosines(picture.settings, check_wanted, patient=True).double(), "l h")
 
 
-def rounding(picture: Picture) -> Value:
-    """`rounding`: the relative difference up to which two such pictures differ by rounding alone.
+def model_rounding(picture: Picture) -> Value:
+    """`model_rounding`: the relative difference up to which two such pictures differ by rounding alone.
 
     A layer's attention projects, weighs, mixes and projects again; around it are two norms and a feed-forward network.
     """
@@ -87,7 +87,7 @@ PLAIN: dict[str, Callable[[Picture], Value]] = {
     "S": sentence,
     "n": length,
     "L": loss,
-    "rounding": rounding,
+    "model_rounding": model_rounding,
     "need": need,
 }
 OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}

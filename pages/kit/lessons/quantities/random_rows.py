@@ -11,8 +11,8 @@ from pages.kit.lessons.values import Value
 
 KEYS, DRAWS, SEED = 16, 64, 0  # as on By hand
 MOST_CHANNELS = 1024
-WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `products`
-CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # of `start`, the einsum notebook's case
+WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_products`
+CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # of `first_products`, the einsum notebook's case
 
 
 def bits(channels: float, divided: float = 0) -> Value:
@@ -22,17 +22,17 @@ def bits(channels: float, divided: float = 0) -> Value:
     return Value.number(_bits(int(channels), scaled=bool(divided)))
 
 
-def products(channels: float) -> Value:
-    """`products(512)`, (i j): q k of 512 random queries with 16 random keys each, of 16, 64 or 512 numbers."""
+def random_products(channels: float) -> Value:
+    """`random_products(512)`, (i j): q k of 512 random queries with 16 random keys each, of 16, 64 or 512 numbers."""
     if channels not in _products():
-        raise RuleError(f"products are of {', '.join(map(str, WIDTHS))} numbers, not {channels:g}")
+        raise RuleError(f"random products are of {', '.join(map(str, WIDTHS))} numbers, not {channels:g}")
     return Value.of(_products()[int(channels)], "i j")
 
 
-def start(drawn: str) -> Value:
-    """`start("matrices")`, (c h i j): q k of 8 clouds of 80 random points, 2 heads of 6 numbers, all of unit variance.
+def first_products(drawn: str) -> Value:
+    """`first_products("matrices")`, (c h i j): q k of 8 clouds of 80 random points, in 2 heads of 6 numbers.
 
-    With random "matrices" Q and K; or random queries and keys, "vectors".
+    All of unit variance: random "matrices" Q and K; or random queries and keys, "vectors".
     """
     if drawn not in _start():
         raise RuleError(f"what is drawn are {' or '.join(_start())}, not “{drawn:.20}”")

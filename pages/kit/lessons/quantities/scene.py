@@ -21,16 +21,16 @@ from . import copying, handed_over, layer, looks, next_word, random_rows, reshap
 from .picture import OF_A_WORD, PLAIN
 
 _CALLED = (
-    trained.accuracy, trained.answers, trained.right, trained.taught, trained.taught_parameters,
-    random_rows.bits, random_rows.products, random_rows.start,
-    looks.finds, looks.finds_at_a_distance, looks.finds_by_luck,
-    layer.drawn_from_torch, layer.loops, times.turns,
+    trained.accuracy, trained.answers, trained.right_answers, trained.taught_answers, trained.taught_parameters,
+    random_rows.bits, random_rows.random_products, random_rows.first_products,
+    looks.finds_goal, looks.finds_at_a_distance, looks.finds_by_luck,
+    layer.drawn_from_torch, layer.by_loops, times.time_ratios,
 )  # fmt: skip
 _OF_A_LINK = (
     reshapes.parameters, reshapes.copied, reshapes.stride, reshapes.raises, reshapes.misplaced,
     silent.row_sums, silent.cosine_in_batch, silent.weight_on_padding, silent.under_same_mask,
-    silent.empty_row, silent.masked, silent.sums_after_dropout,
-    layer.values, layer.asymmetry, layer.under_mean_map, layer.without_bias, layer.key_bias, layer.from_torch,
+    silent.empty_row, silent.masked_weights, silent.sums_after_dropout,
+    layer.value_vectors, layer.asymmetry, layer.under_mean_map, layer.without_bias, layer.key_bias, layer.from_torch,
     looks.shared_weight, silent.in_batch,
     handed_over.from_behind, handed_over.value_lengths, handed_over.handed_over, handed_over.cosine_without,
     next_word.choice, next_word.first_choice, next_word.softened,
@@ -43,8 +43,15 @@ OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
 NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
-TIMED = frozenset({"turns"})
-HEAVY = TIMED | {"need", "cosine_without", "finds", "finds_by_luck", "taught", "taught_parameters"}  # of many passes
+TIMED = frozenset({"time_ratios"})
+HEAVY = TIMED | {
+    "need",
+    "cosine_without",
+    "finds_goal",
+    "finds_by_luck",
+    "taught_answers",
+    "taught_parameters",
+}  # of many passes
 Own = Callable[[Query], Mapping[str, Value] | None]
 
 

@@ -85,8 +85,8 @@ def empty_row(query: Query, settings: Settings, way: str) -> Value:
     return Value.of(weights[int(empty[0])], "j", tokens)
 
 
-def masked(query: Query, settings: Settings, way: str) -> Value:
-    """`masked("-1e9")`, (i, j): the weights of the head that is looked at, its scores masked in one of these ways."""
+def masked_weights(query: Query, settings: Settings, way: str) -> Value:
+    """`masked_weights("-1e9")`, (i, j): weights of the head that is looked at, with its scores masked in such a way."""
     weights, _, tokens = _masked(query, settings, way)
     return Value.of(weights, "i j", tokens)
 

@@ -22,13 +22,13 @@ FEWEST, MOST = 4, 200  # calls of each implementation
 _measured = LRUCache[object, Value](64)
 
 
-def turns(first: str, second: str, task: str) -> Value:
-    """`turns("naive", "torch", "training")`, (c): time of the first / time of the second in each turn, maps kept.
+def time_ratios(first: str, second: str, task: str) -> Value:
+    """`time_ratios("naive", "torch", "training")`, (c): time of the first / time of the second in each turn, maps kept.
 
     On "64 tokens" of MiniLM's layer, or a step of "training" on 512 tokens. Measured once, and again after `forget`.
     """
     if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
-        raise RuleError(f"turns takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
+        raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
     return _turns(first, second, task)
 
 

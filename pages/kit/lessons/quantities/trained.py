@@ -17,8 +17,8 @@ from pages.kit.lessons.values import Value
 from pages.kit.picture import models, pictures
 from pages.kit.picture.sharing import alone, turn
 
-MOST_ROWS = 100  # of a task, that `right` asks a model
-RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught`: less than a second
+MOST_ROWS = 100  # of a task, that `right_answers` asks a model
+RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught_answers`: less than a second
 MOST_SEED = 9
 
 
@@ -55,10 +55,10 @@ def answers(name: str, text: str, label: str) -> Value:
         raise RuleError(str(error)) from None
 
 
-def right(name: str) -> Value:
-    """`right("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
+def right_answers(name: str) -> Value:
+    """`right_answers("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
 
-    Or of a line of the recorded experiment, `right("post/naive")`, (c i): by each of its seeds, of all test rows.
+    Or of a line of the recorded experiment, `right_answers("post/naive")`, (c i): each of its seeds, of all test rows.
     """
     if name in models.shipped():
         return Value.of(_right(name), "i")
@@ -84,13 +84,13 @@ def _recorded(names: tuple[str, ...]) -> Tensor:
     return torch.stack([run.probabilities.argmax(dim=-1) == run.labels for run in runs])
 
 
-def taught(seed: float, biases: float) -> Value:
-    """`taught(1, 0)`, (i): which unseen rows a small model answers rightly that is trained now to tell who did what.
+def taught_answers(seed: float, biases: float) -> Value:
+    """`taught_answers(1, 0)`, (i): which unseen rows a small model answers rightly.
 
-    From this seed, with biases in its attention (1) or without (0).
+    It is trained now to tell who did what, from this seed, with biases in its attention (1) or without (0).
     """
     if seed not in range(1, MOST_SEED + 1) or biases not in (0, 1):
-        raise RuleError(f"taught takes a seed from 1 to {MOST_SEED}, and 1 or 0 for biases or none")
+        raise RuleError(f"taught_answers takes a seed from 1 to {MOST_SEED}, and 1 or 0 for biases or none")
     return Value.of(_taught(int(seed), biases=bool(biases))[0], "i")
 
 
