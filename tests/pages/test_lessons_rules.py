@@ -153,6 +153,7 @@ def test_what_holds(rule: str, holds: bool) -> None:
         ("`ls`", "“`”"),
         ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "brackets deep"),
         ("-" * (DEEPEST + 1) + "1", "brackets deep"),
+        ("".join(f"({'-' * (DEEPEST - 1 - at)}" for at in range(10)) + "1" + ")" * 10, f"{MOST_NODES} parts"),
         ("not " * (DEEPEST + 1) + "1", "brackets deep"),
         ("[".join(["W"] * (DEEPEST + 2)), "brackets deep"),
         ("1" * (LONGEST + 1), f"{LONGEST} characters"),

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 
 from . import functions
-from .grammar import SIGNS, Node, RuleError, Word, word
+from .grammar import Node, RuleError, Word, word
 from .values import LETTERS, Axis, Value, place
 
 
@@ -61,9 +61,9 @@ def evaluate(tree: Node, scene: Scene) -> Value:
                 decides if any(evaluate(part, scene).truth is decides for part in parts) else not decides
             )
         case ast.Compare(left, [sign], [right]):
-            return functions.joined(SIGNS[type(sign)], evaluate(left, scene), evaluate(right, scene))
-        case ast.BinOp(left, sign, right) if type(sign) in SIGNS:
-            return functions.joined(SIGNS[type(sign)], evaluate(left, scene), evaluate(right, scene))
+            return functions.joined(sign, evaluate(left, scene), evaluate(right, scene))
+        case ast.BinOp(left, sign, right) if not isinstance(sign, ast.MatMult):
+            return functions.joined(sign, evaluate(left, scene), evaluate(right, scene))
     said = _word(tree)
     if not said.quoted and scene.has(said.name):
         return scene.quantity(said.name, [], primed=said.primed)

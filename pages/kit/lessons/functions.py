@@ -1,5 +1,6 @@
 """The functions of a rule that compute with what its names mean, and know no model."""
 
+import ast
 import math
 from collections.abc import Callable
 
@@ -34,11 +35,12 @@ _EACH: dict[str, Callable[[Tensor], Tensor]] = {
     name: getattr(torch, name) for name in ("abs", "sqrt", "exp", "log", "ceil", "floor", "isnan")
 }
 Joining = Callable[[Tensor, Tensor], Tensor]
-_COMPARED: dict[str, Joining] = {
-    "<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
+_COMPARED: dict[type[ast.AST], Joining] = {
+    ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq, ast.NotEq: torch.ne,
 }  # fmt: skip
-_COMPUTED: dict[str, Joining] = {
-    "+": torch.add, "-": torch.sub, "*": torch.mul, "/": lambda one, other: one.double() / other.double(),
+_COMPUTED: dict[type[ast.AST], Joining] = {
+    ast.Add: torch.add, ast.Sub: torch.sub, ast.Mult: torch.mul,
+    ast.Div: lambda one, other: one.double() / other.double(),
 }  # fmt: skip
 REDUCING = frozenset(_REDUCERS)
 _OF_ROWS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -85,12 +87,12 @@ def called(name: str, values: list[Value]) -> Value:
     return many[name](*values)
 
 
-def joined(sign: str, left: Value, right: Value) -> Value:
+def joined(sign: ast.AST, left: Value, right: Value) -> Value:
     """Two values joined by a sign, number by number. Raises a RuleError where their axes do not fit."""
     one, other, axes = aligned(left, right)
-    if sign in _COMPARED:
-        return Value(_COMPARED[sign](one, other), axes)
-    return Value(_COMPUTED[sign](numbers(one), numbers(other)), axes)
+    if type(sign) in _COMPARED:
+        return Value(_COMPARED[type(sign)](one, other), axes)
+    return Value(_COMPUTED[type(sign)](numbers(one), numbers(other)), axes)
 
 
 def numbers(x: Tensor) -> Tensor:

@@ -53,8 +53,8 @@ def finds_at_a_distance(kind: str) -> Value:
 def finds_by_luck(kind: str) -> Value:
     """`finds_by_luck("subject")`: the probability that the best of as many heads that look at random finds as many."""
     hits = _hits(_known(kind))
-    words = [len(_others(*_places(*sentence))) for sentence in sentences()[kind]]
-    return Value.number(of_the_best(int(hits.max()), [1 / many for many in words], hits.numel()))
+    chances = [1 / (len(_places(*sentence)[0]) - 3) for sentence in sentences()[kind]]  # two ends and the word itself
+    return Value.number(of_the_best(int(hits.max()), chances, hits.numel()))
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +70,7 @@ def _hits(kind: str) -> Tensor:
         picture = pictures.picture(Settings(sentence[0]))
         tokens, word, goal = _places(*sentence)
         row = picture.run.weights[..., word, :].cpu()
-        others = [at for at in _others(tokens, word, goal) if at != goal]
+        others = [at for at in range(1, len(tokens) - 1) if at not in (word, goal)]
         total = total + (row[..., goal] > (1 + model_rounding(picture).single) * row[..., others].amax(dim=-1))
     return total
 
@@ -84,11 +84,6 @@ def _known(kind: str) -> str:
 def _places(text: str, word: str, goal: str) -> tuple[list[str], int, int]:
     tokens = pictures.tokens(Settings(text))
     return tokens, tokens.index(word), tokens.index(goal)
-
-
-def _others(tokens: list[str], word: int, goal: int) -> list[int]:
-    """The places of the other words, the goal among them."""
-    return [at for at in range(1, len(tokens) - 1) if at != word]
 
 
 def _in_common(layer: Tensor) -> float:

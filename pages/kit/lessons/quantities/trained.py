@@ -17,7 +17,7 @@ from pages.kit.lessons.values import Value
 from pages.kit.picture import models, pictures
 from pages.kit.picture.sharing import alone, turn
 
-MOST_ROWS = 100  # of a task, that `right_answers` asks a model
+MOST_ROWS = 100  # of `right_answers`
 RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught_answers`: less than a second
 MOST_SEED = 9
 
@@ -26,19 +26,19 @@ def accuracy(name: str) -> Value:
     """`accuracy("who-none-1")`: the share of unseen rows that a model which Headlight brings along answers rightly."""
     if name not in models.shipped():
         raise RuleError(f"there is no trained model “{name:.40}”")
-    return Value.number(_accuracy(name))
+    return Value.number(float(_right(name).float().mean()))
 
 
 @lru_cache(maxsize=64)
-def _accuracy(name: str) -> float:
-    """Kept: neither the model nor its rows change while the server runs."""
+def _right(name: str) -> Tensor:
+    """bool (rows,): kept, as neither the model nor its unseen rows change while the server runs."""
     model = pictures.model_on("auto", name)
     rows = cast(Labelled, tasks.build(name.split("-")[0])).test
     if not inference.classes(model):
-        raise RuleError(f"“{name}” has no classes, so it has no accuracy")
+        raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
     with turn():
         found = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
-    return float((found == torch.tensor([row.label for row in rows])).float().mean())
+    return found == torch.tensor([row.label for row in rows])
 
 
 def answers(name: str, text: str, label: str) -> Value:
@@ -61,21 +61,10 @@ def right_answers(name: str) -> Value:
     Or of a line of the recorded experiment, `right_answers("post/naive")`, (c i): each of its seeds, of all test rows.
     """
     if name in models.shipped():
-        return Value.of(_right(name), "i")
+        return Value.of(_right(name)[:MOST_ROWS], "i")
     if not (runs := [one for one in recorded.names() if one.rpartition("-")[0] == name]):
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
     return Value.of(_recorded(tuple(runs)), "c i")
-
-
-@lru_cache(maxsize=64)
-def _right(name: str) -> Tensor:
-    model = pictures.model_on("auto", name)
-    rows = cast(Labelled, tasks.build(name.split("-")[0])).test[:MOST_ROWS]
-    if not inference.classes(model):
-        raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
-    with turn(sum(len(row.text.split()) for row in rows[:8]), models.heads(model)):
-        found = inference.logits(model, [row.text for row in rows]).argmax(dim=-1).cpu()
-    return found == torch.tensor([row.label for row in rows])
 
 
 @lru_cache(maxsize=16)
