@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from pages.claims.catalog import CLAIMS
-from pages.claims.claim import OURS, POST
+from pages.claims.page import OURS, by_name
+from pages.kit.lessons.course import claims as read_claims
 
 from .claims_page import Claims
 from .conftest import NewTab
 
+CLAIMS = by_name(read_claims())
+
 
 def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open(claim="order")
-    own, following = CLAIMS["order"], CLAIMS["news"]
+    (step, own), (following, _) = CLAIMS["order"], CLAIMS["news"]
     expect(claims.view.get_by_role("heading", name=f"“{own.said}”")).to_be_visible()
-    expect(claims.view.get_by_text(POST, exact=True)).to_be_visible()
+    expect(claims.view.get_by_text(own.source, exact=True)).to_be_visible()
     verdict = claims.view.locator(".verdict")
     expect(verdict).to_have_role("status")
     assert verdict.inner_text() == ""
 
-    claims.view.get_by_role("button", name=own.answers[1], exact=True).press("Enter")
+    claims.view.get_by_role("button", name=step.options[1].text, exact=True).press("Enter")
     expect(verdict).to_contain_text("so do the numbers")
     claims.wait_for_query(claim=["order"], say=["2"])
-    assert claims.focused() == own.answers[1]
+    assert claims.focused() == step.options[1].text
 
     claims.view.get_by_role("button", name="next claim", exact=True).press("Enter")
-    expect(claims.view.get_by_text(following.question)).to_have_attribute("aria-live", "polite")
+    expect(claims.view.get_by_text(following.ask)).to_have_attribute("aria-live", "polite")
     claims.wait_for_query(claim=["news"], say=None)
     assert verdict.inner_text() == ""
     assert claims.focused() == "next claim"
@@ -34,6 +36,6 @@ def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
 
 def test_a_question_of_ours_is_told_as_ours(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open(claim="symmetric")
-    expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"].said, exact=True)).to_be_visible()
+    expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"][1].said, exact=True)).to_be_visible()
     expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
     assert "“" not in claims.view.get_by_role("heading").first.inner_text()

@@ -1,294 +1,263 @@
-"""The rules of the claims on made-up tensors: other weights, another verdict."""
+"""The rules of the claims on made-up tensors: other numbers, another verdict, and every answer of every claim."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core.errors import HeadlightError
-from pages.claims.rules import aspects, chance, layer, maps, order, rounding, softmax, speed
-from pages.claims.rules.aspects import Sought
-from pages.claims.rules.verdict import Verdict
+from pages.claims.page import by_name
+from pages.kit.lessons import verdict as judging
+from pages.kit.lessons.course import claims
+from pages.kit.lessons.quantities.scene import NAMES
+from pages.kit.lessons.values import Value
+from pages.kit.picture.query import Query
 
-TOKENS = ["[CLS]", "orange", "is", "favorite", "fruit", "[SEP]"]
+STEPS = {name: step for name, (step, _) in by_name(claims()).items()}
 ALMOST = 1e-5  # a difference up to which two numbers count as one here
+ORANGE = ("[CLS]", "orange", "is", "my", "favorite", "fruit", "[SEP]")
+ANIMAL = ("[CLS]", "the", "animal", "tired", "[SEP]")
+CAN = ("can", "you", "can")
+LETTERS = {1: "c", 2: "i j", 3: "h i j", 4: "l h i j"}
+
+
+class Made:
+    """A page whose quantities are made up, by name and what they are told: `{"W'": …, "random_products 512": …}`."""
+
+    def __init__(self, tokens: tuple[str, ...], quantities: dict[str, Tensor | float]) -> None:
+        self.words, self.quantities = tokens, {"n": 16.0, "model_rounding": ALMOST, **quantities}
+
+    def has(self, name: str) -> bool:
+        return name in NAMES
+
+    def tokens(self) -> tuple[str, ...]:
+        return self.words
+
+    def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
+        told = " ".join([name + "'" * primed, *(f"{one:g}" if isinstance(one, float) else one for one in arguments)])
+        made = self.quantities[told]
+        if not isinstance(made, Tensor):
+            return Value.number(float(made))
+        letters = "l i c" if name == "H" else "i c" if name in ("value_vectors", "from_behind") else LETTERS[made.dim()]
+        return Value.of(made, letters, self.words)
+
+    def changed(self, link: str) -> Made:
+        return self
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The verdict on a claim where its quantities are these: whether it holds, and the answer's letter."""
+
+    def told(name: str, tokens: tuple[str, ...] = ANIMAL, /, **quantities: Tensor | float) -> tuple[str, str | None]:
+        found = verdict_on(name, tokens, quantities)
+        return found.result, found.picked
+
+    def verdict_on(name: str, tokens: tuple[str, ...], quantities: dict[str, Tensor | float]) -> judging.Verdict:
+        monkeypatch.setattr(judging, "shown", lambda page, query: Made(tokens, quantities))
+        return judging.verdict(STEPS[name], Query(b""))
+
+    told.whole = verdict_on  # type: ignore[attr-defined]
+    return told
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def told(verdict: Verdict) -> tuple[str, int | None]:
-    return verdict.result, verdict.answer
+def share(of: float, rows: int = 100) -> Tensor:
+    """So many of the rows are answered rightly."""
+    return torch.arange(rows) < round(of * rows)
 
 
-def test_where_a_word_looks_most() -> None:
-    there, elsewhere = [0.6, 0.1, 0.0, 0.1, 0.2, 0.0], [0.0, 0.0, 0.5, 0.4, 0.1, 0.0]
-
-    def words(found: int, of: int, looks: list[float] = there) -> Verdict:
-        """So many heads look there, the others elsewhere; of three other words the wanted two are one pair of three."""
-        weights = torch.zeros(1, of, 6, 6)
-        weights[0, :, 1] = torch.tensor([looks] * found + [elsewhere] * (of - found))
-        return maps.looks_most_at(weights, TOKENS, "orange", ("favorite", "fruit"), ALMOST)
-
-    assert told(words(8, 8)) == ("holds", 2)
-    assert told(words(44, 90)) == ("depends", 1)
-    assert told(words(32, 90)) == ("does not hold", 0)  # chance alone gives 30
-    assert told(words(3, 3)) == ("does not hold", 0)  # three of three are one in 27 by chance
-    assert told(words(0, 8)) == ("does not hold", 0)
-    assert "in 32 of 90 heads. They are one of 3 pairs" in words(32, 90).said
-    assert "would give 30 on average" in words(32, 90).said
-    assert "it may well be chance" in words(32, 90).said
-    assert "it may well be chance" not in words(44, 90).said
-    assert "among all tokens 0 (chance: 0.5)" in words(8, 8).said
-    tied = [0.0, 0.0, 0.3, 0.3 * (1 + ALMOST / 2), 0.4, 0.0]  # larger by no more than rounding
-    assert "in 0 of 8 heads" in words(8, 8, tied).said
-    with pytest.raises(HeadlightError, match="sun"):
-        maps.looks_most_at(torch.ones(1, 1, 2, 2), ["a", "b"], "sun", ("a", "b"), ALMOST)
+@pytest.mark.parametrize(
+    ("found", "of", "result", "answer"),
+    [
+        (72, 72, "holds", "C"),
+        (44, 90, "depends", "B"),
+        (21, 90, "does not hold", "A"),  # chance alone gives 15
+        (2, 2, "does not hold", "A"),  # two of two are one in 36 by chance
+        (0, 8, "does not hold", "A"),
+    ],
+)
+def test_where_a_word_looks_most(judged: Any, found: int, of: int, result: str, answer: str) -> None:
+    there, elsewhere = [0.5, 0.1, 0.0, 0.0, 0.1, 0.2, 0.1], [0.0, 0.0, 0.5, 0.3, 0.1, 0.0, 0.1]
+    weights = torch.zeros(1, of, 7, 7)
+    weights[0, :, 1] = torch.tensor([there] * found + [elsewhere] * (of - found))
+    assert judged("orange", ORANGE, W=weights) == (result, answer)
+    why = judged.whole("orange", ORANGE, {"W": weights}).why
+    assert f"in {found} of {of} heads" in why
+    assert "among all tokens 0 " in why  # [CLS] gets more
+    weights[0, :, 1, 2] = weights[0, :, 1, 4:6].amin(-1) / (1 + ALMOST / 2)  # larger by no more than rounding
+    assert "in 0 of" in judged.whole("orange", ORANGE, {"W": weights}).why
 
 
-def test_chance_is_that_of_a_binomial() -> None:
-    wanted = sum(math.comb(72, k) * 5 ** (72 - k) for k in range(16, 73)) / 6**72
-    assert chance.at_least(16, [1 / 6] * 72) == pytest.approx(wanted)
-    assert chance.at_least(0, [0.3, 0.6]) == 1
-    assert chance.at_least(1, [0.3, 0.6]) == pytest.approx(1 - 0.7 * 0.4)
-    assert chance.at_least(2, [0.3, 0.6]) == pytest.approx(0.3 * 0.6)
-    assert chance.of_the_best(2, [0.3, 0.6], 5) == pytest.approx(1 - 0.82**5)
+FOUND = {"relationships": 12.0, "sentiment": 12.0, "subject": 12.0}
 
 
-def test_rounding_grows_with_the_sums() -> None:
-    """Far more than a sum is off by, far less than what is called a difference."""
-    x = draw(64, 4096)
-    off = (x.sum(dim=-1) - x.double().sum(dim=-1)).abs() / x.double().abs().sum(dim=-1)
-    assert float(off.max()) < rounding.of_sums(4096) < 1e-4
-    assert rounding.of_sums(16, 16) == pytest.approx(2 * rounding.of_sums(16))
-    assert rounding.of_sums(64) == pytest.approx(2 * rounding.of_sums(16))
-    assert rounding.of_model(6, 20, 384, 32, 1536) > rounding.of_attention(20, 384, 32) > rounding.of_softmax(20, 32)
+def test_heads_that_look_for_something(judged: Any) -> None:
+    def kinds(**told: tuple[float, float, float]) -> tuple[str, str | None]:
+        """The best head, a fixed distance and the probability of chance, of each kind; otherwise found."""
+        quantities: dict[str, float] = {}
+        for kind in FOUND:
+            best, fixed, luck = told.get(kind, (12, 4, 0.001))
+            quantities |= {
+                f"finds_goal {kind}": best,
+                f"finds_at_a_distance {kind}": fixed,
+                f"finds_by_luck {kind}": luck,
+            }
+        return judged("heads", **quantities)  # type: ignore[no-any-return]
+
+    assert kinds() == ("holds", "A")
+    assert kinds(subject=(4, 3, 0.2)) == kinds(subject=(12, 12, 0.001)) == ("depends", "B")
+    assert kinds(subject=(2, 1, 0.5), sentiment=(3, 3, 0.001), relationships=(3, 2, 0.02)) == ("does not hold", "C")
 
 
-def test_heads_that_look_for_something() -> None:
-    def rows(found: int, of: int = 12, *, fixed: bool = False) -> list[Sought]:
-        """A head of two that finds so many; the goals stand at several distances, or all at one."""
-        goals = [2] * of if fixed else [2 + at % 5 for at in range(of)]
-        made = []
-        for at, goal in enumerate(goals):
-            row = torch.full((2, 10), 0.05)
-            row[1, goal if at < found else 8] = 0.6
-            made.append(Sought(row, 1, goal))
-        return made
-
-    assert told(aspects.heads_find({"a": rows(12), "b": rows(11)}, ALMOST)) == ("holds", 0)
-    assert told(aspects.heads_find({"a": rows(12), "b": rows(4)}, ALMOST)) == ("depends", 1)  # 4 of 12 are chance
-    assert told(aspects.heads_find({"a": rows(12, fixed=True)}, ALMOST)) == ("does not hold", 2)  # as a distance does
-    assert told(aspects.heads_find({"a": rows(2, of=2)}, ALMOST)) == ("does not hold", 2)  # too few to tell
-    assert "a: 12 of 12 (a fixed distance: 3;" in aspects.heads_find({"a": rows(12)}, ALMOST).said
-
-
-def test_heads_that_differ() -> None:
-    one, other = torch.full((2, 5, 5), 0.01), torch.full((2, 5, 5), 0.01)
-    one[:, 1:-1, 1:-1] += torch.eye(3)
-    other[:, 1:-1, 1:-1] += torch.stack([torch.eye(3), torch.eye(3).roll(1, 0)])
-    ends = other.clone()
-    ends[..., 0] += 20  # both heads look at the first token most, and at other words besides
-    same, apart, at_ends = ((of / of.sum(-1, keepdim=True))[None] for of in (one, other, ends))
-    assert told(maps.heads_differ(apart)) == ("holds", 1)
-    assert told(maps.heads_differ(at_ends)) == ("depends", 2)
-    assert told(maps.heads_differ(same)) == ("does not hold", 2)
-
-
-def test_the_mean_of_equal_heads_loses_nothing() -> None:
-    weights, v = (5 * draw(3, 4, 4)).softmax(-1), draw(3, 4, 2, seed=1)
-    assert told(maps.mean_loses_nothing(weights[:1].expand(3, -1, -1), v, "abcd", ALMOST)) == ("holds", 0)
-    assert told(maps.mean_loses_nothing(weights, v, "abcd", ALMOST)) == ("does not hold", 2)
+HALF, SAME = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.5, 0.5, 0.0]]), torch.eye(3)
+TURNED = torch.eye(3).roll(1, 0)
+EMPTY = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+NEAR = torch.nn.functional.normalize(torch.tensor([1.0, 0.1]), dim=0)
+ALONE, OTHER = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+LONG = draw(4, 5)
+TASKS = {
+    f"right_answers {task}-{position}-1": share(0.5)
+    for task in ("who", "food", "brackets")
+    for position in ("none", "sinusoidal")
+}
+POST, WAVES = "right_answers post/efficient", "right_answers post/efficient-sinusoidal"
+FAIR, FAIR_WAVES, SMALL = (
+    "right_answers fair/fused",
+    "right_answers fair/fused-sinusoidal",
+    "right_answers fair/fused-sinusoidal-0.1",
+)
+HIGH, LOW, HARDLY = (share(of, 200).expand(3, 200) for of in (0.9, 0.8, 0.89))  # hardly: within the standard error
+BIASES = {f"taught_answers {seed} {bias}": share(0.95) for seed in (1, 2, 3) for bias in (0, 1)}
+FEWER = {"taught_parameters 1": 20.0, "taught_parameters 0": 10.0}
+FLAT, SHARP, LARGE = torch.zeros(1, 1, 3, 80), 1e3 * draw(1, 1, 3, 80), 1e3 * draw(64, 8)
+MIDDLE = torch.cat([torch.full((1, 1, 3, 1), math.log(79 * 0.4 / 0.6)), torch.zeros(1, 1, 3, 79)], -1) * math.sqrt(6)
+DRAWN, DRAWN_BOUND = "drawn_from_torch difference", "drawn_from_torch rounding"
+BOUND = {DRAWN_BOUND: torch.full((2,), 5e-7)}
+REAL = {"from_torch einsum difference": torch.full((2,), 3e-7), "from_torch einsum rounding": torch.full((2,), 5e-7)}
+SEEDS = {
+    "right_answers post/naive": HIGH,
+    "right_answers post/torch": HIGH,
+    "from_torch naive rounding": torch.full((2,), ALMOST),
+}
+FUNCTION = "from_torch naive difference"
 
 
-def test_rows_of_a_word_said_twice() -> None:
-    apart = draw(1, 2, 3, 3).softmax(-1)
-    equal = apart.clone()
-    equal[..., 2, :] = equal[..., 0, :]
-    cases = {(0, 0): ("depends", 0), (1, 0): ("holds", 1), (0, 1): ("does not hold", 2), (1, 1): ("depends", 3)}
-    for (first, second), wanted in cases.items():
-        pair = [(equal, apart)[one] for one in (first, second)]
-        assert told(maps.same_word_same_row(pair[0], pair[1], [7, 8, 7], ["can", "you", "can"], ALMOST)) == wanted
-    with pytest.raises(HeadlightError, match="twice"):
-        maps.same_word_same_row(apart, apart, [1, 2, 3], ["a", "b", "c"], ALMOST)
+def products(small: Tensor, large: Tensor) -> dict[str, Tensor]:
+    return {"random_products 16": small, "random_products 64": small, "random_products 512": large}
 
 
-def test_waves_that_move_the_look() -> None:
-    here, moved = torch.eye(4).expand(1, 2, 4, 4), torch.eye(4).roll(1, 0).expand(1, 2, 4, 4)
-    one = here.clone()
-    one[0, 0, 0] = moved[0, 0, 0]
-    assert told(maps.waves_move_the_look(here, moved, ALMOST)) == ("holds", 2)
-    assert told(maps.waves_move_the_look(here, one, ALMOST)) == ("depends", 1)
-    assert told(maps.waves_move_the_look(here, here, ALMOST)) == ("does not hold", 0)
-    # a word that stands twice has one weight at both places: the last bit says which of them is larger
-    tied, choosing = torch.tensor([[[[0.4, 0.2, 0.4]]]]), torch.tensor([[[[0.3, 0.2, 0.5]]]])
-    nearly = tied * torch.tensor([1 + ALMOST / 2, 1, 1])
-    for none in (tied, nearly):
-        assert told(maps.waves_move_the_look(none, choosing, ALMOST)) == ("does not hold", 0)
+# the claim, the words, its quantities, whether it holds, and the answer
+CASES: list[Any] = [
+    *(("overlap", ANIMAL, {"shared_weight all": torch.full((6,), all_), "shared_weight words": torch.full((6,), words)},
+        *told) for all_, words, *told in (
+        (0.3, 0.2, "holds", "A"), (0.6, 0.4, "depends", "B"), (0.7, 0.7, "does not hold", "C"))),
+    *(("mean", ANIMAL[:3], {"under_mean_map": lost, "W": HALF.expand(1, 2, 3, 3)}, *told) for lost, *told in (
+        (1e-8, "holds", "A"), (0.1, "does not hold", "B"), (0.3, "does not hold", "C"))),
+    *(("same-word", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b.expand(1, 2, 3, 3)}, *told) for a, b, *told in (
+        (HALF, HALF, "depends", "A"), (SAME, HALF, "holds", "B"),
+        (HALF, SAME, "does not hold", "C"), (SAME, SAME, "depends", "D"))),
+    *(("symmetric", ANIMAL, {"asymmetry x xᵀ": x, "asymmetry scores": s, "asymmetry weights": w,
+        "W": torch.rand(1, 1, 5, 5)}, *told) for x, s, w, *told in (
+        (0.0, 0.0, 0.0, "holds", "A"), (0.0, 0.0, 1.0, "does not hold", "B"), (0.0, 1.0, 1.0, "does not hold", "C"),
+        (1.0, 1.0, 1.0, "does not hold", "D"), (1.0, 0.0, 1.0, "depends", None))),
+    *(("order", ANIMAL[:4], {"H": LONG[None], "H'": LONG[None], "from_behind": -LONG, "from_behind'": there}, *told)
+        for there, *told in ((LONG + 1e-7, "holds", "B"), (draw(4, 5, seed=1), "does not hold", "A"))),
+    *(("news", ANIMAL, dict(zip((POST, WAVES, FAIR, FAIR_WAVES, SMALL), of, strict=True)), *told) for *of, told in (
+        (HIGH, LOW, HIGH, LOW, LOW, ("holds", "A")), (HIGH, LOW, HIGH, LOW, HARDLY, ("depends", "B")),
+        (LOW, HIGH, HIGH, HARDLY, HIGH, ("does not hold", "C")))),
+    ("positions", ANIMAL, {**TASKS, POST: LOW, WAVES: HIGH}, "depends", "B"),
+    ("positions", ANIMAL, {**TASKS, POST: HARDLY, WAVES: HIGH}, "does not hold", "C"),
+    ("positions", ANIMAL, {**{task: share(1 if "sinusoidal" in task else 0.5) for task in TASKS}, POST: LOW,
+        WAVES: HIGH}, "holds", "A"),
+    *(("waves", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b}, *told) for a, b, *told in (
+        (SAME, TURNED.expand(1, 2, 3, 3), "holds", "C"), (SAME, SAME.expand(1, 2, 3, 3), "does not hold", "A"),
+        (SAME, torch.stack([SAME, TURNED[[0, 1, 1]]])[None], "depends", "C"),
+        (SAME, torch.stack([SAME, SAME[[0, 1, 1]]])[None], "depends", "B"),
+        # a word that stands twice has one weight at both places: the last bit says which of them is larger
+        *((torch.tensor([0.4, 0.2, last]).expand(3, 3), torch.tensor([0.3, 0.2, 0.5]).expand(1, 2, 3, 3),
+            "does not hold", "A") for last in (0.4, 0.4 / (1 + ALMOST / 2))))),
+    *(("padding", ANIMAL, {"in_batch alone": ALONE, "in_batch masked": kept, "in_batch not masked": lost}, *told)
+        for kept, lost, *told in ((ALONE, ALONE, "holds", "A"), (ALONE, NEAR, "holds", "B"),
+            (OTHER, OTHER, "does not hold", "C"), (NEAR, ALONE, "does not hold", "C"))),
+    *(("root-d", ANIMAL, products(*drawn), *told) for drawn, *told in (
+        ((30 * draw(64, 8), LARGE), "holds", "C"), ((0.1 * draw(64, 8), 0.1 * draw(64, 8)), "does not hold", "A"),
+        ((0.1 * draw(64, 8), torch.cat([LARGE, 0.1 * draw(192, 8)])), "depends", "B"))),
+    *(("amplitude", ANIMAL, {"first_products matrices": of, "first_products vectors": FLAT}, *told) for of, *told in (
+        (FLAT, "holds", "A"), (MIDDLE, "does not hold", "B"), (SHARP, "does not hold", "C"))),
+    *(("minus-1e9", ("a", "b"), {"masked_weights ours": EMPTY, "masked_weights -1e9": of}, *told) for of, *told in (
+        (EMPTY, "holds", "A"), (EMPTY + torch.tensor([[0.5, 0.5], [0, 0]]), "depends", "B"),
+        (torch.full((2, 2), 0.5), "does not hold", "C"))),
+    *(("row-sum", CAN, {"W'": of.expand(4, 2, 3, 3), "W": torch.tril(HALF, -1).expand(4, 2, 3, 3)}, *told)
+        for of, *told in ((HALF, "holds", "A"), (HALF * torch.tensor([[1], [1], [1.001]]), "does not hold", "B"),
+            (2 * HALF, "does not hold", "C"))),
+    *(("values", ANIMAL[:4], {"H": LONG[None], "value_vectors": v}, *told) for v, *told in (
+        (LONG, "holds", "A"), (LONG * 2, "does not hold", "A"), (LONG + 0.8 * draw(4, 5, seed=1), "does not hold", "B"),
+        (draw(4, 5, seed=2), "does not hold", "C"))),
+    ("biases", ANIMAL, {**BIASES, **FEWER, "taught_answers 2 0": share(0.94)}, "holds", "A"),
+    ("biases", ANIMAL, {**BIASES, **FEWER, "taught_answers 2 0": share(0.6)}, "depends", "B"),
+    ("biases", ANIMAL, {**{name: share(0.95 if name.endswith("1") else 0.6) for name in BIASES}, **FEWER},
+        "does not hold", "C"),
+    ("biases", ANIMAL, {**BIASES, **FEWER, "taught_parameters 0": 20.0}, "does not hold", "A"),  # none fewer
+    *(("trained-biases", ANIMAL, {f"without_bias {one}": torch.tensor([0.0, one not in free])
+        for one in ("query", "key", "value")}, *told) for free, *told in (
+        (("query", "key", "value"), "holds", "A"), (("query",), "depends", "B"), (("key",), "depends", "C"),
+        (("value",), "depends", None), ((), "does not hold", "D"))),
+    *(("key-bias", ANIMAL, {"key_bias added": a, "key_bias rotary": b}, *told) for a, b, *told in (
+        (0.0, 0.0, "holds", "B"), (0.0, 1.0, "depends", "C"), (1.0, 1.0, "does not hold", "A"))),
+    *(("one-function", ANIMAL, {**SEEDS, FUNCTION: torch.full((2,), apart), "right_answers post/naive": naive}, *told)
+        for apart, naive, *told in ((ALMOST / 2, HIGH, "holds", "A"), (0.0, HARDLY, "holds", "A"),
+            (0.0, LOW, "depends", "A"), (5e-4, HIGH, "depends", "B"), (1.0, LOW, "does not hold", "C"))),
+    # above the printed number or below it says nothing; above what rounding may leave does
+    *(("torch", ANIMAL, {**BOUND, **REAL, DRAWN: torch.tensor(drawn)}, *told) for drawn, *told in (
+        ([1e-7, 1.9e-7], "holds", "A"), ([1e-7, 2.1e-7], "holds", "A"), ([0.0, 0.0], "holds", "A"),
+        ([1e-7, 6e-7], "depends", "B"), ([1e-2, 1e-2], "depends", "C"))),
+    ("torch", ANIMAL, {**REAL, DRAWN: torch.zeros(2), DRAWN_BOUND: torch.full((2,), 1e-7)}, "depends", "A"),
+    ("torch", ANIMAL, {DRAWN: torch.ones(2), DRAWN_BOUND: torch.full((2,), 1e-7),
+        **dict.fromkeys(REAL, torch.ones(2)), "from_torch einsum rounding": torch.zeros(2)}, "does not hold", "C"),
+    *(("axes", ANIMAL, {"by_loops": torch.tensor(apart)}, *told) for apart, *told in (
+        ([1e-8, 0, 0, 0], "holds", "A"), ([5e-4] * 4, "does not hold", "B"), ([0, 0, 0, 5e-4], "depends", "B"),
+        ([0, 0, 0, math.inf], "depends", "C"))),
+]  # fmt: skip
 
 
-def test_symmetric_weights() -> None:
-    x, one = draw(3, 4), draw(1, 3, 3).softmax(-1)
-    assert told(maps.attention_is_symmetric(x, one + one.mT, one + one.mT, "abc", ALMOST)) == ("holds", 0)
-    assert told(maps.attention_is_symmetric(x, one + one.mT, one, "abc", ALMOST)) == ("does not hold", 1)
-    assert told(maps.attention_is_symmetric(x, one, one, "abc", ALMOST)) == ("does not hold", 2)
+@pytest.mark.parametrize(("name", "tokens", "made", "result", "answer"), CASES)
+def test_other_numbers_bring_another_verdict(
+    judged: Any, name: str, tokens: tuple[str, ...], made: dict[str, Any], result: str, answer: str | None
+) -> None:
+    assert judged(name, tokens, **made) == (result, answer)
 
 
-def test_order_that_does_not_matter() -> None:
-    here, there = draw(4, 5), draw(4, 5, seed=1)
-    assert told(order.order_does_not_matter((here, here + 1e-7), (here, there), ALMOST)) == ("holds", 1)
-    assert told(order.order_does_not_matter((here, there), (here, there), ALMOST)) == ("does not hold", 0)
+STEADY = torch.tensor([1.0, 1.1, 1.2, 1.1, 9.0] * 3) / torch.tensor([2.0, 2.2, 2.1, 2.1, 2.0] * 3)
+SLOW, ALIKE, UNSTEADY = 1 / STEADY, torch.ones(15), torch.tensor([0.5, 3.0] * 6 + [3.0])  # unsteady: as chance gives
 
 
-def test_a_classifier_with_positions_and_without() -> None:
-    right, half = torch.ones(40, dtype=torch.bool), torch.arange(40) < 20
-    hardly = torch.arange(40) < 22  # more, but within the standard error of 40 rows
-    assert told(order.positions_are_needed({"who": (half, right)})) == ("holds", 0)
-    assert told(order.positions_are_needed({"who": (half, right), "news": (right, half)})) == ("depends", 1)
-    assert told(order.positions_are_needed({"news": (right, half), "same": (half, hardly)})) == ("does not hold", 2)
+@pytest.mark.parametrize(
+    ("short", "long", "slower", "as_fast"),
+    [
+        (SLOW, SLOW, ("holds", "A"), ("does not hold", "C")),
+        (SLOW, ALIKE, ("depends", "B"), ("depends", "B")),
+        (STEADY, ALIKE, ("does not hold", "C"), ("holds", "A")),
+        (UNSTEADY, SLOW, ("depends", None), ("depends", None)),
+        (UNSTEADY, UNSTEADY, ("depends", None), ("depends", None)),
+        (SLOW[:4], SLOW[:4], ("holds", "A"), ("does not hold", "C")),
+    ],
+)
+def test_times(judged: Any, short: Tensor, long: Tensor, slower: tuple[str, str], as_fast: tuple[str, str]) -> None:
+    pairs = {"naive": "naive efficient", "fastest": "naive torch", "einsum": "einsum efficient"}
+    for name, pair in pairs.items():
+        turns = {f"time_ratios {pair} 64 tokens": short, f"time_ratios {pair} training": long}
+        assert judged(name, **turns) == (as_fast if name == "einsum" else slower)
 
 
-def test_accuracy_that_positions_cost() -> None:
-    high, low = torch.arange(200).expand(3, 200) < 180, torch.arange(200).expand(2, 200) < 160
-    near = torch.arange(200).expand(1, 200) < 178  # within the standard error of 200 rows
-    assert told(order.positions_cost_accuracy({"a": (high, low)})) == ("holds", 0)
-    assert told(order.positions_cost_accuracy({"a": (high, low), "b": (high, near)})) == ("depends", 1)
-    assert told(order.positions_cost_accuracy({"a": (low, high), "b": (high, near)})) == ("does not hold", 2)
-    assert "6 recorded runs" in order.positions_cost_accuracy({"a": (high, low), "b": (high, near)}).said
-
-
-def test_padding_that_is_looked_at() -> None:
-    alone, other = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-    near = torch.nn.functional.normalize(torch.tensor([1.0, 0.1]), dim=0)
-    assert told(order.a_mask_hides_padding(alone, alone, alone, 3, ALMOST)) == ("holds", 0)
-    assert told(order.a_mask_hides_padding(alone, alone, near, 3, ALMOST)) == ("holds", 1)
-    assert told(order.a_mask_hides_padding(alone, other, other, 3, ALMOST)) == ("does not hold", 2)
-
-
-def test_a_large_number_for_infinity() -> None:
-    scores, causal = draw(4, 4), torch.ones(4, 4).tril().bool()
-    assert told(softmax.large_number_is_infinity(scores, causal, ALMOST)) == ("holds", 0)
-    assert told(softmax.large_number_is_infinity(scores, causal.tril(-1), ALMOST)) == ("depends", 1)
-    # scores as low as the number itself: what is forbidden gets a share again
-    assert told(softmax.large_number_is_infinity(scores - 1e9, causal, ALMOST)) == ("does not hold", 2)
-
-
-def test_rows_that_sum_to_one_and_one_that_may_look_at_no_key() -> None:
-    scores, causal = draw(2, 4, 4), torch.ones(4, 4).tril().bool()
-    weights = scores.softmax(-1)[None]
-    some = weights.clone()
-    some[0, 0, 0] *= 1.001
-    for of, wanted in {weights: ("holds", 0), some: ("does not hold", 1), 2 * weights: ("does not hold", 2)}.items():
-        assert told(softmax.rows_sum_to_one(of, scores, causal, ALMOST)) == wanted
-    assert "7 of 8 rows sum to 1" in softmax.rows_sum_to_one(some, scores, causal, ALMOST).said
-    assert "0 rows may look at no key" in softmax.rows_sum_to_one(weights, scores, causal, ALMOST).said
-    verdict = softmax.rows_sum_to_one(weights, scores, causal.tril(-1), ALMOST)
-    assert "1 row may look at no key and sums to 0." in verdict.said
-
-
-def test_weights_that_begin_alike() -> None:
-    """An even share of 80 keys is .0125."""
-    even, sharp, middle = torch.zeros(3, 80), 1000 * draw(3, 80), torch.zeros(3, 80)
-    middle[:, 0] = math.log(79 * 0.4 / 0.6)  # .4 of the row
-    assert told(softmax.weights_begin_alike({"a": even, "b": sharp}, 1, "a")) == ("holds", 0)
-    assert told(softmax.weights_begin_alike({"a": even, "b": sharp}, 1, "b")) == ("does not hold", 2)
-    assert told(softmax.weights_begin_alike({"a": even, "b": middle}, 1, "b")) == ("does not hold", 1)
-    said = softmax.weights_begin_alike({"a": even, "b": middle}, 1, "b").said
-    assert said.startswith("With a the scores")
-    assert "with b the scores" in said
-    assert "0.40 on average" in said
-
-
-def test_gradients_that_are_lost() -> None:
-    small, large = draw(64, 8), 1000 * draw(64, 8)
-    assert told(softmax.division_keeps_gradients({100: 10 * draw(64, 8) * 3}))[0] == "holds"
-    assert told(softmax.division_keeps_gradients({4: small})) == ("does not hold", 0)
-    assert told(softmax.division_keeps_gradients({4: small, 10_000: large})) == ("depends", 2)
-
-
-def test_values_by_their_matrix() -> None:
-    x = draw(4, 8)
-    assert told(layer.values_are_embeddings(x, x, "abcd", ALMOST)) == ("holds", 0)
-    assert told(layer.values_are_embeddings(x, x + 0.8 * draw(4, 8, seed=1), "abcd", ALMOST)) == ("does not hold", 1)
-    assert told(layer.values_are_embeddings(x, draw(4, 8, seed=2), "abcd", ALMOST)) == ("does not hold", 2)
-
-
-def test_biases_by_what_they_change() -> None:
-    whole, other = [draw(3, 4)], [draw(3, 4, seed=1)]
-    for free, wanted in {
-        ("query", "key", "value"): ("holds", 0),
-        ("query",): ("depends", 1),
-        ("key",): ("depends", 2),
-        ("value",): ("depends", None),
-        (): ("does not hold", 3),
-    }.items():
-        without = {name: whole if name in free else other for name in ("query", "key", "value")}
-        assert told(layer.trained_biases_cost_nothing(whole, without, 12, ALMOST)) == wanted
-
-
-def test_models_that_learn_without_biases() -> None:
-    every, most, few = (torch.arange(100) < many for many in (95, 94, 60))
-    assert told(layer.learns_without_biases({1: (every, most), 2: (few, every)}, (20, 10))) == ("holds", 0)
-    assert told(layer.learns_without_biases({1: (every, most), 2: (every, few)}, (20, 10))) == ("depends", 1)
-    assert told(layer.learns_without_biases({1: (every, few)}, (20, 10))) == ("does not hold", 2)
-    assert told(layer.learns_without_biases({1: (every, every)}, (20, 20)))[0] == "does not hold"  # none fewer
-
-
-def test_a_key_bias_that_is_turned() -> None:
-    a, b = draw(1, 3, 3), draw(1, 3, 3, seed=1)
-    assert told(layer.key_bias_changes_nothing((a, a), (b, b), ALMOST)) == ("holds", 1)
-    assert told(layer.key_bias_changes_nothing((a, a), (a, b), ALMOST)) == ("depends", 2)
-    assert told(layer.key_bias_changes_nothing((a, b), (a, b), ALMOST)) == ("does not hold", 0)
-
-
-def test_two_implementations() -> None:
-    out, weights = draw(3, 4), draw(2, 3, 3)
-    good, less, worse = (torch.arange(100).expand(5, 100) < many for many in (87, 85, 60))
-
-    def judged(other: Tensor, right: Tensor) -> tuple[str, int | None]:
-        return told(layer.same_function_same_accuracy((other, out), (weights, weights), ALMOST, (right, good)))
-
-    assert judged(out, good) == judged(out * (1 + ALMOST / 2), less) == ("holds", 0)
-    assert judged(out, worse) == ("depends", 0)
-    assert judged(out * 1.0005, good) == ("depends", 1)
-    assert judged(out + 1, worse) == ("does not hold", 2)
-
-
-def test_what_a_text_reports() -> None:
-    """Above the printed number or below it says nothing; above what rounding may leave does."""
-    for draws in ([1e-7, 1.9e-7], [1e-7, 2.1e-7], [0.0, 0.0]):  # as processors differ
-        bounded = [(value, 5e-7) for value in draws]
-        assert told(layer.rounding_alone(bounded, (3e-7, 5e-7), 1.98e-7)) == ("holds", 0)
-    assert told(layer.rounding_alone([(1e-7, 5e-7), (6e-7, 5e-7)], (3e-7, 5e-7), 1.98e-7)) == ("depends", 1)
-    assert told(layer.rounding_alone([(1e-7, 5e-7)], (3e-7, 5e-7), 1e-6)) == ("depends", 0)
-    assert told(layer.rounding_alone([(1e-2, 5e-7)], (1e-2, 5e-7), 1e-6)) == ("does not hold", 2)
-
-
-def test_any_number_of_axes() -> None:
-    a = draw(2, 3)
-    assert told(layer.loops_over_the_other_axes({"(2, 3)": (a, a + 1e-7)}, ALMOST)) == ("holds", 0)
-    assert told(layer.loops_over_the_other_axes({"(2, 3)": (a, a * 1.0005)}, ALMOST)) == ("does not hold", 1)
-    assert told(layer.loops_over_the_other_axes({"(2, 3)": (a, a), "(3,)": (a[0], a)}, ALMOST)) == ("depends", 2)
-
-
-def test_times() -> None:
-    second, first = torch.tensor([[1.0, 1.1, 1.2, 1.1, 9.0], [2.0, 2.2, 2.1, 2.1, 2.0]]).repeat(1, 3)
-    pair = ("naive", "efficient")
-    assert told(speed.slower({"a": (first, second)}, pair)) == ("holds", 0)
-    assert told(speed.slower({"a": (first, second), "b": (second, first)}, pair)) == ("depends", 1)
-    assert told(speed.slower({"b": (second, first)}, pair)) == ("does not hold", 2)
-    chance = torch.tensor([0.5, 3.0]).repeat(6)  # no more slow turns than chance gives
-    noisy = torch.cat([chance, chance[1:2]]), torch.ones(13)
-    for judge in (speed.slower, speed.as_fast):
-        assert told(judge({"a": noisy, "b": (first, second)}, pair)) == ("depends", None)
-        assert "too unsteady now to tell in a: time it again" in judge({"a": noisy, "b": (first, second)}, pair).said
-    assert "unsteady" not in speed.slower({"b": (first, second)}, pair).said
-    burdened = torch.linspace(1, 9, 30)  # a machine that slows down: both calls of a turn, by as much
-    assert told(speed.slower({"a": (1.3 * burdened, burdened)}, pair)) == ("holds", 0)
-    assert told(speed.as_fast({"b": (second, first), "c": (first, first)}, pair)) == ("holds", 0)
-    assert told(speed.as_fast({"a": (first, second), "c": (first, first)}, pair)) == ("depends", 1)
-    assert told(speed.as_fast({"a": (first, second)}, pair)) == ("does not hold", 2)
+def test_every_answer_of_every_claim_is_given_by_some_numbers() -> None:
+    given = {(name, answer) for name, *_, answer in CASES}
+    told_elsewhere = {"orange", "heads", "naive", "fastest", "einsum"}
+    for name in STEPS.keys() - told_elsewhere:
+        assert {(name, option.letter) for option in STEPS[name].options} <= given

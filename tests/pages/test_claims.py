@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 import pytest
 import torch
 
-from pages.claims import answer, evidence, page
-from pages.claims.catalog import CLAIMS, GROUPS
-from pages.claims.claim import LESSON, NOTEBOOK, OURS, POST, SHOW, TIME_FIRST
-from pages.claims.rules.verdict import Verdict
-from pages.kit.draw import pages
+from pages.claims import page
+from pages.claims.page import OURS, SHOW, by_name
+from pages.kit.lessons import course
+from pages.kit.lessons.quantities import times
+from pages.kit.lessons.schema import Step
+from pages.kit.lessons.verdict import Verdict
 from pages.kit.picture.fields import FIELDS
 
 from .conftest import app_at, blocks, payloads
+
+CLAIMS = by_name(course.claims())
+TEXTS = {  # that are quoted
+    "annotated code for multi-head attention, time first",
+    "a lesson on multi-head attention",
+    "a long post on attention from scratch",
+    "a notebook that writes attention with einsum",
+}
 
 # what is there where a claim's link leads: in what its views and sheets were given, or among the values of its query
 SHOWN = {
@@ -66,100 +76,96 @@ def kinds(shown: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What claims would be judged by, replaced by one that computes nothing and counts."""
-    calls: list[int] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a claim would be judged by, replaced by what computes nothing and counts."""
+    calls: list[str] = []
 
-    def verdict(judge: object, timed: int) -> Verdict:
-        calls.append(timed)
-        return Verdict("depends", "It was seen to.", 1, (("one", 0.25), ("two", 1.0)), "parts")
+    def verdict(step: Step, query: object) -> Verdict:
+        calls.append(step.query)
+        return Verdict("B", "", (("one", 0.25, "0.25"), ("two", 1.0, "1")), "B: so.", "depends", "It was seen to.")
 
-    monkeypatch.setattr(evidence, "verdict", verdict)
+    monkeypatch.setattr(page, "verdict", verdict)
     return calls
 
 
+def panel(name: str, given: str) -> list[dict[str, Any]]:
+    return list(page.panel(CLAIMS, name, given)["blocks"])
+
+
 def test_there_are_enough_claims_and_every_one_is_whole() -> None:
-    assert len(CLAIMS) >= 18
-    assert len(CLAIMS) == sum(map(len, GROUPS.values()))
-    assert len({claim.title for claim in CLAIMS.values()}) == len(CLAIMS)
-    for name, claim in CLAIMS.items():
+    found = course.claims()
+    assert found.errors == ()
+    assert len(CLAIMS) == sum(len(lesson.steps) for lesson in found.lessons.values()) >= 25  # no name stands twice
+    assert len({claim.title for _, claim in CLAIMS.values()}) == len(CLAIMS)
+    for name, (step, _) in CLAIMS.items():
         assert len(name) <= FIELDS["claim"].longest
-        assert 2 <= len(claim.answers) <= 4
-        assert claim.question.endswith("?")
-        assert claim.see.page in pages.PAGES
+        assert step.ask.endswith("?")
+        assert not step.right
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: list[int]) -> None:
+def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: list[str]) -> None:
     """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours."""
-    claim, panel = CLAIMS[name], answer.panel(name, "", 0)
-    assert panel["note"] == claim.source
-    if claim.source == OURS:
-        assert panel["heading"] == claim.said
+    (step, claim), shown = CLAIMS[name], page.panel(CLAIMS, name, "")
+    assert shown["note"] == (claim.source or OURS)
+    if not claim.source:
+        assert shown["heading"] == claim.said
         assert claim.said.endswith(".")
         assert "“" not in claim.said
     else:
-        assert claim.source in (LESSON, NOTEBOOK, POST, TIME_FIRST)
-        assert panel["heading"] == f"“{claim.said}”"
+        assert claim.source in TEXTS
+        assert shown["heading"] == f"“{claim.said}”"
         assert 1 <= len([word for word in claim.said.split() if word != "…"]) <= 15
-    texts = [block["text"] for block in kinds(panel["blocks"], "text")]
-    assert texts == [*([claim.about] if claim.about else []), claim.question]
+    texts = [block["text"] for block in kinds(shown["blocks"], "text")]
+    assert texts == [*([claim.about] if claim.about else []), step.ask]
 
 
 def test_both_kinds_of_claims_are_there() -> None:
-    ours = [name for name, claim in CLAIMS.items() if claim.source == OURS]
-    assert {"minus-1e9", "symmetric", "key-bias", "mean", "waves", "einsum"} <= set(ours)  # no text says these
-    assert {claim.source for claim in CLAIMS.values()} == {LESSON, NOTEBOOK, POST, TIME_FIRST, OURS}
+    ours = {name for name, (_, claim) in CLAIMS.items() if not claim.source}
+    assert {"minus-1e9", "symmetric", "key-bias", "mean", "waves", "einsum"} <= ours  # no text says these
+    assert {claim.source for _, claim in CLAIMS.values()} == {*TEXTS, ""}
     assert len(CLAIMS) - len(ours) >= 15
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_nothing_tells_before_an_answer(name: str, asked: list[int]) -> None:
-    panel = answer.panel(name, "", 0)
+def test_nothing_tells_before_an_answer(name: str, asked: list[str]) -> None:
+    shown = panel(name, "")
     assert asked == []
-    assert {block["kind"] for block in panel["blocks"]} == {"text", "buttons", "verdict"}
-    (place,) = kinds(panel["blocks"], "verdict")
+    assert {block["kind"] for block in shown} == {"text", "buttons", "verdict"}
+    (place,) = kinds(shown, "verdict")
     assert [place[part] for part in ("result", "heading", "said")] == ["", "", ""]
-    answers = kinds(panel["blocks"], "buttons")[0]["buttons"]
-    assert [one["text"] for one in answers[:-1]] == list(CLAIMS[name].answers)
+    answers = kinds(shown, "buttons")[0]["buttons"]
+    assert [one["text"] for one in answers[:-1]] == [option.text for option in CLAIMS[name][0].options]
     assert not any(one["pressed"] for one in answers)
 
 
-def test_an_answer_is_compared_with_the_numbers(asked: list[int]) -> None:
+def test_an_answer_is_compared_with_the_numbers(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def heading(given: str) -> str:
-        return str(kinds(answer.panel("orange", given, 0)["blocks"], "verdict")[0]["heading"])
+        return str(kinds(panel("orange", given), "verdict")[0]["heading"])
 
-    right, wrong = CLAIMS["orange"].answers[1], CLAIMS["orange"].answers[0]
+    wrong, right, _ = (option.text for option in CLAIMS["orange"][0].options)
     assert heading("2") == f"It depends. You said “{right}”, and so do the numbers."
     assert heading("1") == f"It depends. You said “{wrong}”; the numbers say “{right}”."
     assert heading(SHOW) == f"It depends. To the question the numbers answer “{right}”."
+    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "No rule holds.", "depends", "Why."))
+    assert heading("1") == f"It depends. You said “{wrong}”; the numbers say none of the answers."
+    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "There is no verdict here: it is full."))
+    assert heading("1") == "There is no verdict here: it is full."
 
 
-def test_times_alone_are_taken_again(asked: list[int]) -> None:
+def test_times_alone_are_taken_again(asked: list[str]) -> None:
     def after(name: str) -> list[str]:
-        *_, buttons = kinds(answer.panel(name, "1", 7)["blocks"], "buttons")
+        *_, buttons = kinds(panel(name, "1"), "buttons")
         return [one["text"] for one in buttons["buttons"]]
 
     assert after("naive") == ["time it again", "next claim"]
     assert after("orange") == ["next claim"]
-    assert asked == [7, 0]
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_the_link_to_see_it_has_values_of_controls(name: str) -> None:
-    for key, value in CLAIMS[name].see.link:
-        field = FIELDS[key]
-        assert not field.choices or value in field.choices
-        assert field.kind != "number" or field.ends[0] <= float(value) <= field.ends[1]
-        assert len(value) < field.longest
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_the_link_opens_a_page_on_which_it_is_shown(name: str) -> None:
-    link: dict[str, list[str]] = {}
-    for key, value in CLAIMS[name].see.link:
-        link.setdefault(key, []).append(value)
-    app = app_at(CLAIMS[name].see.page, **link).run()
+    link = parse_qs(CLAIMS[name][0].query)
+    app = app_at(CLAIMS[name][0].page, **link).run()
     everything = " ".join([payloads(app), *(code.value for code in app.code)])
     assert SHOWN[name] in everything
     assert "The link says" not in everything
@@ -182,11 +188,10 @@ def test_a_link_opens_an_answered_claim() -> None:
     pressed = [
         one["text"] for block in kinds(blocks(app, "claims"), "buttons") for one in block["buttons"] if one["pressed"]
     ]
-    assert pressed == [CLAIMS["order"].answers[1], CLAIMS["order"].title]
+    step, claim = CLAIMS["order"]
+    assert pressed == [step.options[1].text, claim.title]
     (link,) = kinds(blocks(app, "claims"), "terms")
-    path, _, query = link["rows"][0][2].partition("?")
-    assert path == "compare"
-    assert tuple(parse_qsl(query)) == CLAIMS["order"].see.link
+    assert link["rows"][0][2] == f"compare?{step.query}"
 
 
 @pytest.mark.parametrize(
@@ -210,14 +215,15 @@ def test_a_link_with_unknown_values_says_so_and_tells_nothing(link: dict[str, st
         assert sentence.startswith(f"The link says {value}")
     (place,) = kinds(blocks(app, "claims"), "verdict")
     assert not place["result"]
-    shown = CLAIMS[link["claim"] if link["claim"] in CLAIMS else "orange"]
-    assert shown.question in [block["text"] for block in kinds(blocks(app, "claims"), "text")]
+    shown, _ = CLAIMS[link["claim"] if link["claim"] in CLAIMS else "orange"]
+    assert shown.ask in [block["text"] for block in kinds(blocks(app, "claims"), "text")]
 
 
 def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    state, link = dict[str, Any](), dict[str, str]()
-    monkeypatch.setattr("streamlit.session_state", state)
+    link, forgotten = dict[str, str](), list[bool]()
+    monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr("streamlit.query_params", link)
+    monkeypatch.setattr(times, "forget", lambda: forgotten.append(True))
     for event in ({"say": "4"}, {"say": 1}, {"claim": "no such"}, {"claim": ["order"]}, {"again": "yes"}, {}):
         page.take(event)
     assert link == {}
@@ -227,11 +233,26 @@ def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert link == {"claim": "naive"}
     page.take({"again": True})
     assert link == {"claim": "naive", "say": SHOW}
-    assert state["claim_timed"] > 0
+    assert forgotten == [True]
 
 
 def test_a_map_is_shown_with_its_tokens() -> None:
-    (row,) = kinds(answer.panel("symmetric", SHOW, 0)["blocks"], "row")
+    (row,) = kinds(panel("symmetric", SHOW), "row")
     (matrix,) = kinds(row["blocks"], "matrix")
     assert matrix["rows"] == matrix["cols"]
     assert torch.tensor(matrix["levels"]).shape == (len(matrix["rows"]),) * 2
+
+
+def test_a_file_with_a_mistake_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other groups stay, also where the claim that opens first is gone."""
+    for file in course.CLAIMS.glob("*.toml"):
+        text = file.read_text("utf-8")
+        broken = text.replace("$luck >= .01", "$luck >= ", 1)
+        (tmp_path / file.name).write_text(broken, "utf-8")
+    monkeypatch.setattr(course, "CLAIMS", tmp_path)
+    app = app_at("claims").run()
+    (notices,) = kinds(blocks(app, "claims"), "notices")
+    assert "1-words-and-heads.toml, line" in " ".join(notices["sentences"])
+    assert not kinds(blocks(app, "claims"), "verdict")
+    app = app_at("claims", claim="root-d").run()
+    assert len(kinds(blocks(app, "claims"), "verdict")) == 1

@@ -19,7 +19,7 @@ from mha_core.errors import DeviceError
 from mha_core.models.fall_back import FallBack
 from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell
-from pages.claims.catalog import CLAIMS
+from pages.claims.page import by_name
 from pages.compare import orders, pairs
 from pages.implementations import parity, timing_tables
 from pages.implementations.timing import AtLength, Plan, TimingJob
@@ -244,7 +244,8 @@ def test_verdicts_of_steps_that_meet_two_runs(gpu: Callable[[int | None], Gpu], 
 @pytest.mark.parametrize("claim", CLAIMED)
 def test_verdicts_of_claims_that_meet_two_runs(gpu: Callable[[int | None], Gpu], claim: str) -> None:
     gpu(1)
-    assert CLAIMS[claim].judge().result == CLAIMED[claim]
+    step, _ = by_name(course.claims())[claim]
+    assert verdict(step, Query(step.query.encode("ascii"))).result == CLAIMED[claim]
 
 
 class PlayedRace(TimingJob):

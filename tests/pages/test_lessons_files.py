@@ -98,6 +98,78 @@ def test_a_mistake_is_one_sentence_with_file_and_line(old: str, new: str, at: in
     assert why in said
 
 
+CLAIM = (
+    EXAMPLE.replace('right = "B"\n', "").replace(
+        'curtain = ["map"',
+        """numbers = [
+  { name = "back", value = "mean(diag(W[0,2], -1))", format = "4" },
+  { name = "twice", value = "2 * $back", format = "1" },
+]
+curtain = ["map\"""",
+    )
+    + """
+[steps.claim]
+name = "back"
+title = "one word back"
+said = "Head 2 looks back."
+cases = [
+  "$back > .5",
+  "$twice > 4",
+]
+why = "It gives {back} of its weight, twice that is {twice}."
+unit = "weight"
+"""
+)
+
+
+def test_a_claim_is_judged_by_its_cases() -> None:
+    step = reading.read("90-back.toml", CLAIM, 1).steps[0]
+    assert step.claim is not None
+    assert not step.claim.timed
+    found = verdict(step, Query(step.query.encode()))
+    assert (found.result, found.picked) == ("depends", "B")
+    back = found.numbers[0][1]
+    assert found.why == f"It gives {back:.4f} of its weight, twice that is {2 * back:.1f}."
+    assert picked(step, "are → were") == (["B"], "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('name = "back"\n', "", "step 1 lacks the field “name”"),
+        ('name = "back"\n', 'name = "Back!"\n', "of small letters and digits, not “Back!”"),
+        ('{ name = "twice"', '{ name = "<b>"', "“name” holds markup"),
+        ("2 * $back", "2 * $twice", "there is no number “$twice” before this rule"),
+        ("2 * $back", "2 * $back" + " + $back" * 40, "200 parts"),
+        ("2 * $back", "2 * $", "“$”, is not of its grammar"),
+        ("{twice}", "{thrice}", "names the number “thrice”; there are back, twice"),
+        ('  "$back > .5",\n  "$twice > 4",\n', "", "“cases” has 1 to 8 entries, here are 0"),
+        ('"$back > .5"', "5", "an entry of “cases” is a text"),
+        ('"$back > .5"', '"$back >"', "it ends"),
+        ('"$back > .5"', f'"{"-" * 401}"', "400 characters"),
+        ('unit = "weight"', 'unit = "weight"\nfull = -1', "“full” is a number from 1 to 1,000"),
+        ('unit = "weight"', 'unit = "weight"\nmap = "W[0,2]"', "“map” is a table"),
+        ('unit = "weight"', 'unit = "weight"\ncolour = 1', "there is no field “colour”"),
+        (', holds = "mean(diag(W[0,2], 0)) > .5"', "", "each of its options has a rule"),
+        ("numbers = [", 'right = "B"\nnumbers = [', "a claim means no option “right”"),
+    ],
+)
+def test_a_mistake_in_a_claim_is_one_sentence_too(old: str, new: str, why: str) -> None:
+    assert old in CLAIM
+    said = wrong(CLAIM.replace(old, new, 1))
+    assert re.match(r"90-back\.toml, line \d+: ", said)
+    assert why in said
+
+
+def test_numbers_that_name_numbers_stay_bounded() -> None:
+    """Each twice the one before: a rule grows no longer than its parts may be many."""
+    doubled = "".join(f'  {{ name = "a{n}", value = "$a{n - 1} + $a{n - 1}" }},\n' for n in range(1, 12))
+    grown = CLAIM.replace("numbers = [\n", f'numbers = [\n  {{ name = "a0", value = "n" }},\n{doubled}', 1)
+    assert "have" in wrong(
+        grown.replace('  { name = "back"', '  # { name = "back"').replace('  { name = "tw', '  # { name = "tw')
+    )
+
+
 def test_the_line_is_that_of_the_right_step() -> None:
     second = EXAMPLE[EXAMPLE.index("[[steps]]") :].replace('right = "B"', 'right = "D"')
     said = wrong(EXAMPLE + "\n" + second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -50,6 +51,12 @@ class Doubled(Toy):
 W = Toy.W
 
 
+def jacobian(scores: torch.Tensor) -> torch.Tensor:
+    """Of the softmax of one row, by torch."""
+    found: torch.Tensor = torch.func.jacrev(lambda row: torch.softmax(row, dim=0))(scores)
+    return found
+
+
 @pytest.mark.parametrize(
     ("rule", "value"),
     [
@@ -81,6 +88,17 @@ W = Toy.W
         ("rank(W[0,0,cat], 4)", 3),
         ("(1 < 2) + (1 < 2) - |(2 < 1)| - -(1 < 2)", 3),
         ("sqrt(16) + ceil(1.2) + floor(1.8) + abs(-1)", 8),
+        ("median(W[0,0,0])", 3),
+        ("median(3, 1, 2, 9)", 2),
+        ("sum(softmax(W[0,0,cat]))", 1),
+        ("slope(softmax(W[0,0,cat]) * 0)", float(jacobian(torch.zeros(7)).norm())),
+        ("slope(W[0,0,cat] / 9)", float(jacobian(W[0, 0, 2].double() / 9).norm())),
+        ("apart(W[0] * 3, W[0])", 2),
+        ("error(W[0,0] > 9)", math.sqrt(10 / 49 * 39 / 49 / 7)),
+        ("luck(16, 72, 1 / 6)", sum(math.comb(72, k) * 5 ** (72 - k) for k in range(16, 73)) / 6**72),
+        ("luck(0, 9, .5)", 1),
+        ("rounding_of(16, 16) / rounding_of(16)", 2),
+        ("rounding_of(64) / rounding_of(16)", 2),
         ('with("t=2", W[0,0,0,1])', 2),
         ('with("t=2", W[0,0,0,1]) - W[0,0,0,1]', 1),
         ("without(1, 2, W[0,0,0,3])", 6),
@@ -116,15 +134,26 @@ def test_what_holds(rule: str, holds: bool) -> None:
         ("(1", "“)” should stand, but it ends"),
         ("1 2", "comes “2”"),
         ("W[0", "“]” should stand"),
-        ("a < b < c", "comes “<”"),
+        ("a < b < c", "no third one"),
         ("W.__class__", "character 2 of the rule, “.”"),
         ("x = 1", "“=”"),
         ("lambda: 1", "comes “:”"),
         ("the#0", "a whole number from 1"),
+        ("1#2", "a whole number from 1"),
+        ('"a" "b"', "should end"),
+        ("(1, 2)", "no rule"),
+        ("|1, 2|", "no rule"),
+        ("W[0](1)", "no rule"),
+        ("W[::2]", "no rule"),
+        ("mean(*W)", "no rule"),
+        ("2 ** 3", "comes “*”"),
+        ("W[0)", "which nothing opened"),
+        ("(" * 3_000, "400 characters"),
         ("f'x'", "should end"),
         ("`ls`", "“`”"),
         ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "brackets deep"),
         ("-" * (DEEPEST + 1) + "1", "brackets deep"),
+        ("".join(f"({'-' * (DEEPEST - 1 - at)}" for at in range(10)) + "1" + ")" * 10, f"{MOST_NODES} parts"),
         ("not " * (DEEPEST + 1) + "1", "brackets deep"),
         ("[".join(["W"] * (DEEPEST + 2)), "brackets deep"),
         ("1" * (LONGEST + 1), f"{LONGEST} characters"),
@@ -157,6 +186,14 @@ def test_what_is_no_rule_is_one_sentence(rule: str, why: str) -> None:
         ("diag(W[0,0,0], 1)", "the last axes are i and j".replace("the ", "")),
         ("rank(W[0,0], 1)", "one row of numbers"),
         ("sqrt(1, 2)", "takes 1 value"),
+        ("luck(1, 2)", "takes 3 values"),
+        ("luck(3, 2, .5)", "of at most"),
+        ("luck(1, 100000, .5)", "of at most"),
+        ("luck(1, 2, 2)", "a chance from 0 to 1"),
+        ("softmax(1)", "rows of numbers"),
+        ("error(1)", "many answers"),
+        ("rounding_of(.5)", "a whole number"),
+        ("apart(W[0,0], W[0,0,1:])", "they do not fit"),
         ("open(1)", "no function open"),
         ("with()", "no function with"),
         ("with(1, 2)", "with takes"),
@@ -204,7 +241,7 @@ def test_whatever_is_typed_only_a_rules_error_comes() -> None:
 )
 def test_unknown_names_are_found_before_anything_runs(rule: str, why: str) -> None:
     with pytest.raises(RuleError) as error:
-        references.rule(rule, frozenset({"cat"}))
+        references.rule(rule, references.Known(frozenset({"cat"})))
     assert why in str(error.value)
 
 

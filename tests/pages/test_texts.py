@@ -11,10 +11,11 @@ import pytest
 from torch import nn
 
 from mha_core import Model
-from pages.claims.catalog import CLAIMS
+from pages.claims.page import by_name
 from pages.implementations.dialects import dictionary
 from pages.kit.draw import web
 from pages.kit.draw.pages import PAGES, path
+from pages.kit.lessons.course import claims
 from pages.kit.picture.fields import FIELDS
 from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
@@ -67,7 +68,7 @@ def test_a_link_says_what_the_fields_take(element: Element) -> None:
         found = query[key]  # raises where no control of that key could say this
         assert not isinstance(found, str) or found == value
     said = dict(element.link)
-    assert said.get("claim", "orange") in CLAIMS
+    assert said.get("claim", "orange") in by_name(claims())
     assert said.get("lesson", "no transpose") in LESSONS
     assert usable(said.get("step", "q"))
     assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"

@@ -15,7 +15,8 @@ from pages.kit.picture.sharing import shared
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, Step
 
-SHIPPED = Path(__file__).parents[3] / "assets" / "lessons"
+_ASSETS = Path(__file__).parents[3] / "assets"
+SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
 MOST_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})", re.ASCII)
@@ -78,6 +79,11 @@ def course() -> Course:
     """The lessons of assets/lessons, then those of the folder in HEADLIGHT_LESSONS; kept until a file changes."""
     own = os.environ.get(VARIABLE, "")
     return of_folders((SHIPPED, *([Path(own)] if own else [])))
+
+
+def claims() -> Course:
+    """The lessons of assets/claims: groups of claims, each step of which puts one to the test."""
+    return of_folders((CLAIMS,))
 
 
 def of_folders(folders: tuple[Path, ...]) -> Course:

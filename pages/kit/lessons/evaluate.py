@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Protocol
 
 import torch
 
 from . import functions
-from .grammar import Binary, Call, Index, Name, Node, Number, RuleError, Span, Text, Unary
+from .grammar import Node, RuleError, Word, word
 from .values import LETTERS, Axis, Value, place
 
 
@@ -41,44 +42,48 @@ def evaluate(tree: Node, scene: Scene) -> Value:
             cannot be computed.
     """
     match tree:
-        case Number(value):
-            return Value.number(value)
-        case Text(word, nth):
-            return Value.number(float(place(scene.tokens(), word, nth)))
-        case Name(name, primed, nth):
-            if scene.has(name):
-                return scene.quantity(name, [], primed=primed)
-            return Value.number(float(place(scene.tokens(), name, nth)))
-        case Index():
-            return _indexed(tree, scene)
-        case Call():
-            return _called(tree, scene)
-        case Unary(sign, of):
-            return _signed(sign, evaluate(of, scene))
-        case Binary("and" | "or" as sign, left, right):
-            first = evaluate(left, scene).truth
-            decided = first if sign == "or" else not first
-            return Value.number(first if decided else evaluate(right, scene).truth)
-        case Binary(sign, left, right):
+        case ast.Constant(float(number_)):
+            return Value.number(number_)
+        case ast.Subscript(of, slice=ast.Tuple(places)):
+            return _indexed(evaluate(of, scene), places, scene)
+        case ast.Subscript(of, slice=place_):
+            return _indexed(evaluate(of, scene), [place_], scene)
+        case ast.Call(ast.Name() as name, arguments):
+            return _called(name, arguments, scene)
+        case ast.UnaryOp(ast.Not(), of):
+            return Value.number(not evaluate(of, scene).truth)
+        case ast.UnaryOp(_, of):
+            value = evaluate(of, scene)
+            return Value(-functions.numbers(value.tensor), value.axes)
+        case ast.BoolOp(joined, parts):
+            decides = isinstance(joined, ast.Or)
+            return Value.number(
+                decides if any(evaluate(part, scene).truth is decides for part in parts) else not decides
+            )
+        case ast.Compare(left, [sign], [right]):
             return functions.joined(sign, evaluate(left, scene), evaluate(right, scene))
+        case ast.BinOp(left, sign, right) if not isinstance(sign, ast.MatMult):
+            return functions.joined(sign, evaluate(left, scene), evaluate(right, scene))
+    said = _word(tree)
+    if not said.quoted and scene.has(said.name):
+        return scene.quantity(said.name, [], primed=said.primed)
+    return Value.number(float(place(scene.tokens(), said.name, said.nth)))
 
 
-def _signed(sign: str, value: Value) -> Value:
-    if sign == "not":
-        return Value.number(not value.truth)
-    tensor = functions.numbers(value.tensor)
-    return Value(tensor.abs() if sign == "|" else -tensor, value.axes)
+def _word(tree: ast.AST) -> Word:
+    if (said := word(tree)) is None:
+        raise RuleError("a number or a word should stand where something else does")
+    return said
 
 
-def _indexed(tree: Index, scene: Scene) -> Value:
-    value = evaluate(tree.of, scene)
-    if len(tree.places) > len(value.axes):
-        raise RuleError(f"{len(tree.places)} places are named on {len(value.axes)} axes")
+def _indexed(value: Value, places: list[ast.expr], scene: Scene) -> Value:
+    if len(places) > len(value.axes):
+        raise RuleError(f"{len(places)} places are named on {len(value.axes)} axes")
     tensor, axes, dim = value.tensor, list[Axis](), 0
-    for at, axis in zip(tree.places, value.axes, strict=False):
+    for at, axis in zip(places, value.axes, strict=False):
         size = tensor.shape[dim]
-        if isinstance(at, Span):
-            first, last, _ = slice(_end(at.first, axis, scene), _end(at.last, axis, scene)).indices(size)
+        if isinstance(at, ast.Slice):
+            first, last, _ = slice(_end(at.lower, axis, scene), _end(at.upper, axis, scene)).indices(size)
             tensor = tensor.narrow(dim, min(first, size), max(0, last - first))
             axes.append(Axis(axis.letter, axis.tokens[first : max(first, last)]))
             dim += 1
@@ -87,7 +92,7 @@ def _indexed(tree: Index, scene: Scene) -> Value:
         if not -size <= found < size:
             raise RuleError(f"the axis {axis.letter} has {size} places, there is no place {found}")
         tensor = tensor.select(dim, found)
-    return Value(tensor, (*axes, *value.axes[len(tree.places) :]))
+    return Value(tensor, (*axes, *value.axes[len(places) :]))
 
 
 def _end(at: Node | None, axis: Axis, scene: Scene) -> int | None:
@@ -96,35 +101,33 @@ def _end(at: Node | None, axis: Axis, scene: Scene) -> int | None:
 
 def _at(at: Node, axis: Axis, scene: Scene) -> int:
     """A place on an axis: of a word, where it stands there."""
-    match at:
-        case Text(word, nth):
-            return axis.place(word, nth)
-        case Name(name, False, nth) if not scene.has(name):
-            return axis.place(name, nth)
-        case _:
-            return evaluate(at, scene).whole
+    said = word(at)
+    if said and (said.quoted or not (said.primed or scene.has(said.name))):
+        return axis.place(said.name, said.nth)
+    return evaluate(at, scene).whole
 
 
-def _called(tree: Call, scene: Scene) -> Value:
-    if tree.name in CHANGING and tree.arguments:
-        *how, part = tree.arguments
-        return evaluate(part, _changed(tree.name, how, scene))
-    if scene.has(tree.name):
-        return scene.quantity(tree.name, [_literal(one) for one in tree.arguments], primed=tree.primed)
-    if tree.name not in functions.NAMES:
-        raise RuleError(f"there is no function {tree.name}")
-    if not tree.arguments:
-        raise RuleError(f"{tree.name} is asked of nothing at all")
-    *others, last = tree.arguments
-    if tree.name in functions.REDUCING and others and isinstance(last, Name) and last.name in LETTERS:
-        return functions.reduced(tree.name, [evaluate(one, scene) for one in others[:1]], last.name)
-    values = [evaluate(one, scene) for one in tree.arguments]
-    return (
-        functions.reduced(tree.name, values) if tree.name in functions.REDUCING else functions.called(tree.name, values)
-    )
+def _called(function: ast.Name, arguments: list[ast.expr], scene: Scene) -> Value:
+    said = _word(function)
+    name = said.name
+    if name in CHANGING and arguments:
+        *how, part = arguments
+        return evaluate(part, _changed(name, how, scene))
+    if scene.has(name):
+        return scene.quantity(name, [_literal(one) for one in arguments], primed=said.primed)
+    if name not in functions.NAMES:
+        raise RuleError(f"there is no function {name}")
+    if not arguments:
+        raise RuleError(f"{name} is asked of nothing at all")
+    *others, last = arguments
+    axis = word(last)
+    if name in functions.REDUCING and others and axis and not axis.quoted and axis.name in LETTERS:
+        return functions.reduced(name, [evaluate(one, scene) for one in others[:1]], axis.name)
+    values = [evaluate(one, scene) for one in arguments]
+    return functions.reduced(name, values) if name in functions.REDUCING else functions.called(name, values)
 
 
-def _changed(name: str, how: list[Node], scene: Scene) -> Scene:
+def _changed(name: str, how: list[ast.expr], scene: Scene) -> Scene:
     """The scene of `with("keys of the link", …)`, `without(layer, …)` or `without(layer, head, …)`."""
     told = [_literal(one) for one in how]
     if name == "with" and len(told) == 1 and isinstance(told[0], str):
@@ -137,10 +140,11 @@ def _changed(name: str, how: list[Node], scene: Scene) -> Scene:
 
 def _literal(node: Node) -> str | float:
     """A number or text as it is written. Raises a RuleError for anything that is computed."""
-    if isinstance(node, (Text, Number)):
-        return node.value
-    if isinstance(node, Unary) and node.sign == "-" and isinstance(node.of, Number):
-        return -node.of.value
+    match node:
+        case ast.Constant(float() | str() as value):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(float(value))):
+            return -value
     raise RuleError("what a quantity is told is a number, or a text in quotes")
 
 

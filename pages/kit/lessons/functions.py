@@ -1,19 +1,27 @@
 """The functions of a rule that compute with what its names mean, and know no model."""
 
+import ast
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from mha_core.measure import measures
+from mha_core.measure.rounding import of_sums
+
+from .chance import at_least
 from .grammar import RuleError
 from .values import Axis, Value, aligned
+
+MOST_TRIES = 1_000
 
 Reducer = Callable[[Tensor, int], Tensor]
 _REDUCERS: dict[str, Reducer] = {
     "mean": lambda x, dim: x.double().mean(dim),
     "sum": lambda x, dim: x.double().sum(dim),
     "std": lambda x, dim: x.double().std(dim, correction=0),
+    "median": lambda x, dim: x.double().median(dim).values,
     "max": lambda x, dim: x.amax(dim),
     "min": lambda x, dim: x.amin(dim),
     "argmax": lambda x, dim: x.argmax(dim),
@@ -27,14 +35,19 @@ _EACH: dict[str, Callable[[Tensor], Tensor]] = {
     name: getattr(torch, name) for name in ("abs", "sqrt", "exp", "log", "ceil", "floor", "isnan")
 }
 Joining = Callable[[Tensor, Tensor], Tensor]
-_COMPARED: dict[str, Joining] = {
-    "<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
+_COMPARED: dict[type[ast.AST], Joining] = {
+    ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq, ast.NotEq: torch.ne,
 }  # fmt: skip
-_COMPUTED: dict[str, Joining] = {
-    "+": torch.add, "-": torch.sub, "*": torch.mul, "/": lambda one, other: one.double() / other.double(),
+_COMPUTED: dict[type[ast.AST], Joining] = {
+    ast.Add: torch.add, ast.Sub: torch.sub, ast.Mult: torch.mul,
+    ast.Div: lambda one, other: one.double() / other.double(),
 }  # fmt: skip
 REDUCING = frozenset(_REDUCERS)
-NAMES = REDUCING | set(_EACH) | {"diag", "cos", "rank"}
+_OF_ROWS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softmax": lambda x: x.softmax(-1),
+    "slope": lambda x: _slope(x),
+}
+NAMES = REDUCING | set(_EACH) | set(_OF_ROWS) | {"diag", "cos", "rank", "apart", "error", "luck", "rounding_of"}
 
 
 def reduced(name: str, values: list[Value], letter: str = "") -> Value:
@@ -56,20 +69,30 @@ def reduced(name: str, values: list[Value], letter: str = "") -> Value:
 
 def called(name: str, values: list[Value]) -> Value:
     """The value of any other function. Raises a RuleError for a wrong number or kind of arguments."""
-    needed = 1 if name in _EACH else 2
+    if name == "rounding_of":
+        return Value.number(of_sums(*(max(0, value.whole) for value in values)))
+    needed = {"luck": 3, "error": 1}.get(name, 1 if name in _EACH or name in _OF_ROWS else 2)
     if len(values) != needed:
         raise RuleError(f"{name} takes {needed} {'value' if needed == 1 else 'values'}, here are {len(values)}")
     if name in _EACH:
         return Value(_EACH[name](values[0].tensor.double()), values[0].axes)
-    return {"diag": _diag, "cos": _cos, "rank": _rank}[name](*values)
+    if name in _OF_ROWS:
+        if not values[0].axes:
+            raise RuleError(f"{name} is taken of rows of numbers, not of a single one")
+        rows = _OF_ROWS[name](values[0].tensor.double())
+        return Value(rows, values[0].axes[: rows.dim()])
+    many: dict[str, Callable[..., Value]] = {
+        "diag": _diag, "cos": _cos, "rank": _rank, "apart": _apart, "error": _error, "luck": _luck,
+    }  # fmt: skip
+    return many[name](*values)
 
 
-def joined(sign: str, left: Value, right: Value) -> Value:
+def joined(sign: ast.AST, left: Value, right: Value) -> Value:
     """Two values joined by a sign, number by number. Raises a RuleError where their axes do not fit."""
     one, other, axes = aligned(left, right)
-    if sign in _COMPARED:
-        return Value(_COMPARED[sign](one, other), axes)
-    return Value(_COMPUTED[sign](numbers(one), numbers(other)), axes)
+    if type(sign) in _COMPARED:
+        return Value(_COMPARED[type(sign)](one, other), axes)
+    return Value(_COMPUTED[type(sign)](numbers(one), numbers(other)), axes)
 
 
 def numbers(x: Tensor) -> Tensor:
@@ -106,3 +129,31 @@ def _first(x: Tensor, dim: int) -> Tensor:
     """Where the first true value stands; nan where none is."""
     found = x.int().argmax(dim).double()
     return torch.where(x.any(dim), found, torch.tensor(math.nan, dtype=torch.float64))
+
+
+def _apart(one: Value, other: Value) -> Value:
+    """‖a − b‖ / ‖b‖ over two whole tensors, in float64."""
+    a, b, _ = aligned(one, other)
+    return Value.number(measures.relative_difference(a.double(), b.double()))
+
+
+def _luck(found: Value, tries: Value, chance: Value) -> Value:
+    """The probability that as many or more of independent tries succeed by chance alone."""
+    if not 0 <= chance.single <= 1 or not 0 <= found.whole <= tries.whole <= MOST_TRIES:
+        raise RuleError(f"luck takes how many were found, of at most {MOST_TRIES} tries, and a chance from 0 to 1")
+    return Value.number(at_least(found.whole, [chance.single] * tries.whole))
+
+
+def _error(answers: Value) -> Value:
+    """The standard error of the share of true values that so many rows leave, which are the last axis."""
+    if not answers.axes:
+        raise RuleError("error is taken of many answers, not of a single one")
+    share = float(answers.tensor.double().mean())
+    return Value.number(math.sqrt(max(0.0, share * (1 - share)) / answers.tensor.shape[-1]))
+
+
+def _slope(scores: Tensor) -> Tensor:
+    """The norm of the gradient of each row's weights by its scores, diag(w) − w wᵀ: (…, j) -> (…)."""
+    w = scores.softmax(-1)
+    squares = w.square().sum(-1)
+    return (squares - 2 * w.pow(3).sum(-1) + squares.square()).clamp(min=0).sqrt()

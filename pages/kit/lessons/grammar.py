@@ -1,34 +1,38 @@
-"""The grammar of a lesson's rules: a text becomes a tree, which `evaluate` walks. Nothing of it is ever run as code.
+"""The grammar of a lesson's rules: expressions as Python writes them, read by `ast` and held against a list of parts.
 
-    rule        or: and ("or" and)*      and: not ("and" not)*      not: "not" not | comparison
-    comparison  sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?
-    sum         product (("+" | "-") product)*      product: signed (("*" | "/") signed)*
-    signed      "-" signed | indexed
-    indexed     atom ("[" place ("," place)* "]")*      place: rule | rule? ":" rule?
-    atom        number | word | name "'"? ("#" whole)? | name "'"? "(" (rule ("," rule)*)? ")" | "(" rule ")"
-                | "|" sum "|"
-    word        a text in double quotes, ("#" whole)?
+    rule   "not" rule | rule ("and" | "or" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "+" | "-" | "*" | "/") rule
+           | "-" rule | "(" rule ")" | "|" rule "|" | rule "[" place ("," place)* "]" | name "(" (rule ("," rule)*)? ")"
+           | number | word
+    place  rule | rule? ":" rule?
+    word   name ("#" whole)? | a text in double quotes, ("#" whole)?
+    name   letters, then a prime where it is of the other picture
 
-docs/lessons.md says what the names mean.
+Nothing of it is ever run as code: `evaluate` walks the tree. docs/lessons.md says what the names mean.
 """
 
-from __future__ import annotations
-
+import ast
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mha_core.errors import HeadlightError
 
 LONGEST = 400  # characters of a rule
+LONGEST_WHOLE = 4_000  # with the step's own numbers in their places
 DEEPEST = 30  # brackets, bars and signs within each other
 MOST_NODES = 200
-_KEYWORDS = ("and", "or", "not")
+Node = ast.expr
+_PARTS = (
+    ast.Constant, ast.Name, ast.Load, ast.Subscript, ast.Slice, ast.Tuple, ast.Call, ast.UnaryOp, ast.USub, ast.Not,
+    ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
+    ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult,
+)  # fmt: skip
+_CLOSED_BY = {"(": ")", "[": "]", "|": "|"}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+\.?[0-9]*(?:e[+-]?[0-9]{1,2})?|\.[0-9]+)"
     r"|\"(?P<text>[^\"]*)\"|“(?P<curly>[^”]*)”"
-    r"|(?P<name>[^\W\d]\w*)"
-    r"|(?P<sign><=|>=|==|!=|[-+*/<>()\[\]|,:#'′]))",
+    r"|(?P<sign>(?:and|or|not)\b|<=|>=|==|!=|[-+*/<>()\[\]|,:])"
+    r"|(?P<name>[^\W\d]\w*)(?P<primed>\s*['′])?"
+    r"|#\s*(?P<nth>[0-9]{0,4}))",
 )
 
 
@@ -37,246 +41,122 @@ class RuleError(HeadlightError):
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number as it is written."""
+class Word:
+    """A word: the name of a quantity, of the other picture where it is primed, or a word of the sentence.
 
-    value: float
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text in double quotes: a word of the sentence, or what a function is told."""
-
-    value: str
-    nth: int = 1
-
-
-@dataclass(frozen=True)
-class Name:
-    """A name: a quantity, of the other picture with a prime; otherwise a word, the nth of that spelling."""
+    Attributes:
+        nth: which of several equal words. quoted: it is a text in double quotes, and no quantity.
+    """
 
     name: str
     primed: bool = False
     nth: int = 1
+    quoted: bool = False
 
 
-@dataclass(frozen=True)
-class Span:
-    """From a place to before another; None is the end."""
-
-    first: Node | None
-    last: Node | None
-
-
-@dataclass(frozen=True)
-class Index:
-    """Places on the first axes of a quantity."""
-
-    of: Node
-    places: tuple[Node | Span, ...]
-
-
-@dataclass(frozen=True)
-class Call:
-    """A function of its arguments; a quantity that needs arguments may be primed."""
-
-    name: str
-    arguments: tuple[Node, ...]
-    primed: bool = False
+def word(tree: ast.AST) -> Word | None:
+    """The word that a part of a rule is; None where it is something else."""
+    match tree:
+        case ast.Constant(str(text)):
+            return Word(text, quoted=True)
+        case ast.Name(name):
+            return Word(name[2:], primed=name.startswith("p_"))
+        case ast.BinOp(ast.Constant(str(text)), ast.MatMult(), ast.Constant(float(nth))):
+            return Word(text, nth=int(nth), quoted=True)
+        case ast.BinOp(ast.Name(name), ast.MatMult(), ast.Constant(float(nth))):
+            return Word(name[2:], name.startswith("p_"), int(nth))
+        case _:
+            return None
 
 
-@dataclass(frozen=True)
-class Unary:
-    """`-`, `not`, or `|` for the absolute value."""
-
-    sign: str
-    of: Node
-
-
-@dataclass(frozen=True)
-class Binary:
-    """Two parts joined by a sign, or by `and` or `or`."""
-
-    sign: str
-    left: Node
-    right: Node
-
-
-Node = Number | Text | Name | Index | Call | Unary | Binary
-_Part = Callable[[], Node]
-
-
-def parse(text: str) -> Node:
-    """The tree of a rule.
+def parse(text: str, longest: int = LONGEST) -> Node:
+    """The tree of a rule of at most so many characters.
 
     Raises:
         RuleError: it is too long, too deep, or not of the grammar; says at which character.
     """
-    if len(text) > LONGEST:
-        raise RuleError(f"a rule may have {LONGEST} characters, this one has {len(text)}")
-    parser = _Parser(text)
-    tree = parser.rule()
-    parser.expect("")
+    if len(text) > longest:
+        raise RuleError(f"a rule may have {longest} characters, this one has {len(text)}")
+    pieces, places = _as_python(text)
+    try:
+        tree = ast.parse(" ".join(pieces), mode="eval").body
+    except SyntaxError as error:
+        read, piece = (error.offset or len(text) * 9) - 1, 0  # 0 where it ends too early
+        while piece < len(pieces) and read >= len(pieces[piece]):
+            read, piece = read - len(pieces[piece]) - 1, piece + 1
+        raise _wrong(text, places, piece) from None
+    nodes = list(ast.walk(tree))
+    if sum(isinstance(node, ast.expr) for node in nodes) > MOST_NODES:
+        raise RuleError(f"a rule may have {MOST_NODES} parts, this one has more")
+    placed = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
+    for node in nodes:
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            raise RuleError("two values are compared, and no third one: join two comparisons with “and”")
+        if not isinstance(node, _PARTS) or _is_more(node, placed):
+            raise RuleError("this is written as no rule is: docs/lessons.md says what one may hold")
     return tree
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    value: str
-    at: int
+def _is_more(node: ast.AST, placed: set[int]) -> bool:
+    """Tells whether Python allows here what no rule may hold; `placed`: what stands in square brackets."""
+    return (
+        (isinstance(node, ast.Call) and not isinstance(node.func, ast.Name))
+        or (isinstance(node, ast.Slice) and node.step is not None)
+        or (isinstance(node, ast.Tuple) and id(node) not in placed)
+    )
 
 
-def _tokens(text: str) -> list[_Token]:
-    found, at, end = [], 0, len(text.rstrip())
+def _as_python(text: str) -> tuple[list[str], list[int]]:
+    """A rule in pieces that Python reads, and where each stands in the rule; every name is one that Python has not.
+
+    Raises:
+        RuleError: brackets that do not fit, or a character that no rule has.
+    """
+    pieces, places, opened = list[str](), list[int](), list[str]()
+    at, end, signs = 0, len(text.rstrip()), 0
+    is_after = is_word = False  # behind a value, where a bar closes; behind a word
     while at < end:
-        match = _TOKEN.match(text, at)
-        if match is None or match.lastgroup is None:
+        found = _TOKEN.match(text, at)
+        if found is None:
             raise RuleError(f"character {at + 1} of the rule, “{text[at:].lstrip()[:1]}”, is not of its grammar")
-        kind, value = match.lastgroup, match[match.lastgroup]
-        kind = "sign" if value in _KEYWORDS and kind == "name" else "text" if kind == "curly" else kind
-        found.append(_Token(kind, "'" if value == "′" and kind == "sign" else value, match.start(match.lastgroup)))
-        at = match.end()
-    return [*found, _Token("sign", "", end)]
-
-
-class _Parser:
-    """Reads from left to right; every method takes what it is named after."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = _tokens(text)
-        self._next = self._depth = self._nodes = 0
-
-    def rule(self) -> Node:
-        return self._joined(("or",), lambda: self._joined(("and",), self._negated))
-
-    def expect(self, sign: str) -> None:
-        """Takes a sign, "" for the end. Raises a RuleError where another one stands."""
-        if not self._takes(sign):
-            token = self._tokens[self._next]
-            came = f"comes “{token.value}”" if token.value or token.kind != "sign" else "it ends"
-            wanted = f"“{sign}” should stand" if sign else "it should end"
-            raise RuleError(f"at character {token.at + 1} of the rule {wanted}, but {came}")
-
-    def _takes(self, *signs: str) -> str | None:
-        token = self._tokens[self._next]
-        if token.kind != "sign" or token.value not in signs:
-            return None
-        self._next += bool(token.value)
-        return token.value or "end"
-
-    def _made(self, node: Node) -> Node:
-        self._nodes += 1
-        if self._nodes > MOST_NODES:
-            raise RuleError(f"a rule may have {MOST_NODES} parts, this one has more")
-        return node
-
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST:
+        kind = found.lastgroup if found.lastgroup != "primed" else "name"
+        value, start, at = found[kind or 0], found.start(kind or 0), found.end()
+        piece, was_after, is_after = value, is_after, kind != "sign"
+        was_word, is_word = is_word, kind in ("name", "text", "curly")
+        if kind == "sign":
+            closes = value in ")]" or (value == "|" and was_after)
+            if closes and (not opened or _CLOSED_BY[opened.pop()] != value):
+                raise RuleError(f"at character {start + 1} of the rule comes “{value}”, which nothing opened")
+            if not closes and value in _CLOSED_BY:
+                opened.append(value)
+            is_after, piece = closes, ("))" if closes else "n_abs((") if value == "|" else value
+        elif kind == "number":
+            piece = repr(float(value)).replace("inf", "1e999")
+        elif kind == "name":
+            piece = f"{'p' if found['primed'] else 'n'}_{value}"
+        elif kind == "nth":
+            if not was_word or int(value or 0) < 1:
+                raise RuleError(
+                    f"at character {start + 1} of the rule a word, “#” and a whole number from 1 should stand"
+                )
+            pieces[-1], piece = f"({pieces[-1]}", f"@ {float(value)})"
+        else:
+            piece = repr(value)
+        signs = signs + 1 if piece in ("-", "not") and not was_after else 0
+        if len(opened) + signs > DEEPEST:
             raise RuleError(f"a rule may be {DEEPEST} brackets deep, this one is deeper")
+        if is_after and was_after and kind not in ("sign", "nth"):
+            raise RuleError(f"at character {start + 1} of the rule it should end, but comes “{value}”")
+        pieces.append(piece)
+        places.append(start)
+    if opened:
+        raise RuleError(f"at character {end + 1} of the rule “{_CLOSED_BY[opened[-1]]}” should stand, but it ends")
+    return pieces, places
 
-    def _joined(self, signs: tuple[str, ...], part: _Part) -> Node:
-        left = part()
-        while sign := self._takes(*signs):
-            left = self._made(Binary(sign, left, part()))
-        return left
 
-    def _negated(self) -> Node:
-        if not self._takes("not"):
-            return self._comparison()
-        self._deeper()
-        node = self._made(Unary("not", self._negated()))
-        self._depth -= 1
-        return node
-
-    def _comparison(self) -> Node:
-        left = self._sum()
-        sign = self._takes("<", "<=", ">", ">=", "==", "!=")
-        return self._made(Binary(sign, left, self._sum())) if sign else left
-
-    def _sum(self) -> Node:
-        return self._joined(("+", "-"), lambda: self._joined(("*", "/"), self._signed))
-
-    def _signed(self) -> Node:
-        if not self._takes("-"):
-            return self._indexed()
-        self._deeper()
-        node = self._made(Unary("-", self._signed()))
-        self._depth -= 1
-        return node
-
-    def _indexed(self) -> Node:
-        node = self._atom()
-        while self._takes("["):
-            self._deeper()
-            places = [self._place()]
-            while self._takes(","):
-                places.append(self._place())
-            self.expect("]")
-            self._depth -= 1
-            node = self._made(Index(node, tuple(places)))
-        return node
-
-    def _place(self) -> Node | Span:
-        if self._takes(":"):
-            return Span(None, self._end())
-        first = self.rule()
-        return Span(first, self._end()) if self._takes(":") else first
-
-    def _end(self) -> Node | None:
-        return None if self._peeks("]", ",") else self.rule()
-
-    def _peeks(self, *signs: str) -> bool:
-        token = self._tokens[self._next]
-        return token.kind == "sign" and token.value in signs
-
-    def _atom(self) -> Node:
-        token = self._tokens[self._next]
-        if token.kind == "sign" and token.value not in ("(", "|"):
-            came = f"comes “{token.value}”" if token.value else "it ends"
-            raise RuleError(f"at character {token.at + 1} of the rule a number or a name should stand, but {came}")
-        self._next += 1
-        if token.kind == "sign":
-            self._deeper()
-            node = self._bracket(token.value)
-            self._depth -= 1
-            return node
-        if token.kind == "number":
-            return self._made(Number(float(token.value)))
-        if token.kind == "text":
-            return self._made(Text(token.value, self._nth()))
-        primed = bool(self._takes("'"))
-        if self._takes("("):
-            return self._call(token.value, primed=primed)
-        return self._made(Name(token.value, primed, self._nth()))
-
-    def _bracket(self, opened: str) -> Node:
-        if opened == "(":
-            node = self.rule()
-            self.expect(")")
-            return node
-        node = self._made(Unary("|", self._sum()))
-        self.expect("|")
-        return node
-
-    def _call(self, name: str, *, primed: bool) -> Node:
-        self._deeper()
-        arguments: list[Node] = []
-        if not self._takes(")"):
-            arguments.append(self.rule())
-            while self._takes(","):
-                arguments.append(self.rule())
-            self.expect(")")
-        self._depth -= 1
-        return self._made(Call(name, tuple(arguments), primed))
-
-    def _nth(self) -> int:
-        """Which one of several equal words: `the#2`."""
-        if not self._takes("#"):
-            return 1
-        token = self._tokens[self._next]
-        if token.kind != "number" or not token.value.isdigit() or int(token.value) < 1:
-            raise RuleError(f"at character {token.at + 1} of the rule a whole number from 1 should follow “#”")
-        self._next += 1
-        return int(token.value)
+def _wrong(text: str, places: list[int], piece: int) -> RuleError:
+    if piece >= len(places):
+        at = len(text.rstrip()) + 1
+        return RuleError(f"at character {at} of the rule a number or a name should stand, but it ends")
+    at = places[piece]
+    return RuleError(f"at character {at + 1} of the rule comes “{text[at : at + 1]}”, which cannot stand there")

@@ -13,18 +13,23 @@ from mha_core.errors import HeadlightError
 from . import bounds, references
 from .grammar import RuleError
 from .lines import line_of
-from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Curtain, Lesson, Option, Path, Rule, Shown, Step
+from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, Option, Path, Rule, Shown, Step
 
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
 LONGEST_REASON = 200  # of what `tomllib` says of a file
-MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 6, 60, 10
+MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 8, 60, 10
+MOST_NUMBERS, MOST_CASES, FULLEST = 12, 8, 1_000
 _NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _LESSON = {"title", "aim", "breaks", "minutes", "audiences", "paths", "teacher", "now_you", "papers", "steps"}
-_STEP = {"link", "say", "ask", "options", "right", "shows", "curtain", "teacher", "variants", "holds_in"}
+_STEP = {
+    "link", "say", "ask", "options", "right", "shows", "curtain", "teacher", "variants", "holds_in", "numbers", "claim",
+}  # fmt: skip
+_CLAIM = {"name", "title", "said", "source", "about", "cases", "why", "unit", "full", "map"}
+_CALLED = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 _T = TypeVar("_T")
 
@@ -110,6 +115,9 @@ class _Table:
             raise self.wrong(f"“{key}” may have {most} entries, it has {len(values)}", key)
         return tuple(self.plain(value, key, at) for at, value in enumerate(values))
 
+    def table(self, key: str) -> _Table:
+        return _Table(self.file, self.source, (*self.path, key), self.get(key, dict))
+
     def tables(self, key: str, least: int, most: int) -> list[_Table]:
         values = self.get(key, list, None if least else [])
         if not least <= len(values) <= most:
@@ -163,23 +171,33 @@ def _step(table: _Table) -> Step:
         page, query = references.opened(table.text("link"))
     except HeadlightError as error:
         raise table.wrong(str(error), "link") from None
-    words = references.words(page, query)
-    options = tuple(_option(option, at, words) for at, option in enumerate(table.tables("options", 2, 4)))
+    known = references.Known(references.words(page, query))
+    numbers = dict[str, Shown]()
+    for one in table.tables("numbers", 0, MOST_NUMBERS):
+        name = _name(one)
+        numbers[name] = _shown(one, known, name)
+        known = known.with_number(name, numbers[name].value.text)
+    options = tuple(_option(option, at, known) for at, option in enumerate(table.tables("options", 2, 4)))
     variants, rules = table.texts("variants", MOST_VARIANTS), " ".join(one.holds.text for one in options if one.holds)
     for at, variant in enumerate(variants):
         try:
             references.check_variant(page, query, variant, rules)
         except HeadlightError as error:
             raise table.wrong(str(error), "variants", at) from None
-    right, holds_in = table.text("right"), table.get("holds_in", int, len(variants))
-    chosen = {option.letter: option for option in options}.get(right)
-    if chosen is None:
-        raise table.wrong(f"“right” is one of {', '.join(option.letter for option in options)}", "right")
-    if chosen.holds is None:
-        raise table.wrong(f"the right option, {right}, has no rule “holds”", "right")
+    right, holds_in = "", table.get("holds_in", int, len(variants))
+    claim = _claim(table.table("claim"), known, numbers) if "claim" in table.data else None
+    if claim is None:
+        right = table.text("right")
+        chosen = {option.letter: option for option in options}.get(right)
+        if chosen is None:
+            raise table.wrong(f"“right” is one of {', '.join(option.letter for option in options)}", "right")
+        if chosen.holds is None:
+            raise table.wrong(f"the right option, {right}, has no rule “holds”", "right")
+    elif "right" in table.data or not all(option.holds for option in options):
+        raise table.wrong("a claim means no option “right”, and each of its options has a rule “holds”", "claim")
     if not 0 <= holds_in <= len(variants):
         raise table.wrong(f"“holds_in” is at most {len(variants)}, the number of variants", "holds_in")
-    shows = tuple(_shown(shown, words) for shown in table.tables("shows", 0, MOST_SHOWN))
+    shows = tuple(_shown(shown, known) for shown in table.tables("shows", 0, MOST_SHOWN))
     return Step(
         page=page,
         query=query,
@@ -192,29 +210,69 @@ def _step(table: _Table) -> Step:
         teacher=table.text("teacher", ""),
         variants=variants,
         holds_in=holds_in,
+        numbers=numbers,
+        claim=claim,
     )
 
 
-def _option(table: _Table, number: int, words: frozenset[str]) -> Option:
+def _claim(table: _Table, known: references.Known, numbers: Mapping[str, Shown]) -> Claim:
+    table.knows_only(_CLAIM)
+    cases, why, full = table.get("cases", list), table.text("why"), table.get("full", int, 0)
+    if not 1 <= len(cases) <= MOST_CASES:
+        raise table.wrong(f"“cases” has 1 to {MOST_CASES} entries, here are {len(cases)}", "cases")
+    for name in re.findall(r"{(.*?)}", why):
+        if name not in numbers:
+            raise table.wrong(f"“why” names the number “{name:.40}”; there are {', '.join(numbers) or 'none'}", "why")
+    if not 0 <= full <= FULLEST:
+        raise table.wrong(f"“full” is a number from 1 to {FULLEST:,}", "full")
+    return Claim(
+        name=_name(table),
+        title=table.text("title"),
+        said=table.text("said"),
+        source=table.text("source", ""),
+        about=table.text("about", ""),
+        cases=tuple(_ruled(table, text, known, "cases", at) for at, text in enumerate(cases)),
+        why=why,
+        unit=table.text("unit"),
+        full=full or None,
+        map=_shown(table.table("map"), known) if "map" in table.data else None,
+        timed=any(references.is_timed(one.value.tree) for one in numbers.values()),
+    )
+
+
+def _name(table: _Table) -> str:
+    name = table.text("name")
+    if not _CALLED.fullmatch(name):
+        raise table.wrong(f"a name is of small letters and digits, not “{name:.40}”", "name")
+    return name
+
+
+def _option(table: _Table, number: int, known: references.Known) -> Option:
     table.knows_only({"text", "holds"})
-    rule = _rule(table, "holds", words) if "holds" in table.data else None
+    rule = _rule(table, "holds", known) if "holds" in table.data else None
     return Option("ABCD"[number], table.text("text"), rule)
 
 
-def _shown(table: _Table, words: frozenset[str]) -> Shown:
-    table.knows_only({"label", "value", "format"})
+def _shown(table: _Table, known: references.Known, name: str = "") -> Shown:
+    """A number with a label, or one that is called by a name."""
+    table.knows_only({"name" if name else "label", "value", "format"})
     form = table.get("format", str, "2")
     if form not in FORMATS:
         raise table.wrong(f"a format is one of {', '.join(FORMATS)}, not “{form:.20}”", "format")
-    return Shown(table.text("label"), _rule(table, "value", words), form)
+    return Shown(name or table.text("label"), _rule(table, "value", known), form)
 
 
-def _rule(table: _Table, key: str, words: frozenset[str]) -> Rule:
-    written = table.get(key, str)
+def _rule(table: _Table, key: str, known: references.Known) -> Rule:
+    return _ruled(table, table.get(key, str), known, key)
+
+
+def _ruled(table: _Table, written: object, known: references.Known, *at: str | int) -> Rule:
+    if not isinstance(written, str):
+        raise table.wrong(f"an entry of “{at[0]}” is a text", *at)
     try:
-        return Rule(written, references.rule(written, words))
+        return references.rule(written, known)
     except RuleError as error:
-        raise table.wrong(f"{error} (in the rule “{written:.60}”)", key) from None
+        raise table.wrong(f"{error} (in the rule “{written:.60}”)", *at) from None
 
 
 def _curtain(table: _Table, text: str, at: int) -> Curtain:

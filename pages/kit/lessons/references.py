@@ -1,7 +1,11 @@
 """What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
 
+from __future__ import annotations
+
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from mha_core.errors import HeadlightError
@@ -13,12 +17,14 @@ from pages.kit.picture.query import Query
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import Binary, Call, Index, Name, Node, RuleError, Span, Text, Unary, parse
+from .grammar import LONGEST_WHOLE, Node, RuleError, parse, word
 from .quantities import scene
+from .schema import Rule
 from .values import LETTERS
 
 MOST_CHANGES = 12  # other pictures that one rule may ask for
 _WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"\$([a-z0-9_]+)")
 _EXAMPLES = "how are you"  # the words of By hand's own example
 
 
@@ -50,52 +56,62 @@ def words(page: str, query: str) -> frozenset[str]:
     return _words([*told, asked["s"], asked["s2"]])
 
 
-def rule(text: str, known: frozenset[str]) -> Node:
-    """A rule's tree.
+@dataclass(frozen=True)
+class Known:
+    """What a rule may name: words of the sentence, and its step's own numbers, `$found`, each with its rule."""
 
-    Args:
-        known: words of the sentence.
+    words: frozenset[str]
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    def with_number(self, name: str, rule: str) -> Known:
+        """The same with one number more, whose rule names no other one any longer."""
+        return Known(self.words, {**self.numbers, name: rule})
+
+
+def rule(text: str, known: Known) -> Rule:
+    """A rule, with the rules of the numbers that it names in their places.
 
     Raises:
         RuleError: it cannot be read, or a name in it means nothing.
     """
-    tree = parse(text)
-    nodes = list(_walk(tree))
-    changes = [node for node in nodes if isinstance(node, Call) and node.name in CHANGING]
+    for name in _NUMBER.findall(text):
+        if name not in known.numbers:
+            raise RuleError(f"there is no number “${name:.40}” before this rule")
+    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text))  # its mistakes, at their own characters
+    whole = _NUMBER.sub(lambda found: f"({known.numbers[found[1]]})", text)
+    return Rule(whole, _checked(parse(whole, LONGEST_WHOLE), known.words))
+
+
+def _checked(tree: Node, known: frozenset[str]) -> Node:
+    """The tree, all of whose names mean something. Raises a RuleError otherwise."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(node.func) for node in calls}
+    changes = [node for node in calls if _names(node.func, CHANGING)]
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
-    for node in nodes:
-        if isinstance(node, Call) and node.name not in scene.NAMES | functions.NAMES | CHANGING:
-            raise RuleError(f"there is no function “{node.name:.40}”")
-        if isinstance(node, Name) and node.name not in scene.NAMES:
-            if node.primed:
-                raise RuleError(f"there is no quantity “{node.name:.40}”")
-            if node.name not in LETTERS and node.name.casefold() not in known:
-                raise RuleError(f"“{node.name:.40}” is no quantity, and no word of the sentence")
+    for node in ast.walk(tree):
+        said = word(node)
+        if said is None or said.quoted:
+            continue
+        if id(node) in called and said.name not in scene.NAMES | functions.NAMES | CHANGING:
+            raise RuleError(f"there is no function “{said.name:.40}”")
+        if id(node) not in called and said.name not in scene.NAMES:
+            if said.primed:
+                raise RuleError(f"there is no quantity “{said.name:.40}”")
+            if said.name not in LETTERS and said.name.casefold() not in known:
+                raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
     return tree
 
 
-def _walk(tree: Node) -> Iterator[Node]:
-    """The node and all below it, from the top down."""
-    yield tree
-    for below in _below(tree):
-        yield from _walk(below)
+def is_timed(tree: Node) -> bool:
+    """Tells whether a rule asks for times."""
+    return any(_names(node, scene.TIMED) for node in ast.walk(tree))
 
 
-def _below(tree: Node) -> Iterator[Node]:
-    match tree:
-        case Index(of, places):
-            yield of
-            for place in places:
-                parts = (place.first, place.last) if isinstance(place, Span) else (place,)
-                yield from (part for part in parts if part is not None)
-        case Call(_, arguments):
-            yield from arguments
-        case Unary(_, of):
-            yield of
-        case Binary(_, left, right):
-            yield from (left, right)
+def _names(node: ast.AST, names: frozenset[str]) -> bool:
+    said = word(node)
+    return said is not None and not said.quoted and said.name in names
 
 
 def _check(page: str, query: str) -> None:
@@ -118,12 +134,12 @@ def _ascii(query: str) -> bytes:
         raise HeadlightError("a link is written in percent signs, without other letters") from None
 
 
-def _sentences(changes: list[Call]) -> Iterator[str]:
+def _sentences(changes: list[ast.Call]) -> Iterator[str]:
     """The sentences in the links that a rule lays over."""
     for change in changes:
-        for part in change.arguments[:-1]:
-            if isinstance(part, Text):
-                yield from (value for key, value in parse_qsl(part.value) if key in ("s", "s2"))
+        for part in change.args[:-1]:
+            if (link := word(part)) and link.quoted:
+                yield from (value for key, value in parse_qsl(link.name) if key in ("s", "s2"))
 
 
 def _words(texts: list[str] | Iterator[str]) -> frozenset[str]:

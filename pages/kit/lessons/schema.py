@@ -1,12 +1,13 @@
 """What a lesson is: steps on the pages of the app, each with a question whose right answer a rule decides."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .grammar import Node
 
 AUDIENCES = ("adults", "students", "engineers")
 PATHS = (5, 15, 45)  # minutes
-FORMATS = ("0", "1", "2", "3", "4", "6", "percent", "difference", "word")
+FORMATS = ("0", "1", "2", "3", "4", "6", "percent", "share", "difference", "scientific", "word")
 CURTAINS = ("map", "rows", "row", "numbers", "second", "all")
 
 
@@ -29,13 +30,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Shown:
-    """A number that the reveal shows.
+    """A number that the reveal shows, or several in a row.
 
     Attributes:
         label: what it is.
-        value: a rule with one number.
-        format: one of FORMATS: so many decimals of a weight; a percentage; a difference, in powers of ten where it is
-            near 0; or the word that stands at this place.
+        value: a rule with one number, or with one axis: then each of its numbers is shown, with its word or its place.
+        format: one of FORMATS: so many decimals of a weight; a percentage; a share, which says 1 only of what is 1; a
+            difference, in powers of ten where it is near 0; a power of ten; or the word that stands at this place.
     """
 
     label: str
@@ -58,13 +59,42 @@ class Curtain:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What a step puts to the test, whoever says it.
+
+    Attributes:
+        name: in links. title: on its button; it must not tell what comes out.
+        said: the words of a text, as they stand there; or a sentence of ours.
+        source: the text, "" where the sentence is ours. about: what the words speak of, where they do not say it.
+        cases: rules; the claim holds where all do, depends on the case where some do, and else does not hold.
+        why: the reveal in whole sentences, with the step's numbers in their places, `{found}`.
+        unit: what the numbers of `shows` are, as bars. full: the number of a full bar, None the largest of them.
+        map: of weights (i, j) that shows it, if one does.
+        timed: it is judged by times, which are never twice the same.
+    """
+
+    name: str
+    title: str
+    said: str
+    source: str
+    about: str
+    cases: tuple[Rule, ...]
+    why: str
+    unit: str
+    full: int | None
+    map: Shown | None
+    timed: bool
+
+
+@dataclass(frozen=True)
 class Step:
     """One question on one page.
 
     Attributes:
         page: the name of the page's package; query: of its link, without the question mark.
         say: one sentence of what to do. ask: the question.
-        options: two to four. right: the letter that the author means.
+        options: two to four. right: the letter that the author means, "" of a claim, on which nobody means one.
+        numbers: by name, of a claim's `why`; every rule of the step may name them too.
         shows: the numbers of the reveal. curtain: what is hidden before it.
         teacher: a note, "" for none.
         variants: other words or keys of the link, with which the rules are tried too, as in `variants`.
@@ -82,6 +112,8 @@ class Step:
     teacher: str
     variants: tuple[str, ...]
     holds_in: int
+    numbers: Mapping[str, Shown]
+    claim: Claim | None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 from mha_core.errors import HeadlightError
 from pages.kit.picture.query import Query
 
-from .grammar import parse
+from .grammar import LONGEST_WHOLE, parse
 from .quantities.scene import Shown, shown
 from .schema import Step
 from .verdict import holds
@@ -24,7 +24,7 @@ def picked(step: Step, variant: str) -> tuple[list[str], str]:
     """
     words = swapped(variant)
     written = {one.letter: one.holds.text for one in step.options if one.holds}
-    rules = {letter: parse(_said(rule, words)) for letter, rule in written.items()}
+    rules = {letter: parse(_said(rule, words), LONGEST_WHOLE) for letter, rule in written.items()}
     return holds(rules, varied(step.page, step.query, variant, " ".join(written.values())))
 
 

@@ -1,18 +1,22 @@
 """Which answer the numbers give to the question of a step: computed from what the page shows now."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import numbers
 from pages.kit.picture.query import Query
 
-from .evaluate import number, truth
-from .grammar import Node
+from .evaluate import evaluate, number, truth
+from .grammar import Node, RuleError
 from .quantities.scene import Shown as Scene
 from .quantities.scene import shown
-from .schema import Shown, Step
+from .schema import Claim, Shown, Step
+
+MOST_IN_A_ROW = 40  # numbers of one axis that are shown
+Result = Literal["", "holds", "does not hold", "depends"]
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,15 @@ class Verdict:
         meant: the letter that the author means.
         numbers: label, value and text of each number that the step shows.
         sentence: one sentence for the screen.
+        result, why: of a claim; "" where there is no verdict.
     """
 
     picked: str | None
     meant: str
     numbers: tuple[tuple[str, float, str], ...]
     sentence: str
+    result: Result = ""
+    why: str = ""
 
 
 def verdict(step: Step, query: Query | Mapping[str, Any]) -> Verdict:
@@ -44,27 +51,58 @@ def verdict(step: Step, query: Query | Mapping[str, Any]) -> Verdict:
         HeadlightError: this is no query.
     """
     scene = shown(step.page, query)
-    found, missing = [], ""
+    found, missing = list[tuple[str, float, str]](), ""
     for one in step.shows:
         try:
-            value = number(one.value.tree, scene)
-            found.append((one.label, value, written(one, value, scene)))
+            found += _numbers(one, scene)
         except HeadlightError as error:
             missing = missing or str(error)
     holding, unclear = holds({one.letter: one.holds.tree for one in step.options if one.holds}, scene)
-    letters = " and ".join(holding)
+    result: Result = ""
+    why = ""
+    if step.claim and not (missing or unclear):
+        try:
+            result, why = _judged(step.claim, step.numbers, scene, told=len(holding) == 1)
+        except HeadlightError as error:
+            missing = str(error)
+    picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
     if missing or unclear:
-        return Verdict(None, step.right, tuple(found), f"There is no verdict here: {missing or unclear}.")
-    if not holding:
-        return Verdict(None, step.right, tuple(found), "Here no answer’s rule holds, so there is no verdict.")
-    if len(holding) > 1:
-        said = f"Here the rules of {letters} hold together, so there is no verdict."
-        return Verdict(None, step.right, tuple(found), said)
-    if holding != [step.right]:
-        said = f"Here the numbers say {letters}, and the lesson means {step.right}: judge by the numbers themselves."
-        return Verdict(None, step.right, tuple(found), said)
-    text = next(option.text for option in step.options if option.letter == step.right)
-    return Verdict(step.right, step.right, tuple(found), f"{step.right}: {text.rstrip('.')}.")
+        picked, said = None, f"There is no verdict here: {missing or unclear}."
+    elif not holding:
+        said = "Here no answer’s rule holds, so there is no verdict."
+    elif len(holding) > 1:
+        said = f"Here the rules of {' and '.join(holding)} hold together, so there is no verdict."
+    elif picked is None:
+        said = f"Here the numbers say {holding[0]}, and the lesson means {step.right}: judge by the numbers themselves."
+    else:
+        text = next(option.text for option in step.options if option.letter == picked)
+        said = f"{picked}: {text.rstrip('.')}."
+    return Verdict(picked, step.right, tuple(found), said, result, why)
+
+
+def _judged(claim: Claim, named: Mapping[str, Shown], scene: Scene, *, told: bool) -> tuple[Result, str]:
+    """What the cases of a claim say of it, and why; `told`: one of the answers holds, or it depends on which.
+
+    Raises:
+        HeadlightError: a rule has no value here.
+    """
+    cases = [truth(case.tree, scene) for case in claim.cases]
+    result: Result = "depends" if not told else "holds" if all(cases) else "depends" if any(cases) else "does not hold"
+    numbers = {name: written(one, number(one.value.tree, scene), scene) for name, one in named.items()}
+    return result, re.sub(r"{(.*?)}", lambda found: numbers[found[1]], claim.why)
+
+
+def _numbers(one: Shown, scene: Scene) -> list[tuple[str, float, str]]:
+    """Label, value and text of a number, or of each number on one axis."""
+    value = evaluate(one.value.tree, scene)
+    if len(value.axes) != 1:
+        each = {one.label: number(one.value.tree, scene)}
+    elif len(value.tensor) > MOST_IN_A_ROW:
+        raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MOST_IN_A_ROW} are")
+    else:
+        words = value.axes[0].tokens
+        each = {f"{at} {words[at]}" if words else f"{one.label} {at}": float(of) for at, of in enumerate(value.tensor)}
+    return [(label, of, written(one, of, scene)) for label, of in each.items()]
 
 
 def holds(rules: Mapping[str, Node], scene: Scene) -> tuple[list[str], str]:
@@ -87,6 +125,10 @@ def written(one: Shown, value: float, scene: Scene) -> str:
             return tokens[int(value)] if value == value and -1 < value < len(tokens) else numbers.number(value, 0)
         case "percent":
             return f"{numbers.number(100 * value, 1)} %"
+        case "share":
+            return numbers.share(value, 3)
+        case "scientific":
+            return numbers.scientific(value, 2)
         case "difference":
             return numbers.small(value) if value >= 0 else numbers.number(value)
         case _:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 
+from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
@@ -30,6 +31,17 @@ def handed_over(query: Query, settings: Settings, layer: float) -> Value:
     run = pictures.picture(settings).run
     parts = run.weights[int(layer)] * own[:, None]
     return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
+
+
+def from_behind(query: Query, settings: Settings) -> Value:
+    """`from_behind`, (i, c): the last vectors of the words when they are read from behind, put back in their places."""
+    here = pictures.picture(settings).run
+    there = pictures.picture(replace(settings.unpainted, text=" ".join(reversed(settings.text.split())))).run
+    try:
+        places = measures.new_places(here.ids, there.ids)
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
+    return Value.of(there.hidden[-1].cpu()[places], "i c", here.tokens)
 
 
 def cosine_without(query: Query, settings: Settings) -> Value:

@@ -6,6 +6,7 @@ from cachetools import LRUCache
 
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
+from mha_core.measure.rounding import of_sums
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import models, next_token, without_heads
@@ -70,12 +71,23 @@ def need(picture: Picture) -> Value:
     return Value.of(1 - without_heads.cosines(picture.settings).double(), "l h")
 
 
+def model_rounding(picture: Picture) -> Value:
+    """`model_rounding`: the relative difference up to which two such pictures differ by rounding alone.
+
+    A layer's attention projects, weighs, mixes and projects again; around it are two norms and a feed-forward network.
+    """
+    sizes, n = picture.model.sizes, len(picture.run.tokens)
+    c, d_head, wide = sizes.d_model, sizes.d_model // sizes.n_heads, sizes.d_feed_forward
+    return Value.number(sizes.n_layers * of_sums(c, d_head, n, n, c, c, c, wide, c))
+
+
 PLAIN: dict[str, Callable[[Picture], Value]] = {
     "W": weights,
     "H": hidden,
     "S": sentence,
     "n": length,
     "L": loss,
+    "model_rounding": model_rounding,
     "need": need,
 }
 OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}

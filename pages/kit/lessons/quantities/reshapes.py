@@ -30,13 +30,13 @@ def parameters(query: Query, settings: Settings, n_heads: float) -> Value:
 
 def copied(query: Query, settings: Settings, name: str) -> Value:
     """`copied("q.view")`: how many numbers of a step were written to new memory, 0 of a view."""
-    step = _step(query, settings, name)
+    step = step_of(query, settings, name)
     return Value.number(0 if step.is_view else step.value.numel())
 
 
 def stride(query: Query, settings: Settings, name: str, axis: float) -> Value:
     """`stride("q.view", 2)`: how far two neighbours on an axis of a step, counted from 0, lie apart in memory."""
-    step = _step(query, settings, name)
+    step = step_of(query, settings, name)
     if axis not in range(len(step.strides)):
         raise RuleError(f"the step {name} has the axes 0 to {len(step.strides) - 1}")
     return Value.number(step.strides[int(axis)])
@@ -66,19 +66,19 @@ Attempt = tuple[Callable[[], Tensor], Tensor]  # a way to reshape, and what it s
 
 
 def _split(query: Query, settings: Settings) -> Attempt:
-    x, h = _step(query, settings, "q.project").value, _step(query, settings, "q").shape[1]
+    x, h = step_of(query, settings, "q.project").value, step_of(query, settings, "q").shape[1]
     b, i, c = x.shape
     return lambda: x.view(b, h, i, c // h), split_heads(x, h).transpose(1, 2)
 
 
 def _joined(query: Query, settings: Settings) -> Attempt:
-    turned = _step(query, settings, "mixed").value.transpose(1, 2)
+    turned = step_of(query, settings, "mixed").value.transpose(1, 2)
     b, i = turned.shape[:2]
     return lambda: turned.view(b, i, -1), turned.flatten(2)
 
 
 def _copied_first(query: Query, settings: Settings) -> Attempt:
-    turned = _step(query, settings, "mixed").value.transpose(1, 2)
+    turned = step_of(query, settings, "mixed").value.transpose(1, 2)
     b, i = turned.shape[:2]
     return lambda: turned.contiguous().view(b, i, -1), turned.flatten(2)
 
@@ -96,7 +96,7 @@ def _attempt(query: Query, settings: Settings, name: str) -> Attempt:
     return ATTEMPTS[name](query, settings)
 
 
-def _step(query: Query, settings: Settings, name: str) -> Step:
+def step_of(query: Query, settings: Settings, name: str) -> Step:
     """A step of the layer that is shown, as its implementation makes it."""
     implementation = query["impl"]
     within, _ = traces.settings_within(settings, query.at.layer, implementation)

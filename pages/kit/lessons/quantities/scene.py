@@ -18,15 +18,22 @@ from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import check_wanted
 
-from . import copying, handed_over, next_word, random_rows, reshapes, silent, trained
+from . import copying, handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
 from .picture import OF_A_WORD, PLAIN
 
-_CALLED = (trained.accuracy, trained.answers, random_rows.bits)
+_CALLED = (
+    trained.accuracy, trained.answers, trained.right_answers, trained.taught_answers, trained.taught_parameters,
+    random_rows.bits, random_rows.random_products, random_rows.first_products,
+    looks.finds_goal, looks.finds_at_a_distance, looks.finds_by_luck,
+    layer.drawn_from_torch, layer.by_loops, times.time_ratios,
+)  # fmt: skip
 _OF_A_LINK = (
     reshapes.parameters, reshapes.copied, reshapes.stride, reshapes.raises, reshapes.misplaced,
     silent.row_sums, silent.cosine_in_batch, silent.weight_on_padding, silent.under_same_mask,
-    silent.empty_row, silent.sums_after_dropout,
-    handed_over.value_lengths, handed_over.handed_over, handed_over.cosine_without,
+    silent.empty_row, silent.masked_weights, silent.sums_after_dropout,
+    layer.value_vectors, layer.asymmetry, layer.under_mean_map, layer.without_bias, layer.key_bias, layer.from_torch,
+    looks.shared_weight, silent.in_batch,
+    handed_over.from_behind, handed_over.value_lengths, handed_over.handed_over, handed_over.cosine_without,
     next_word.choice, next_word.first_choice, next_word.softened,
     copying.foreseen, copying.hits, copying.looks_behind,
 )  # fmt: skip
@@ -37,6 +44,7 @@ OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
 NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
+TIMED = frozenset({"time_ratios"})
 Own = Callable[[Query], Mapping[str, Value] | None]
 
 

@@ -44,6 +44,12 @@ def cosine_in_batch(query: Query, settings: Settings, padding: str) -> Value:
     return Value.number(measures.cosine(batched.sentence, alone.sentence))
 
 
+def in_batch(query: Query, settings: Settings, padding: str) -> Value:
+    """`in_batch("masked")`, (c): that vector; `in_batch("alone")` is the one of the shorter sentence alone."""
+    alone, batched = _beside(query, settings, "masked" if padding == "alone" else padding)
+    return Value.of((alone if padding == "alone" else batched).sentence, "c")
+
+
 def weight_on_padding(query: Query, settings: Settings, padding: str) -> Value:
     """`weight_on_padding("not masked")`: what a row of layer 0 gives to padding, of its 1, on average."""
     alone, batched = _beside(query, settings, padding)
@@ -72,17 +78,17 @@ def empty_row(query: Query, settings: Settings, way: str) -> Value:
 
     The ways are "softmax" over −∞ alone, "-1e9" instead of it, "torch" for scaled_dot_product_attention, and "ours".
     """
-    _check("way", way, WAYS)
-    layer, head, model = recorded(settings, query.at.layer), query.at.head, query.model
-    n, heads = len(layer.tokens), model.sizes.n_heads
-    allow = mask_codec.of_head(mask_codec.allowed(settings.mask, settings.painted, n, heads, model.own_mask), head)
+    weights, allow, tokens = _masked(query, settings, way)
     empty = (~allow.any(dim=-1)).nonzero()
     if not len(empty):
         raise RuleError("under this mask every row may look at some key")
-    three = by_hand.softmax_three_ways(layer.scores[head], allow)
-    ways = dict(zip(("ours", "softmax", "-1e9"), three, strict=True))
-    weights = _by_sdpa(layer.q[head], layer.k[head], allow) if way == "torch" else ways[way]
-    return Value.of(weights[int(empty[0])], "j", layer.tokens)
+    return Value.of(weights[int(empty[0])], "j", tokens)
+
+
+def masked_weights(query: Query, settings: Settings, way: str) -> Value:
+    """`masked_weights("-1e9")`, (i, j): weights of the head that is looked at, with its scores masked in such a way."""
+    weights, _, tokens = _masked(query, settings, way)
+    return Value.of(weights, "i j", tokens)
 
 
 def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
@@ -102,6 +108,18 @@ def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
 def _check(what: str, named: str, known: Collection[str]) -> None:
     if named not in known:
         raise RuleError(f"the {what} “{named}” is not known; there are {', '.join(known)}")
+
+
+def _masked(query: Query, settings: Settings, way: str) -> tuple[Tensor, Tensor, list[str]]:
+    """Weights (i, j) in one of `WAYS`, bool (i, j) of what may be looked at, and the tokens."""
+    _check("way", way, WAYS)
+    layer, head, model = recorded(settings, query.at.layer), query.at.head, query.model
+    n, heads = len(layer.tokens), model.sizes.n_heads
+    allow = mask_codec.of_head(mask_codec.allowed(settings.mask, settings.painted, n, heads, model.own_mask), head)
+    three = by_hand.softmax_three_ways(layer.scores[head], allow)
+    ways = dict(zip(("ours", "softmax", "-1e9"), three, strict=True))
+    weights = _by_sdpa(layer.q[head], layer.k[head], allow) if way == "torch" else ways[way]
+    return weights, allow, layer.tokens
 
 
 def _beside(query: Query, settings: Settings, padding: str) -> tuple[Run, Run]:

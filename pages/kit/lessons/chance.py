@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-UNLIKELY = 0.01  # what chance gives less often than once in a hundred times is not put down to it
-
 
 def at_least(found: int, chances: Sequence[float]) -> float:
     """The probability that as many or more of independent tries succeed, each with its own chance."""
