@@ -72,7 +72,7 @@ def changed(page: PicturePage) -> str:
 
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     """A worked example as it is now."""
-    book, usable = state.book(*state.words())
+    book, usable = state.book()
     notices = page.answer_link(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
         text = st.session_state[key]
