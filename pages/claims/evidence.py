@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mha_core import masks
 from mha_core.measure import measures
-from mha_core.training import inference, recorded, tasks
+from mha_core.training import inference, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.picture import models, pictures
 from pages.kit.picture.presets import PRESETS
@@ -30,9 +30,9 @@ WIDTHS = (16, 64, 512)  # numbers in a query and a key
 CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the notebook's case
 ORDERS = {"who did what": "who", "food review": "food", "brackets": "brackets"}
 WAYS = {  # of training on the news -> lines of the experiment without positions and with
-    "as the post does it": ("post/efficient", "post/efficient-sinusoidal"),
-    "made fair": ("fair/fused", "fair/fused-sinusoidal"),
-    "made fair, × 0.1": ("fair/fused", "fair/fused-sinusoidal-0.1"),
+    "as the post does it": ("post-efficient", "post-efficient-sinusoidal"),
+    "made fair": ("fair-fused", "fair-fused-sinusoidal"),
+    "made fair, × 0.1": ("fair-fused", "fair-fused-sinusoidal-0.1"),
 }
 NEWS = "the post’s news"
 FOUND, FOUND_AT = "the animal did not cross the street because it was tired", "1.3.9"
@@ -173,9 +173,10 @@ def amplitudes() -> Verdict:
 
 
 def recorded_answers(line: str) -> Tensor:
-    """bool (seeds, rows): what the recorded runs of a line of the experiment answer rightly."""
-    runs = [recorded.read(name) for name in recorded.names() if name.rpartition("-")[0] == line]
-    return torch.stack([run.probabilities.argmax(dim=-1) == run.labels for run in runs])
+    """bool (seeds, rows): as many rows as each recorded run of a line answered rightly, the first ones for all."""
+    runs = [saved.read(folder) for folder in sorted(models.SHIPPED.glob(f"news-{line}-[0-9]"))]
+    tested = [(run.start.rows_test if run.start else 0, run.evaluations[-1].test_accuracy) for run in runs]
+    return torch.stack([torch.arange(rows) < round(accuracy * rows) for rows, accuracy in tested])
 
 
 def _only_earlier(n: int) -> Tensor:

@@ -89,7 +89,7 @@ def same_accuracy() -> Verdict:
     (out, map_), (theirs, their_map) = (passed(weights, n_heads, x, name=name) for name in ("naive", "torch"))
     found = agreement.agreements(weights, n_heads, x[None])["naive"]
     least = min(found.torch_out.bound, found.torch_maps.bound)
-    right = recorded_answers("post/naive"), recorded_answers("post/torch")
+    right = recorded_answers("post-naive"), recorded_answers("post-torch")
     return layer.same_function_same_accuracy((out, theirs), (map_, their_map), least, right)
 
 

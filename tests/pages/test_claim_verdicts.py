@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from mha_core import Model
 from mha_core.measure.reference import read_with_transformers
-from mha_core.training import recorded, tasks
+from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from pages.claims import evidence, layers
 from pages.claims.catalog import CLAIMS
@@ -341,8 +341,8 @@ def test_implementations(said: Said, bert: Reference) -> None:
     assert said("one-function").result == said("axes").result == "holds"
     accuracies = {}
     for line in ("naive", "torch"):
-        runs = [recorded.read(f"post/{line}-{seed}") for seed in range(1, 6)]
-        accuracies[line] = sum(run.history.evaluations[-1].test_accuracy for run in runs) / 5
+        runs = [saved.read(models.SHIPPED / f"news-post-{line}-{seed}") for seed in range(1, 6)]
+        accuracies[line] = sum(run.evaluations[-1].test_accuracy for run in runs) / 5
     assert numbers(said("one-function")) == pytest.approx(list(accuracies.values()))
     x = bert(evidence.SENTENCE)[1][evidence.LAYER]
     layer = pictures.model_on("auto").encoder.layers[evidence.LAYER].attention

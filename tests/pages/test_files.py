@@ -184,11 +184,11 @@ def test_positions_gives_maps_and_what_each_encoding_is(model: Model) -> None:
 def test_scaled_dot_gives_its_call() -> None:
     arrays = arrays_of("scaled_dot.npz", qs="2, 3, 6", kv="both from elsewhere", nk="5", wv="4")
     weights = next(value for name, value in arrays.items() if name.endswith("weights"))
-    mixed = [value for name, value in arrays.items() if "mixed" in name and value.dtype == np.float32]
+    ours, torchs = (value for name, value in arrays.items() if "mixed" in name and value.dtype == np.float32)
     assert weights.shape == (3, 5)
     assert np.allclose(weights.sum(-1), 1)
-    assert [one.shape for one in mixed] == [(3, 4), (3, 4)]
-    assert np.allclose(*mixed, atol=1e-6)
+    assert ours.shape == torchs.shape == (3, 4)
+    assert np.allclose(ours, torchs, atol=1e-6)
     with pytest.raises(HeadlightError, match="0 sizes, need 2 to 5"):
         made("scaled_dot.csv", qs="x")
 

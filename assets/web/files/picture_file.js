@@ -144,7 +144,7 @@ export async function pngOf({ element }, caption, asSlide) {
 export function svgOf(map, { lines, theme }) {
   const inner = drawn(theme, 0, () => mapSvg(map));
   const [wide, high] = ["width", "height"].map((name) => Number(inner.getAttribute(name)));
-  const [width, height] = [Math.max(wide, 420) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
+  const [width, height] = [Math.max(wide, 640) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
   for (const side of ["x", "y"]) inner.setAttribute(side, String(MARGIN));
   const ground = svg("rect", { width: "100%", height: "100%", fill: COLOURS[theme].page });
   const made = svg(
@@ -155,14 +155,9 @@ export function svgOf(map, { lines, theme }) {
     inner,
   );
   lines.forEach((line, at) => {
-    const [y, fill] = [high + 2 * MARGIN + LINE * (at + 0.6), at ? COLOURS[theme].muted : COLOURS[theme].ink];
-    made.append(
-      svg(
-        "text",
-        { x: MARGIN, y, "font-family": FONT, "font-size": at ? 12 : 14, fill },
-        asXml(fitted(line, 14, width - 2 * MARGIN)),
-      ),
-    );
+    const [y, size] = [high + 2 * MARGIN + LINE * (at + 0.6), at ? 12 : 14];
+    const font = { "font-family": FONT, "font-size": size, fill: at ? COLOURS[theme].muted : COLOURS[theme].ink };
+    made.append(svg("text", { x: MARGIN, y, ...font }, asXml(fitted(line, size, width - 2 * MARGIN))));
   });
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
 }
