@@ -1,107 +1,124 @@
-"""The long post's experiment: `python -m mha_core.training.reproduce --csv FILE`.
+"""The long post's experiment: `python -m mha_core.training.reproduce --csv FILE`; docs/long-post.md has its figures.
 
 A news table in classes (columns `text` and `label`), classified with three implementations of attention and with
 sinusoidal positions: first as the post does it (duplicates kept, padding not masked, each implementation's own initial
 weights, a tokenizer that knows the test rows), then made fair (duplicates removed, padding masked, the same initial
 weights, a tokenizer of the training rows).
 Every finished run is kept in the folder, so that a call that was cut short goes on where it was. With --record the
-numbers of each run, without its texts and weights, are written for `recorded`.
+histories are written without weights, as assets/trained has them.
 """
 
 import argparse
 import datetime
-import time
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from ..clock import machine
 from ..errors import HeadlightError
-from . import recorded, saved
+from . import saved
 from .events import History
-from .long_post import PROBES, ROWS, Line, recipe
 from .loop import Training
-from .recipe import Recipe
-from .report import confusion, mean_and_sd, per_class
+from .objectives import Classes
+from .recipe import Recipe, defaults
+from .report import averages, confusion, mean_and_sd, per_class
 from .tasks import Labelled, from_csv
 
-
-def runs(
-    line: Line,
-    task: Labelled,
-    folder: Path,
-    *,
-    seeds: int,
-    epochs: int,
-    threads: int = 1,
-    device: str = "cpu",
-    all_rows: bool = False,
-    record: Path | None = None,
-) -> Iterator[History]:
-    """The runs of a line, a seed each: read from the folder where they are there, trained and written otherwise.
-
-    Args:
-        seeds: 1 to this one.
-        record: the folder of `recorded` that each run's numbers are written into.
-    """
-    for seed in range(1, seeds + 1):
-        how = {"epochs": epochs, "threads": threads, "device": device, "all_rows": all_rows}
-        wanted = recipe(line, len(task.train), seed=seed, **how)  # type: ignore[arg-type]
-        place = folder / f"{line.key.replace('/', '-')}-{epochs}-{'all-rows-' if all_rows else ''}{seed}"
-        history = _kept(place, wanted, task) or _trained(place, wanted, task)
-        if record is not None:
-            recorded.write(f"{line.key}-{seed}", place, task, record)
-        yield history
+PROBES = ("how are you", "you how are", "can you can that")  # the texts whose answers and maps the post shows
+POST, FAIR = "post", "fair"  # trained as the post does it; fairly
+# a run is named news-post-torch-1: the half, the implementation, its positions, the seed
+LINES: dict[str, dict[str, object]] = {
+    f"{POST}-torch": {"implementation": "torch"},
+    f"{POST}-naive": {"implementation": "naive"},
+    f"{POST}-efficient": {"implementation": "efficient"},
+    f"{POST}-efficient-sinusoidal": {"implementation": "efficient", "position": "sinusoidal"},
+    f"{FAIR}-torch": {"implementation": "torch"},
+    f"{FAIR}-naive": {"implementation": "naive"},
+    f"{FAIR}-fused": {"implementation": "fused"},
+    f"{FAIR}-fused-sinusoidal": {"implementation": "fused", "position": "sinusoidal"},
+    f"{FAIR}-fused-sinusoidal-0.1": {"implementation": "fused", "position": "sinusoidal", "amplitude": 0.1},
+}
 
 
-def _kept(place: Path, wanted: Recipe, task: Labelled) -> History | None:
-    """The run that lies there, if it is this one."""
+def recipe(line: str, rows: int, *, seed: int, epochs: int, **how: object) -> Recipe:
+    """The recipe of a line: the post's sizes and steps, for so many epochs of so many training rows."""
+    base, is_post = defaults("news"), line.startswith(POST)
+    changes: dict[str, object] = {
+        "position": "none",
+        "mask_padding": not is_post,
+        "start": "own" if is_post else "shared",
+        "vocabulary_of": "all texts" if is_post else "training rows",
+        "steps": epochs * math.ceil(rows / base.batch),
+        "evaluations": epochs,
+        "seconds": 24 * 3600.0,
+        "seed": seed,
+        **LINES[line],
+        **how,
+    }
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def run(wanted: Recipe, task: Labelled, place: Path) -> History:
+    """The run that lies there, if it is this one; otherwise it is trained and written."""
     try:
         known = saved.read(place)
+        if known.recipe == wanted and known.start and task.fingerprint in known.start.fingerprint:
+            return known
     except HeadlightError:  # not there, or cut short
-        return None
-    is_it = known.recipe == wanted and known.start is not None and task.fingerprint in known.start.fingerprint
-    return known if is_it else None
-
-
-def _trained(place: Path, wanted: Recipe, task: Labelled) -> History:
-    training, began = Training(wanted, task), time.monotonic()
-    for _ in training.events():
         pass
+    training = Training(wanted, task)
+    history = [training.history for _ in training.events()][-1]
     training.save(place)
-    last = training.history.evaluations[-1]
-    print(f"  {place.name}: accuracy {last.test_accuracy:.3f} in {time.monotonic() - began:.0f} s", flush=True)
-    return training.history
+    print(f"  {place.name}: accuracy {_accuracy(history):.3f} in {history.seconds:.0f} s", flush=True)
+    return history
 
 
-def table(results: Sequence[tuple[Line, Sequence[History]]]) -> str:
-    """The table of all lines, in Markdown."""
-    lines = ["| | accuracy of each seed | mean ± sd | parameters | s per epoch |", "|---|---|---|---|---|"]
-    for as_the_post, title in ((True, "as the post does it"), (False, "made fair")):
-        lines.append(f"| **{title}** | | | | |")
-        for line, histories in results:
-            if line.as_the_post == as_the_post and histories:
-                scores = [history.evaluations[-1].test_accuracy for history in histories]
-                mean, sd = mean_and_sd(scores)
-                spread = f"{mean:.3f} ± {sd:.3f}" if len(scores) > 1 else f"{mean:.3f}"
-                by_seed = ", ".join(f"{score:.3f}" for score in scores)
-                parameters = histories[0].start.parameters if histories[0].start else 0
-                lines.append(
-                    f"| {line.name} | {by_seed} | {spread} | {parameters:,} | {_seconds_per_epoch(histories):.2f} |"
-                )
+def table(results: dict[str, list[History]]) -> str:
+    """A row for each line, in Markdown."""
+    lines = [
+        "| | accuracy of each seed | mean ± sd | parameters | s per epoch | s in all |",
+        "|---|---|---|---|---|---|",
+    ]
+    for line, histories in results.items():
+        scores = [_accuracy(history) for history in histories]
+        mean, deviation = mean_and_sd(scores)
+        seconds, epochs = (sum(of) for of in zip(*((one.seconds, one.epochs) for one in histories), strict=True))
+        parameters = histories[0].start.parameters if histories[0].start else 0
+        told = f"{', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} | {parameters:,}"
+        lines.append(f"| {line} | {told} | {seconds / epochs:.2f} | {seconds / len(histories):.1f} |")
     return "\n".join(lines)
 
 
-def classes(line: Line, histories: Sequence[History], task: Labelled) -> str:
+def report(line: str, histories: Sequence[History], task: Labelled) -> str:
     """The classification report of a line, over the rows of all its seeds, in Markdown."""
     labels = [row.label for row in task.test] * len(histories)
     predicted = [guess for history in histories if history.end for guess in history.end.predicted]
-    report = per_class(confusion(labels, predicted, len(task.classes)))
-    lines = [f"| {line.name} | precision | recall | F1 | rows |", "|---|---|---|---|---|"]
-    for name, row in zip(task.classes, report, strict=True):
+    classes = per_class(confusion(labels, predicted, len(task.classes)))
+    lines = [f"| {line} | precision | recall | F1 | rows |", "|---|---|---|---|---|"]
+    named = zip((*task.classes, "macro avg", "weighted avg"), (*classes, *averages(classes)), strict=True)
+    for name, row in named:
         shares = ("—" if share is None else f"{share:.2f}" for share in (row.precision, row.recall, row.f1))
         lines.append(f"| {name} | {' | '.join(shares)} | {row.support} |")
     return "\n".join(lines)
+
+
+@torch.no_grad()
+def probed(place: Path, history: History, task: Labelled) -> str:
+    """What a kept run answers to the same words in two orders, and its mean map of the third probe, in Markdown."""
+    coded = saved.read_tokenizer(place)
+    stack, _ = saved.read_stack(place, history, coded.get_vocab_size())
+    objective = Classes(stack, history.recipe, task, coded)  # type: ignore[arg-type]
+    lines = [f"| | {' | '.join(task.classes)} |", f"|---{'|---' * len(task.classes)}|"]
+    for text, (_, ids) in zip(PROBES[:2], objective.probes, strict=False):
+        whole = torch.tensor([ids])
+        lines.append(_row(text, objective.stack.logits(whole, whole >= 0).softmax(-1)[0].tolist(), 3))
+    tokens, ids = objective.probes[2]
+    lines += ["", f"| {PROBES[2]} | {' | '.join(tokens)} |", f"|---{'|---' * len(tokens)}|"]
+    mean = objective.maps(torch.tensor([ids]))[0][0].mean(0).tolist()
+    return "\n".join([*lines, *(_row(token, row, 2) for token, row in zip(tokens, mean, strict=True))])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -110,31 +127,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.seeds < 1 or chosen.epochs < 1:
         parser.error("--seeds and --epochs are 1 or more")
-    if chosen.all_rows and chosen.record:
-        parser.error("--all-rows takes the same training more time, nothing else: record it without")
-    how = {name: getattr(chosen, name) for name in ("seeds", "epochs", "threads", "device", "all_rows", "record")}
-    results = []
+    how = {name: getattr(chosen, name) for name in ("epochs", "threads", "device", "all_rows")}
+    results: dict[str, list[History]] = {}
+
+    def place(line: str, seed: int) -> Path:
+        return Path(chosen.folder) / f"{line}-{chosen.epochs}-{'all-rows-' if chosen.all_rows else ''}{seed}"
+
     try:
-        data = chosen.csv.read_bytes()
-        columns = {"text": chosen.text, "label": chosen.label, "name": "news"}
+        data, columns = chosen.csv.read_bytes(), {"text": chosen.text, "label": chosen.label, "name": "news"}
         tasks = {
-            kept: replace(from_csv(data, keep_duplicates=kept, **columns), probes=PROBES) for kept in (True, False)
+            half: replace(from_csv(data, keep_duplicates=half == POST, **columns), probes=PROBES)
+            for half in (POST, FAIR)
         }
-        for as_the_post, task in tasks.items():
-            print("As the post does it:" if as_the_post else "Made fair:", len(task.train), "training rows,",
-                  len(task.test), "test rows.", *task.notes, flush=True)  # fmt: skip
-        for line in ROWS:
-            results.append((line, list(runs(line, tasks[line.as_the_post], chosen.folder, **how))))
+        for half, task in tasks.items():
+            print(f"{half}: {len(task.train)} training rows, {len(task.test)} test rows.", *task.notes, flush=True)
+        for line in LINES:
+            task, results[line] = tasks[line.split("-")[0]], []
+            for seed in range(1, chosen.seeds + 1):
+                history = run(recipe(line, len(task.train), seed=seed, **how), task, place(line, seed))
+                results[line].append(history)
+                if chosen.record:
+                    saved.save(chosen.record / f"news-{line}-{seed}", history, maps=seed == 1)
     except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    threads = f"{chosen.threads} thread{'s' if chosen.threads > 1 else ''}"
-    data = " / ".join(task.fingerprint for task in tasks.values())
-    print(f"\n{today}, seeds 1 to {chosen.seeds}, {chosen.epochs} epochs, {machine()}, on {threads}\nData {data}\n")
+    today, threads = datetime.datetime.now(tz=datetime.UTC).date(), chosen.threads
+    print(f"\n{today}, seeds 1 to {chosen.seeds}, {chosen.epochs} epochs, {machine()}, threads: {threads}\n")
     print(table(results))
-    for line, histories in results:
-        print(f"\n{'As the post does it' if line.as_the_post else 'Made fair'}, all seeds together:\n")
-        print(classes(line, histories, tasks[line.as_the_post]))
+    for line, histories in results.items():
+        task = tasks[line.split("-")[0]]
+        print(f"\n{report(line, histories, task)}\n\n{probed(place(line, 1), histories[0], task)}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -147,13 +168,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--folder", type=Path, default=Path("reproduced"), help="where finished runs are kept")
-    parser.add_argument("--record", type=Path, help="where each run's numbers are written, such as assets/recorded")
+    parser.add_argument("--record", type=Path, help="where histories without weights are written: assets/trained")
     parser.add_argument("--all-rows", action="store_true", help="every row of the layer, as in the post, for its time")
     return parser
 
 
-def _seconds_per_epoch(histories: Sequence[History]) -> float:
-    return sum(history.seconds for history in histories) / sum(history.epochs for history in histories)
+def _accuracy(history: History) -> float:
+    return history.evaluations[-1].test_accuracy
+
+
+def _row(name: str, values: Sequence[float], decimals: int) -> str:
+    return f"| {name} | {' | '.join(f'{value:.{decimals}f}' for value in values)} |"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""What Share tells of By hand, from its link."""
+"""Files of By hand, from its link."""
 
 from mha_core.errors import HeadlightError
+from pages.kit.draw.tables import Table, map_of, of_blocks
+from pages.kit.picture import pictures
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
+from . import workbook
 from .examples import EXAMPLES
 
 
@@ -14,3 +17,13 @@ def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
     if query["ex"] in EXAMPLES:
         raise HeadlightError("this example is computed from the numbers on the page, without a model")
     return {"run": query.within()[0]}, query.at
+
+
+def tables(raw: bytes) -> list[Table]:
+    """Every matrix of a worked example; of a real layer the map of the head. Raises a HeadlightError."""
+    query = Asked(raw)
+    if query["ex"] not in EXAMPLES:
+        run, at = pictures.picture(query.within()[0]).run, query.at
+        return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head)]
+    book, _ = workbook.of_link(query.__getitem__)
+    return of_blocks(EXAMPLES[query["ex"]].blocks(book))

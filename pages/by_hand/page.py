@@ -50,6 +50,9 @@ def show() -> None:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
+            printed = in_print.panel(example)
+            with widgets.seen("printed", bool(printed)), widgets.folded("in_print", "The same numbers in print"):
+                canvas.sheet("in_print", printed)
 
 
 def chosen() -> str:
@@ -72,7 +75,7 @@ def changed(page: PicturePage) -> str:
 
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     """A worked example as it is now."""
-    book, usable = state.book(*state.words())
+    book, usable = state.book()
     notices = page.answer_link(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
         text = st.session_state[key]
@@ -89,7 +92,7 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked.matrices)}, None)])
     head = sheet.row([sheet.title(worked.heading, worked.note), reset])
     task = [sheet.text(worked.task)] if worked.task else []
-    return [sheet.notices(notices), head, *task, *worked.blocks(book), *in_print.panel(example)]
+    return [sheet.notices(notices), head, *task, *worked.blocks(book)]
 
 
 def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Take]:

@@ -9,8 +9,6 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.frame import links, widgets
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 
 from . import workbook
 from .workbook import Workbook, Wrong
@@ -43,31 +41,21 @@ class State:
 
     def mount_words(self) -> None:
         """The words of the second example; the matrices follow them."""
-        words: tuple[list[str], list[str]] = [], []
+        texts: dict[str, Any] = {}
 
         def reword() -> None:
-            nonlocal words
-            before, words = self.book(*words)[0], self.words()
-            self.write(workbook.reworded(before, *words))
+            before = self.book(**texts)[0]
+            self.write(workbook.reworded(before, *workbook.words_of(links.value)))
 
         for column, key in zip(st.columns(2), ("qw", "kw"), strict=True):
             with column:
                 widgets.text(key, on_change=reword)
-        words = self.words()
+            texts[key] = links.value(key)
 
-    @staticmethod
-    def words() -> tuple[list[str], list[str]]:
-        """The first words of both sentences, those as given in place of too long a one."""
-        texts = {key: str(links.value(key)) for key in ("qw", "kw")}
-        queries, keys = (text if len(text) <= LONGEST_TEXT else DEFAULTS[key] for key, text in texts.items())
-        return queries.split()[:MOST_WORDS], keys.split()[:MOST_WORDS]
-
-    def book(self, queries: list[str], keys: list[str]) -> tuple[Workbook, bool]:
-        """Matrices and switches as they are now, and whether those of the link could be used."""
-        matrices = workbook.from_link(self.text or "", queries, keys)
-        divide, products = bool(links.value("sqrt")), links.value("src") != DEFAULTS["src"]
-        known = workbook.defaults(queries, keys) if matrices is None else matrices
-        return Workbook(known, self.wrong, queries, keys, divide, products), matrices is not None
+    def book(self, **texts: Any) -> tuple[Workbook, bool]:
+        """Matrices and switches as they are now, or with other texts; whether those of the link could be used."""
+        own = {"m": self.text or "", **texts}
+        return workbook.of_link(lambda key: own[key] if key in own else links.value(key), self.wrong)
 
     def write(self, book: Workbook) -> None:
         """Puts the matrices into the link."""
@@ -79,4 +67,4 @@ class State:
         if isinstance(divide := event.get("divide"), bool):
             st.session_state["sqrt"] = divide
             return
-        self.write(workbook.changed(self.book(*self.words())[0], event))
+        self.write(workbook.changed(self.book()[0], event))

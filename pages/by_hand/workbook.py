@@ -7,6 +7,7 @@ to wv1 for two heads; x4, w0 and w1 for the stacked ones. Those named a are mask
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -15,7 +16,8 @@ from torch import Tensor
 from pages.kit.draw import events, sheet
 from pages.kit.draw.numbers import exact
 from pages.kit.draw.sheet import Block
-from pages.kit.picture.limits import LONGEST_MATRICES
+from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.limits import LONGEST_MATRICES, LONGEST_TEXT, MOST_WORDS
 
 from . import codec
 from .codec import Matrix
@@ -33,6 +35,7 @@ _APART: Matrix = ((1.1, 1.2), (3.1, 1.7), (1.6, 3.2))
 _SCORES: Matrix = ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1))
 _FOUR: Matrix = ((1.0, 10.0, 100.0, 1000.0), (2.0, 20.0, 200.0, 2000.0), (3.0, 30.0, 300.0, 3000.0))
 
+Value = Callable[[str], Any]
 Wrong = Mapping[tuple[int, int], tuple[str, str]]
 
 
@@ -88,6 +91,22 @@ class Workbook:
         return sheet.buttons(
             label, [(text, event, preset(now, name, event["preset"]) == now) for text, event in offered]
         )
+
+
+def words_of(value: Value) -> tuple[list[str], list[str]]:
+    """The first words of both sentences, those as given in place of too long a one. `value`: what a key says."""
+    texts = {key: str(value(key)) for key in ("qw", "kw")}
+    queries, keys = (text if len(text) <= LONGEST_TEXT else DEFAULTS[key] for key, text in texts.items())
+    return queries.split()[:MOST_WORDS], keys.split()[:MOST_WORDS]
+
+
+def of_link(value: Value, wrong: Mapping[str, Wrong] = MappingProxyType({})) -> tuple[Workbook, bool]:
+    """Matrices and switches as a link says them, and whether its matrices could be used. `value`: as in `words_of`."""
+    queries, keys = words_of(value)
+    matrices = from_link(value("m"), queries, keys)
+    known = defaults(queries, keys) if matrices is None else matrices
+    divide, products = bool(value("sqrt")), value("src") != DEFAULTS["src"]
+    return Workbook(known, wrong, queries, keys, divide, products), matrices is not None
 
 
 def from_link(text: str, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Matrix] | None:

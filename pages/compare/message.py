@@ -60,7 +60,6 @@ class _OfBoth(TypedDict):
 
 
 class ComparePicture(Answered, _OfBoth):
-    word: str  # that is asked about
     wordSaid: str
     begins: Said  # of the right side: what it begins with, where the left was changed before
     tries: dict[str, Said]  # name -> what the link says then; first the defaults
@@ -129,7 +128,6 @@ def _message(query: Asked, begins: Said | None = None) -> bytes:
         **_header(shown, at),
         "begins": begins or {},
         "tries": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
-        "word": query["word"],
         "wordSaid": next_token.word_in_words(query["word"], sides),
         "eachIsQuick": each_head.is_quick(shown.left),
         **answered(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),

@@ -1,11 +1,39 @@
-"""What Share tells of Positions, from its link."""
+"""Files of Positions, from its link."""
 
+from pages.kit.draw.tables import Table
 from pages.kit.picture.asked import Asked
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
+
+from . import encodings, in_model, measures
+from .encodings import Sizes
 
 
 def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
     """The sentence in the model as it was trained, and the place looked at. Raises a HeadlightError."""
     query = Asked(raw, takes_model=False)
     return {"run": Settings(query["s"])}, query.at
+
+
+def tables(raw: bytes) -> list[Table]:
+    """The map of one head under each encoding; of the chosen ones their table (position, channel), or each head's bias.
+
+    Raises a HeadlightError.
+    """
+    query = Asked(raw, takes_model=False)
+    settings = Settings(query["s"])
+    tokens = in_model.words(settings).tokens
+    on_model = in_model.on_model(settings)
+    found = [
+        Table(name, tokens, tokens, weights) for (name, *_), weights in zip(on_model.rows, on_model.maps, strict=True)
+    ]
+    sizes = Sizes(len(tokens), query["d"], query["h"])
+    for name in dict.fromkeys([query["enc"], query["enc2"]]):
+        one, _ = encodings.build_or_default(name, sizes, query["amp"], (settings, query.at.layer))
+        if one.acts == "bias":
+            found += [
+                Table(f"{name}, head {head}", tokens, tokens, bias) for head, bias in enumerate(measures.bias(one))
+            ]
+        elif one.acts:
+            found.append(Table(f"{name}, channels", tokens, list(map(str, range(one.width))), measures.table(one)))
+    return found

@@ -62,7 +62,6 @@ class TraceHeader(Memory):
     digest: str
     implementation: str
     label: str
-    layer: int
     tokens: list[str]
     heads: int
     dHead: int
@@ -233,7 +232,6 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
         "label": layer.instead.label
         if layer.instead
         else words.label(layer.settings, pictures.model_of(layer.settings)),
-        "layer": layer.layer,
         "tokens": layer.tokens,
         "heads": steps[-1].shape[-1] // d_head,
         "dHead": d_head,

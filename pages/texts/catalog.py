@@ -10,7 +10,7 @@ from pages.kit.draw import pages
 from . import sizes
 
 TWICE, ORANGE = "can you can that", "orange is my favorite fruit"
-NEWS = (("task", "BBC news"),)
+NEWS, LIKE_IT = (("task", "BBC news"),), (("task", "made-up news"),)  # the post's, and one that can be asked
 
 
 class Element(NamedTuple):
@@ -220,12 +220,17 @@ def _long_post() -> Text:
                 "train",
                 NEWS,
             ),
-            Element("classification reports", "A number a class, beside its own.", "train", (*NEWS, ("tab", "Report"))),
+            Element(
+                "classification reports",
+                "A number a class, on news that are made up.",
+                "train",
+                (*LIKE_IT, ("tab", "Report")),
+            ),
             Element(
                 "predictions",
                 "Every test row with its probabilities.",
                 "train",
-                (*NEWS, ("tab", "Report"), ("desc", "true")),
+                (*LIKE_IT, ("tab", "Report"), ("desc", "true")),
             ),
             Element(
                 "PositionalEncoding",
@@ -234,7 +239,10 @@ def _long_post() -> Text:
                 (("enc", "sinusoidal"),),
             ),
             Element(
-                "how are you, you how are", "Two orders, probability by probability.", "train", (*NEWS, ("tab", "Ask"))
+                "how are you, you how are",
+                "Two orders, probability by probability.",
+                "train",
+                (*LIKE_IT, ("tab", "Ask")),
             ),
             Element(
                 TWICE,

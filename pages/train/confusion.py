@@ -27,7 +27,7 @@ class Outcome:
         name: of the candidate.
         classes: their names.
         labels: the class of every test row.
-        texts: of the same rows; empty where they are not at hand.
+        texts: of the same rows.
         predicted: by seed, the answer to every test row.
     """
 
@@ -108,7 +108,7 @@ def confusion(of: Outcome, chosen: Cell | None, number: int = 0) -> Block:
         shares=[[rows / max(1, sum(line)) for rows in line] for line in cells],
         compact=True,
         marks=[] if chosen is None else [chosen],
-        note="Choose a cell to read its sentences." if of.texts else "",
+        note="Choose a cell to read its sentences.",
     )
 
 

@@ -33,7 +33,6 @@ class FilmHeader(TypedDict):
     layers: int
     heads: int
     causal: bool
-    step: int
     over: bool
     probes: list[FilmProbe | None]
 
@@ -135,7 +134,6 @@ class _Film:
             "layers": recipe.n_layers,
             "heads": recipe.n_heads,
             "causal": not self.classes,
-            "step": self.history.step,
             "over": self.history.end is not None,
             "probes": probes,
         }

@@ -36,7 +36,7 @@ class Answered:
     Attributes:
         model: its name.
         classes: their names.
-        texts: what it was asked; of rows whose text is not at hand "".
+        texts: what it was asked.
         labels: the class of each, None where nobody knows.
         probabilities: (rows, classes).
         typed: so many of the last texts were typed, the others are test rows.

@@ -7,7 +7,7 @@ from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
-from . import confusion, predictions_section, probabilities, recorded_runs, recorded_section, summary, verdicts
+from . import confusion, predictions_section, probabilities, summary, verdicts
 from .ask_section import Asked
 from .confusion import Outcome
 from .predictions import Answered
@@ -35,8 +35,7 @@ def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_ope
                 _ways_out(shown, shown.ready.get(names[0]))
         if is_open:
             verdicts.draw(outcomes(shown, task), names, seed)
-            canvas.sheet("posts_reports", recorded_section.posts_reports(names) if shown.recorded else [])
-    _predictions(shown, names, seed, asked, is_open=is_open)
+    _predictions(names, asked, is_open=is_open)
     if is_open:
         about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
         blocks = [*summary.epochs(shown.timing), *(_heads(shown)), about]
@@ -44,28 +43,24 @@ def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_ope
 
 
 def outcomes(shown: Shown, task: Labelled | Language | None) -> dict[str, Outcome]:
-    """What each candidate made of the test rows, where they were these rows or their classes were recorded."""
-    found = recorded_runs.outcomes(shown.recorded)
-    if isinstance(task, Labelled):
-        judged = {own.name: confusion.outcome(own.name, own.histories, task) for own in shown.candidates}
-        found |= {name: one for name, one in judged.items() if one is not None}
-    return found
+    """What each candidate made of the test rows, where they were these rows."""
+    if not isinstance(task, Labelled):
+        return {}
+    judged = {own.name: confusion.outcome(own.name, own.histories, task) for own in shown.candidates}
+    return {name: one for name, one in judged.items() if one is not None}
 
 
-def _predictions(shown: Shown, names: list[str], seed: int | None, asked: Asked, *, is_open: bool) -> None:
-    """Draws every prediction of these candidates: those that were recorded, or what the models say now."""
-    classes = recorded_runs.classes(shown.recorded) or asked.classes
+def _predictions(names: list[str], asked: Asked, *, is_open: bool) -> None:
+    """Draws every prediction of these candidates: what the models say now."""
 
     def answers() -> tuple[list[Answered], list[str]]:
-        if shown.recorded:
-            return recorded_runs.answered(shown.recorded, names, seed), [recorded_runs.NO_TEXTS]
         typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
         task = asked.task if asked.task and asked.task.classes == asked.classes else None
         chosen = {name: asked.models[name] for name in names if name in asked.models}
         parts = probabilities.answered(chosen, task, typed)
         return parts, probabilities.notes(chosen, parts, task)
 
-    predictions_section.draw(classes, answers, seen=is_open and bool(classes))
+    predictions_section.draw(asked.classes, answers, seen=is_open and bool(asked.classes))
 
 
 def _ways_out(shown: Shown, model: str | None) -> None:

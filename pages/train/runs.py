@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from mha_core import positions
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.events import History
-from mha_core.training.recorded import Recorded
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw.tables import quoted
 from pages.kit.jobs.training import TrainingJob
@@ -33,14 +32,12 @@ class Shown:
         models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
         timing: as in `kit.jobs.record.Record`.
-        recorded: the runs that come as numbers alone, by their candidates.
     """
 
     candidates: tuple[Candidate, ...] = ()
     models: tuple[str | None, ...] = ()
     beforehand: bool = False
     timing: dict[str, Any] | None = None
-    recorded: Mapping[str, tuple[Recorded, ...]] = field(default_factory=dict)
 
     def __add__(self, other: Shown) -> Shown:
         """Both, side by side; the names stay different."""
@@ -98,9 +95,12 @@ def of_histories(
     return Shown(tuple(candidates), tuple(firsts), beforehand, timing)
 
 
-def of_shipped(task: str) -> Shown:
-    """The runs of a task that come with Headlight; of a damaged one nothing is shown."""
-    return _shipped(task, models.SHIPPED)
+def of_shipped(task: str, *, fair: bool = False) -> Shown:
+    """The runs of a task that come with Headlight; of a damaged one nothing is shown.
+
+    `fair`: of the news, those that were made fair, not those as in the long post (mha_core/training/reproduce.py).
+    """
+    return _shipped(f"news-{'fair' if fair else 'post'}" if task == "news" else task, models.SHIPPED)
 
 
 @lru_cache(maxsize=8)

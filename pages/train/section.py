@@ -27,16 +27,13 @@ from . import (
     film,
     news,
     picture_settings,
-    recorded_runs,
-    recorded_section,
     report,
     standing,
     summary,
 )
 from .bar import Bar
 from .curves import Candidate, Chart
-from .recorded_runs import beforehand
-from .runs import Shown
+from .runs import Shown, of_shipped
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 
@@ -82,31 +79,25 @@ def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look,
         charts, below = st.container(key="train_charts"), st.container(key="train_below")
         links, switches = st.container(), st.container(key="train_switches")
         with switches:  # before the charts, which go by what a link says of them
-            _draw_switches(shown, task)
+            widgets.switch("apart")
+        with widgets.seen("bag", isinstance(task, Labelled)):
+            widgets.switch("bag")
         with charts:
             st.fragment(_draw_picture, key="train_curves")(picture, below)
         with links:
             report.open_in(shown, seen=places.open == "Curves")
     asked = ask_section.asked_of(shown, task)
     with places.tabs["Ask"]:
-        if shown.recorded and not asked.names:
-            recorded_section.draw_ask(shown.recorded, is_open=places.open == "Ask")
-        else:
-            ask_section.draw(asked, is_open=places.open == "Ask")
+        ask_section.draw(asked, is_open=places.open == "Ask")
     with places.tabs["Report"]:
-        if shown.ready or shown.recorded:
+        if shown.ready or shown.beforehand:
             report.draw(shown, task, asked, is_open=places.open == "Report")
     return shown
 
 
-def _draw_switches(shown: Shown, task: Task) -> None:
-    """Draws how the curves stand, and what stands beside them."""
-    with widgets.seen("apart", not shown.recorded):
-        widgets.switch("apart")
-    with widgets.seen("one", bool(shown.recorded)):  # which are drawn as the post draws them
-        widgets.switch("one")
-    with widgets.seen("bag", isinstance(task, Labelled) and not shown.recorded):
-        widgets.switch("bag")
+def beforehand(task: str) -> Shown:
+    """The runs of a task that come with Headlight, of the news those that the link says."""
+    return of_shipped(task, fair=st.session_state.get("lines") == "made fair")
 
 
 def _nothing(job: TrainingJob | None, task: Task) -> str:
@@ -179,7 +170,7 @@ def _draw_settings(shown: Shown, picture: _Picture) -> None:
 
 def _draw_charts(shown: Shown, picture: _Picture) -> None:
     """Draws the curves, and writes the same as text."""
-    apart = not _is_on("one") if shown.recorded else _is_on("apart")
+    apart = _is_on("apart")
     large = canvas.projected()
     charts = curves.charts(
         shown.candidates,
@@ -203,7 +194,7 @@ def _draw_panels(
 ) -> None:
     """Draws each chart in a panel of its own, side by side. Raises an ImportError without a package that draws."""
     canvas.charts()
-    across = 1 if large else min(len(shown.candidates), 5 if shown.recorded else 3) if apart else 2
+    across = 1 if large else min(len(shown.candidates), 5) if apart else 2
     widths = [1] * across if apart or large else [1.3, 1]
     for first in range(0, len(charts), across):
         columns = st.columns(widths)
@@ -215,17 +206,14 @@ def _draw_panels(
 
 
 def _reference(shown: Shown, task: Task) -> tuple[float, str] | None:
-    """The accuracy that is possible without order, where it is asked for or was recorded."""
+    """The accuracy that is possible without order, where it is asked for."""
     recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
-    if shown.recorded:
-        level = baseline.RECORDED[st.session_state.get("lines") == recorded_runs.FAIR]
-    elif _is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task):
-        try:
-            with st.spinner("Counting words"):
-                level = baseline.of_task(task, recipes[0])
-        except HeadlightError:  # too many others wait; the next drawing asks again
-            return None
-    else:
+    if not (_is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task)):
+        return None
+    try:
+        with st.spinner("Counting words"):
+            level = baseline.of_task(task, recipes[0])
+    except HeadlightError:  # too many others wait; the next drawing asks again
         return None
     return level, baseline.name(level)
 
@@ -262,8 +250,7 @@ def _draw_known(shown: Shown, *, over: bool) -> None:
     ]
     start = begun[0].histories[0].start
     known = sheet.panel("What each one knows", blocks, summary.test_rows(start) if start else "")
-    post = [recorded_section.beside_the_post(shown.recorded)] if shown.recorded else []
-    canvas.sheet("knows", [*post, known])
+    canvas.sheet("knows", [known])
 
 
 def _draw_film(shown: Shown, *, is_open: bool) -> None:

@@ -45,7 +45,7 @@ def draw(outcomes: Mapping[str, Outcome], names: list[str], seed: int | None) ->
 def _panel(of: Outcome, chosen: Cell | None, number: int, *, narrow: bool) -> Block:
     """The matrix beside the report, or above it; the sentences of a chosen cell take the report's place."""
     matrix, report = confusion.confusion(of, chosen, number), confusion.report(of)
-    sentences = [confusion.listed(of, chosen)] if chosen and of.texts else []
+    sentences = [confusion.listed(of, chosen)] if chosen else []
     blocks = (
         [matrix, report, *sentences]
         if narrow

@@ -109,15 +109,6 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="module")
-def modules(browser: Browser, server: Server) -> Iterator[Modules]:
-    """The browser's modules, in a page without the app."""
-    page = browser.new_page()
-    page.goto(server.url + HEALTH)
-    yield Modules(page)
-    page.close()
-
-
 @pytest.fixture(scope="session")
 def desktop(browser: Browser) -> Iterator[BrowserContext]:
     """A visitor at a desk, whose browser has the app's files already; every tab is a visit of its own."""

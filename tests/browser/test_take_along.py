@@ -1,15 +1,13 @@
-"""Take it along, in Share: pictures and numbers that read back as what the page shows, and sentences in their place."""
+"""Take it along, in Share: pictures of what the page shows, numbers of the server, the page on paper, and sentences."""
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -22,8 +20,8 @@ from .conftest import NewTab
 from .expected import run_of
 from .explore_page import Explore
 from .glossary_page import Glossary
+from .modules import Modules
 from .tab import Tab
-from .train_page import Train
 
 ODD = 'say "=cmd", it @ 😀 & <b>'
 SVG = "{http://www.w3.org/2000/svg}"
@@ -73,7 +71,7 @@ def short(weight: float) -> str:
     return "" if weight < 0.005 else f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
 
 
-def check_drawing(explore: Explore, drawing: ET.Element, run: Run, link: str) -> None:
+def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
     """Colours, numbers, tokens, caption and link are those of the head in focus."""
     n = len(run.tokens)
     weights = run.weights[3, 1].flatten()
@@ -83,42 +81,29 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run, link: str) ->
         assert colour in {palette[max(0, byte)] for byte in near}
     texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
     wanted = [short(weight) for weight in weights.tolist()]
-    numbers = [text for text in texts if re.fullmatch(r"\.\d\d|1", text)]
-    assert numbers[: len([text for text in wanted if text])] == [text for text in wanted if text]
+    assert [text for text in texts if re.fullmatch(r"\.\d\d|1", text)] == [text for text in wanted if text]
     assert all(texts.count(token) >= 2 for token in run.tokens)
-    assert texts[-1] == link
-    assert texts[-2] == f"Explore · Head in focus · {ODD}"
-
-
-def check_paper(explore: Explore) -> None:
-    """On paper stands the picture alone, on one page, with lines to write on; afterwards the page is as before."""
-    page, paper = explore.page, explore.page.locator("#headlight-print")
-    page.evaluate("window.print = () => {}")
-    page.locator(".take-along [data-kind=print]").click()
-    page.emulate_media(media="print")
-    expect(paper.locator("svg text", has_text="Head in focus")).to_be_visible()
-    expect(paper.locator("hr")).to_have_count(6)
-    expect(page.locator("#headlight-bar")).to_be_hidden()
-    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
-    page.emulate_media(media="screen")
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    expect(paper).to_have_count(0)
-    expect(page.locator("#headlight-bar")).to_be_visible()
+    assert texts[-3] == f"Explore · Head in focus · {ODD}"
+    assert texts[-2].startswith("layer 3, head 1 · ")
+    assert texts[-1] == explore.page.url
 
 
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     explore.open(s=ODD, at="3.1")
     run = explore.shows(ODD)
     before = explore.view.locator(".large").inner_text()
+    pixels = explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()")
     open_share(explore)
     explore.page.get_by_label("Theme of the picture").select_option("light")
-    svg = take(explore, "svg")
-    drawing = ET.fromstring(svg)
-    check_drawing(explore, drawing, run, explore.page.url[: len(explore.page.url)])
+    drawing = ET.fromstring(take(explore, "svg"))
+    check_drawing(explore, drawing, run)
 
-    png = Image.open(io.BytesIO(take(explore, "png")))
-    assert png.size == tuple(round(2 * float(drawing.attrib[side])) for side in ("width", "height"))
-    assert png.convert("RGB").getpixel((2, 2)) == GROUNDS["light"]
+    png = Image.open(io.BytesIO(take(explore, "png"))).convert("RGB")
+    assert png.getpixel((2, 2)) == GROUNDS["light"]
+    palette = [tuple((colour >> shift) & 255 for shift in (0, 8, 16)) for colour in explore.page.evaluate(PALETTE)]
+    seen = {colour for _, colour in png.getcolors(png.width * png.height) or []}
+    drawn = {palette[round(255 * weight)] for weight in run.weights[3, 1].flatten().tolist()}
+    assert len(drawn & seen) > 0.9 * len(drawn), "the cells have the colours of their weights"
     explore.page.get_by_label("Theme of the picture").select_option("as shown")
     slide = Image.open(io.BytesIO(take(explore, "slide")))
     assert slide.size == (1920, 1080)
@@ -126,14 +111,38 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     html = take(explore, "html").decode()
     assert len(html.encode()) <= 60_000 + 1.5 * run.weights.numel()
     assert explore.view.locator(".large").inner_text() == before, "the page stands as before"
+    assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
+    explore.page.get_by_label("Picture", exact=True).select_option("Heads")
+    assert refused(explore, "svg") == "Only a single map can be had as SVG: choose one."
 
-    check_paper(explore)
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
     assert refused(explore, "png") == "The picture is still being computed; try again in a moment."
     explore.view.evaluate("view => view.removeAttribute('data-waiting')")
     explore.page.evaluate("history.replaceState(history.state, '', `?s=${'x'.repeat(2001)}`)")
     assert refused(explore, "csv").startswith("A sentence may have 2,000 characters, this one has 2,001")
+
+
+def test_on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
+    """Share's Print and the browser's own give one paper: no bar, the views light, all of a long page."""
+    explore.open(s="how are you", at="3.1")
+    explore.shows("how are you")
+    page = explore.page
+    open_share(explore)
+    page.evaluate("window.print = () => { window.asked = true; }")
+    page.locator(".take-along [data-kind=print]").click()
+    assert page.evaluate("window.asked")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(explore.view).to_have_attribute("data-theme", "light")
+    expect(page.locator("#headlight-bar")).to_be_hidden()
+    main = page.locator("[data-testid='stMain']")
+    assert main.evaluate("main => main.scrollHeight <= main.clientHeight"), "nothing is left behind a scroll"
+    assert re.search(rb"/Type\s*/Page\b", page.pdf(format="A4"))
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(explore.view).to_have_attribute("data-theme", "dark")
+    expect(page.locator("#headlight-bar")).to_be_visible()
 
 
 def test_compare_gives_both_sides(compare: Compare) -> None:
@@ -147,35 +156,29 @@ def test_compare_gives_both_sides(compare: Compare) -> None:
     names = compare.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
     assert names[:3] == ["Left", "Right", "Right − left"]
     assert names[-1] == "All of these together"
-    compare.page.get_by_label("Picture", exact=True).select_option("All of these together")
-    maps = [one for one in ET.fromstring(take(compare, "svg")).iter(f"{SVG}g") if one.get("class") == "map"]
-    assert len(maps) >= 3
+    sizes = []
+    for name in ("Left", "All of these together"):
+        compare.page.get_by_label("Picture", exact=True).select_option(name)
+        sizes.append(Image.open(io.BytesIO(take(compare, "png"))).size)
+    assert sizes[1][0] > 1.5 * sizes[0][0]
 
 
-def test_sheets_and_charts_give_their_numbers(new_tab: NewTab) -> None:
+def test_a_page_offers_what_it_has(new_tab: NewTab) -> None:
     hand = new_tab(ByHand).open()
     open_share(hand)
+    scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], np.float32)
     with np.load(io.BytesIO(take(hand, "npz")), allow_pickle=False) as arrays:
-        scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], np.float32)
-        assert np.array_equal(arrays["Inputs_scores"], scores)
-        assert arrays["Inputs_scores_rows"].tolist() == ["how", "are", "you"]
-        weights = torch.from_numpy(scores).softmax(-1).numpy()
-        assert [
-            name for name in arrays if arrays[name].shape == (3, 3) and np.allclose(arrays[name], weights, atol=1e-6)
-        ]
-    rows = list(csv.reader(io.StringIO(take(hand, "csv").decode("utf-8-sig"))))
-    at = next(number for number, row in enumerate(rows) if row[:1] == ["Inputs, scores"])
-    assert np.array_equal(np.array([row[1:] for row in rows[at + 1 : at + 4]], np.float32), scores)
-    assert "makes no file of its own" in refused(hand, "html")
-
-    train = new_tab(Train).open()
-    open_share(train)
-    drawn = train.page.evaluate("[...document.querySelector('.js-plotly-plot').data[0].y]")
-    first = list(csv.reader(io.StringIO(take(train, "csv").decode("utf-8-sig"))))
-    values = np.array([row[1] for row in first[1 : len(drawn) + 1]], np.float32)
-    assert np.array_equal(values, np.array(drawn, np.float32))
-    assert ET.fromstring(take(train, "svg")).find(f".//{SVG}path") is not None
+        assert np.array_equal(arrays["Inputs, scores"], scores)
+    expect(hand.page.locator(".take-along [data-kind=html]")).to_be_hidden()
 
     words = new_tab(Glossary).open()
     open_share(words)
-    assert refused(words, "csv") == "This page shows no numbers that make a table."
+    assert refused(words, "png") == "This page shows no picture that is drawn; Print has all of it."
+    expect(words.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
+
+
+def test_what_xml_cannot_hold_is_marked(explore: Explore) -> None:
+    texts = ["a\tb\nc", "😀", "\x01", "\ud800x", "<b>&"]
+    explore.open(s="how are you")
+    made = Modules(explore.page).each("picture/map_svg.js", texts, "m.asXml(row)")
+    assert made == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]

@@ -1,4 +1,4 @@
-"""The long post's experiment on a small table: every line is trained, kept, and told in tables."""
+"""The long post's experiment: on a small table every line is trained, kept and told; the recorded runs are its own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mha_core.training import long_post, reproduce, saved
+from mha_core import load_model
+from mha_core.training import inference, reproduce, saved
+from mha_core.training.report import mean_and_sd
+from mha_core.training.reproduce import FAIR, LINES, POST, PROBES
 from mha_core.training.tasks import from_csv
 
+ROOT = Path(__file__).parents[2]
+TRAINED = ROOT / "assets" / "trained"
+SEEDS = range(1, 6)
 CSV = "text,label\n" + "".join(
     f"the {noun} number {number} is {what},{label}\n"
     for number in range(12)
@@ -24,35 +30,32 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_all_of_it(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["--csv", str(table), "--seeds", "2", "--epochs", "1", "--folder", str(tmp_path / "kept")]
+    kept, recorded = tmp_path / "kept", tmp_path / "recorded"
+    call = ["--csv", str(table), "--seeds", "1", "--epochs", "1", "--folder", str(kept), "--record", str(recorded)]
     reproduce.main(call)
     said = capsys.readouterr().out
-    assert len(list((tmp_path / "kept").iterdir())) == 2 * len(long_post.ROWS)
-    for line in long_post.ROWS:
-        assert f"| {line.name} | " in said
-    reproduce.main(call)  # nothing is trained twice
+    assert said.count("accuracy 0") + said.count("accuracy 1") == len(LINES)
+    for line in LINES:
+        assert f"\n| {line} | " in said
+        history = saved.read(kept / f"{line}-1-1")
+        assert saved.read(recorded / f"news-{line}-1") == history
+        assert {file.name for file in (recorded / f"news-{line}-1").iterdir()} == {saved.RUN}
+    model = load_model(str(kept / "post-torch-1-1"), device="cpu")
+    for text, row in zip(PROBES, inference.probabilities(model, PROBES[:2]).tolist(), strict=False):
+        assert f"| {text} | {' | '.join(f'{share:.3f}' for share in row)} |" in said
+    run = model.run(PROBES[2])
+    for token, own in zip(run.tokens, run.weights[0].mean(0).tolist(), strict=True):
+        assert f"| {token} | {' | '.join(f'{weight:.2f}' for weight in own)} |" in said
+    texts = [line.split(",")[0] for line in CSV.splitlines()[1:]]
+    assert not any(text in file.read_text("utf-8") for file in recorded.rglob("*.json") for text in texts)
+    reproduce.main([*call[:3], "2", *call[4:]])  # one seed more is all that is trained
     again = capsys.readouterr().out
-    assert "accuracy 0" not in again
-    assert again.split("| |")[1] == said.split("| |")[1]
-
-
-def test_one_run_more_is_all_that_is_trained(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    task = from_csv(table.read_bytes())
-    how = {"epochs": 1, "threads": 1, "device": "cpu"}
-    first = list(reproduce.runs(long_post.ROWS[-1], task, tmp_path, seeds=1, **how))  # type: ignore[arg-type]
-    capsys.readouterr()
-    both = list(reproduce.runs(long_post.ROWS[-1], task, tmp_path, seeds=2, **how))  # type: ignore[arg-type]
-    assert capsys.readouterr().out.count("accuracy") == 1
-    assert both[0] == saved.read(next(tmp_path.glob("*-1-1")))
-    assert both[0].end == first[0].end
+    assert again.count(": accuracy ") == len(LINES)
 
 
 def test_the_post_s_way_and_the_fair_one_differ_as_they_say(table: Path) -> None:
     task = from_csv(table.read_bytes())
-    post, fair = (
-        long_post.recipe(line, len(task.train), seed=1, epochs=10, threads=1)
-        for line in (long_post.ROWS[0], long_post.ROWS[4])
-    )
+    post, fair = (reproduce.recipe(f"{half}-torch", len(task.train), seed=1, epochs=10) for half in (POST, FAIR))
     changed = {name for name, value in post.to_json().items() if fair.to_json()[name] != value}
     assert changed == {"mask_padding", "start", "vocabulary_of"}
     assert (post.mask_padding, post.start, post.vocabulary_of) == (False, "own", "all texts")
@@ -63,3 +66,35 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys: pytest.CaptureFi
         reproduce.main(["--csv", str(tmp_path / "nowhere.csv")])
     assert stopped.value.code == 1
     assert "This cannot be trained" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str) -> None:
+    scores = []
+    for seed in SEEDS:
+        history = saved.read(TRAINED / f"news-{line}-{seed}")
+        start, end = history.start, history.end
+        assert start
+        assert end
+        assert history.recipe == reproduce.recipe(line, start.rows_train, seed=seed, epochs=10)
+        assert (end.reason, end.step, history.epochs) == ("steps", history.recipe.steps, 10)
+        assert (start.rows_train, start.rows_test) == ((918, 307) if line.startswith(POST) else (896, 299))
+        assert (start.parameters, start.longest, start.vocabulary, len(start.classes)) == (89_605, 512, 1000, 5)
+        assert len(end.predicted) == start.rows_test
+        assert bool(history.snapshots) == (seed == 1)
+        scores.append(history.evaluations[-1].test_accuracy)
+    mean, deviation = mean_and_sd(scores)
+    name = line.removeprefix(f"{POST}-").removeprefix(f"{FAIR}-").replace("-sinusoidal", " + sinusoidal")
+    name = name.replace("sinusoidal-0.1", "sinusoidal × 0.1")
+    cells = f"| {name} | {', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} |"
+    told = (ROOT / "docs" / "long-post.md").read_text("utf-8").splitlines()
+    assert [row for row in told if row.startswith(cells)], cells
+
+
+def test_naive_and_efficient_are_two_draws() -> None:
+    for seed in SEEDS:
+        one, other = (saved.read(TRAINED / f"news-{POST}-{name}-{seed}") for name in ("naive", "efficient"))
+        assert one.evaluations[0] != other.evaluations[0]  # before the first step
+        assert one.end
+        assert other.end
+        assert one.end.predicted != other.end.predicted

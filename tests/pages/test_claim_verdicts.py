@@ -20,7 +20,7 @@ from mha_core.attention import AttentionLayer
 from mha_core.measure.reference import read_with_transformers
 from mha_core.measure.timing import forward_pass, training_step
 from mha_core.positions import Learned
-from mha_core.training import recorded, tasks
+from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from pages.claims.page import by_name
 from pages.kit.lessons.course import claims
@@ -329,8 +329,8 @@ def test_a_bias_of_the_keys(said: Said, bert: Reference) -> None:
 def test_implementations(said: Said, bert: Reference) -> None:
     accuracies = {}
     for line in ("naive", "torch"):
-        runs = [recorded.read(f"post/{line}-{seed}") for seed in range(1, 6)]
-        accuracies[line] = sum(run.history.evaluations[-1].test_accuracy for run in runs) / 5
+        runs = [saved.read(models.SHIPPED / f"news-post-{line}-{seed}") for seed in range(1, 6)]
+        accuracies[line] = sum(run.evaluations[-1].test_accuracy for run in runs) / 5
     assert numbers(said("one-function")) == pytest.approx(list(accuracies.values()))
     x = bert(SENTENCE)[1][LAYER]
     own = pictures.model_on("auto").encoder.layers[LAYER].attention
@@ -340,10 +340,9 @@ def test_implementations(said: Said, bert: Reference) -> None:
 def test_the_news(said: Said) -> None:
     """The recorded answers are those of the last look that each run's history tells."""
     accuracy: dict[str, list[float]] = {}
-    for name in recorded.names():
-        run = recorded.read(name)
-        accuracy.setdefault(run.line.key, []).append(run.history.evaluations[-1].test_accuracy)
-    lines = ("post/efficient", "fair/fused"), ("-sinusoidal", "-sinusoidal-0.1")
+    for folder in models.SHIPPED.glob("news-*"):
+        accuracy.setdefault(folder.name.rpartition("-")[0], []).append(saved.read(folder).evaluations[-1].test_accuracy)
+    lines = ("news-post-efficient", "news-fair-fused"), ("-sinusoidal", "-sinusoidal-0.1")
     pairs = [(lines[0][way], lines[0][way] + lines[1][small]) for way, small in ((0, 0), (1, 0), (1, 1))]
     expected = [sum(accuracy[line]) / len(accuracy[line]) for pair in pairs for line in pair]
     assert numbers(said("news")) == pytest.approx(expected)

@@ -15,9 +15,11 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError
+from mha_core.positions import ALiBi, Sinusoidal
 from mha_core.show import standalone
 from pages.kit.draw.pages import PAGES
 from pages.kit.lessons.course import course
@@ -138,6 +140,57 @@ def test_compare_and_masks_give_both_maps(model: Model) -> None:
     for own, rule in ((masks[:blank], "causal"), (masks[blank + 1 :], "none")):
         wanted = model.run("can you", mask=rule).weights[1, 3].numpy()
         assert np.array_equal(np.array([row[1:] for row in own[1:]], np.float32), wanted), rule
+
+
+def test_by_hand_gives_every_matrix_of_its_example() -> None:
+    edited = "s_0.5_0.1_0.4_0.1_0.8_0.3_0.4_0.3_9"
+    arrays = arrays_of("by_hand.npz", m=edited)
+    scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 9]], np.float32)
+    assert np.array_equal(arrays["Inputs, scores"], scores)
+    assert arrays["Inputs, scores_rows"].tolist() == ["how", "are", "you"]
+    (weights,) = (value for name, value in arrays.items() if name.endswith(", weights"))
+    assert np.allclose(weights, torch.from_numpy(scores).softmax(-1).numpy(), atol=1e-6)
+    assert ["Inputs, scores", "how", "are", "you"] in rows_of("by_hand.csv", m=edited)
+    assert {"Head 0, weights", "Head 1, weights"} <= set(arrays_of("by_hand.npz", ex="two heads"))
+    two = arrays_of("by_hand.npz", ex="two sentences", qw="you are", kw="how are you")
+    assert two["Scores, scores_rows"].tolist() == ["you", "are"]
+
+
+def test_of_a_real_layer_by_hand_gives_the_map(model: Model) -> None:
+    run = model.run("can you")
+    head, *rows = rows_of("by_hand.csv", ex="entropy", s="can you", at="1.3")
+    assert head == ["layer 1 head 3: query / key", *run.tokens]
+    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[1, 3].numpy())
+
+
+def test_side_by_side_gives_every_map(model: Model) -> None:
+    link = {"s": "can you", "three": ["as trained", "none"], "at": "1.3"}
+    for mean in (True, False):
+        arrays = arrays_of("side_by_side.npz", **link, mean=str(mean).lower())
+        for name, position in (("as trained", "trained"), ("none", "none")):
+            weights = model.run("can you", position=position).weights[1]
+            assert np.allclose(arrays[name], (weights.mean(0) if mean else weights[3]).numpy(), atol=1e-6)
+
+
+def test_positions_gives_maps_and_what_each_encoding_is(model: Model) -> None:
+    arrays = arrays_of("positions.npz", s="can you", enc="sinusoidal", enc2="alibi", d="64", h="8", amp="0.5")
+    assert arrays["as trained"].shape == arrays["none"].shape == (4, 4)
+    waves = Sinusoidal(64, 0.5).add(torch.zeros(1, 4, 64))[0]
+    assert np.allclose(arrays["sinusoidal, channels"], waves.numpy(), atol=1e-6)
+    lowered = ALiBi(8).bias(torch.zeros(1, 8, 4, 8), 4)
+    assert np.allclose(arrays["alibi, head 7"], lowered[0, 7].numpy(), atol=1e-6)
+
+
+def test_scaled_dot_gives_its_call() -> None:
+    arrays = arrays_of("scaled_dot.npz", qs="2, 3, 6", kv="both from elsewhere", nk="5", wv="4")
+    weights = next(value for name, value in arrays.items() if name.endswith("weights"))
+    ours, torchs = (value for name, value in arrays.items() if "mixed" in name and value.dtype == np.float32)
+    assert weights.shape == (3, 5)
+    assert np.allclose(weights.sum(-1), 1)
+    assert ours.shape == torchs.shape == (3, 4)
+    assert np.allclose(ours, torchs, atol=1e-6)
+    with pytest.raises(HeadlightError, match="0 sizes, need 2 to 5"):
+        made("scaled_dot.csv", qs="x")
 
 
 def test_shapes_gives_the_step_in_sight_and_all_steps(model: Model) -> None:

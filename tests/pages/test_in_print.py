@@ -26,7 +26,7 @@ def as_written(printed: float, decimals: int) -> str:
 
 
 def shown(example: str) -> list[Block]:
-    return blocks(app_at("by_hand", ex=example).run(), "hand")
+    return blocks(app_at("by_hand", ex=example).run(), "in_print")
 
 
 @pytest.mark.parametrize("example", [name for name in EXAMPLES if of(name)])

@@ -61,9 +61,8 @@ def columns(app: AppTest) -> list[str]:
 
 
 @pytest.mark.usefixtures("no_plotly")
-@pytest.mark.parametrize("task", ["who did what", "BBC news"])
-def test_train_without_plotly(shipped: Path, task: str) -> None:
-    page = Train(task=task)
+def test_train_without_plotly(shipped: Path) -> None:
+    page = Train()
     check_told(page.app, "plotly")
     assert "accuracy" in columns(page.app)
     page.app.run()

@@ -61,7 +61,7 @@ def test_every_number_of_every_step_comes_back(name: str, mask: str) -> None:
 def test_the_header_says_what_torch_says(name: str) -> None:
     trace = traced(Settings(TEXT), 0, name)
     header, _ = unpacked(pack_trace(trace, "q"))
-    assert (header["layer"], header["implementation"]) == (0, name)
+    assert header["implementation"] == name
     assert header["tokens"] == trace.tokens
     assert header["digest"] == trace.settings.digest
     assert (header["heads"], header["dHead"]) == (12, 32)

@@ -18,7 +18,7 @@ from pages.kit.server.queue import Work
 from pages.train.recipe_controls import LANGUAGE, TASKS
 
 from .conftest import go_to
-from .train_app import TINY, Train, no_job_stays, plan_of, planned
+from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
 from .waiting import PATIENCE, of_jobs, wait
 
 __all__ = ["no_job_stays", "planned"]
@@ -38,6 +38,31 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     assert not page.app.get("plotly_chart")
     assert not page.off("train_start")
     assert page.off("train_stop")
+
+
+POST = ["torch none", "naive none", "efficient none", "efficient sinusoidal"]
+
+
+def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
+    page = Train(task="BBC news")
+    assert page.notices() == []
+    assert "Recorded on 1,225 texts of news, which may not be shipped" in page.texts()
+    assert "Trained in advance with positions none, sinusoidal · efficient, naive, torch" in page.texts()
+    table = page.table("accuracy")
+    assert sorted(row[0] for row in table["rows"]) == sorted(POST)
+    accuracy = {row[0]: row[table["head"].index("accuracy")] for row in table["rows"]}
+    assert accuracy["naive none"].startswith("0.878 ± 0.018")
+    assert len(page.app.get("plotly_chart")) == 2
+    assert "Runs that came without their weights cannot be asked." in str(page.open("Ask").blocks())
+    report = page.open("Report")
+    assert report.panel("How they were trained")
+    fair = Train(task="BBC news", lines="made fair", apart="true")
+    assert len(fair.app.get("plotly_chart")) == 2 * 5
+    assert page.off("train_start")
+    lines = [f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh"]
+    upload(page, "news_file", "\n".join(["text,label", *lines]).encode())
+    assert not page.off("train_start")
+    assert "The runs below were trained on other data than what is chosen now." in page.notices()
 
 
 @pytest.mark.parametrize("title", ["who did what", "full names", "your own CSV"])

@@ -66,18 +66,14 @@ export function frame(context, x, y, width, height, colour) {
   else for (const end of [y - 6, y + height]) context.fillRect(x + thin / 2 - wide / 2, end, wide, 6);
 }
 
-/** What is drawn is written down too while a picture is made to take along (recording.js). */
-export const drawing = { recorder: /** @type {import("../files/recording.js").Recorder | null} */ (null) };
+/** Pixels of a canvas for each of the page's, while a picture is made to take along (picture_file.js); 0 = as the screen. */
+export const drawing = { ratio: 0 };
 
-/** The context of a canvas that goes on where it is. @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
-export function goOn(canvas) {
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  return drawing.recorder?.context(context, false) ?? context;
-}
+export const pixelRatio = () => drawing.ratio || window.devicePixelRatio || 1;
 
-/** A canvas sized in CSS pixels and drawn in device pixels; returns its cleared context. */
+/** A canvas sized in CSS pixels and drawn in those of the screen; returns its cleared context. */
 export function contextOf(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = pixelRatio();
   const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== hgt) {
     canvas.width = w;
@@ -88,5 +84,5 @@ export function contextOf(canvas, width, height) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  return drawing.recorder?.context(context, true) ?? context;
+  return context;
 }

@@ -220,6 +220,15 @@ export class View {
 
 // ---- parts that views have in common
 
+/** Draws every view in a theme, at once; without one in that of the page. @param {Theme | null} theme */
+export function drawViews(theme = null) {
+  for (const view of views) {
+    if (!view.ready || !view.element.isConnected) continue;
+    Object.assign(view, theme ? { theme } : { themed: false });
+    view.paint();
+  }
+}
+
 /** Scrolls what is to be seen to the top, under the bar of the page. @param {Element} element */
 export function bringUnderBar(element) {
   /** @type {HTMLElement} */ (element).style.scrollMarginTop = "56px";

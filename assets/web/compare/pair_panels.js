@@ -4,7 +4,7 @@
 
 import { gradient } from "../base/colour.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { button, contextOf, div, frame, goOn, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, div, frame, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { specials, trimmed } from "../wire/packets.js";
@@ -34,7 +34,7 @@ class SideMap extends BigMap {
   /** @param {import("../picture/map.js").Shown} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
-    const context = goOn(this.base);
+    const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
     const { left, top, side, step } = this;
     context.setLineDash([3, 3]);
     for (const row of this.repeated)
@@ -209,7 +209,7 @@ export class PairPanels {
     const side = Math.max(60, Math.min(bring.clientWidth, window.innerHeight * 0.3));
     const context = contextOf(thumb, side, side);
     context.imageSmoothingEnabled = false;
-    const room = side * (window.devicePixelRatio || 1);
+    const room = side * pixelRatio();
     context.drawImage(map.map.image(trimmed(shown.map, shown.first, shown.last), room), 0, 0, side, side);
   }
 

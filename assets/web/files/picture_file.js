@@ -1,176 +1,163 @@
 // @ts-check
-// Picture files of what the page shows: SVG, PNG at twice its size, and PNG for a slide, with a caption and the link.
+// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and a map as SVG;
+// under them a caption and the link.
 
 import { drawing } from "../base/dom.js";
-import { pageSvg } from "./page_svg.js";
-import { Recorder, TOO_LARGE, asXml, svg } from "./recording.js";
-import { views } from "../base/view_base.js";
+import { drawViews, views } from "../base/view_base.js";
+import { maps } from "../picture/map.js";
+import { asXml, mapSvg, svg } from "../picture/map_svg.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
-/** @typedef {{lines: string[], link: string}} Caption */
+/** @typedef {{lines: string[], theme: Theme}} Caption what stands under it, the link last */
 
-const CHART = '[data-testid="stPlotlyChart"]';
 const FRAMED = ".panel, .all-heads";
-const NO_PICTURE = ".menu-panel, .choices-panel, .change, .choices";
+const WRITTEN = "h2, h3, .tile .name"; // texts beside the canvases that belong to them
 const ALL = "All of these together";
-const MOST_PIXELS = 8192; // of a side of a PNG
+const LARGER = 2; // than on the screen
+const MOST_PIXELS = 8000; // of a side, beyond which it is less large
 const MARGIN = 16;
 const LINE = 18; // pixels of a line of the caption
 const FONT = '"Source Sans", "Source Sans 3", sans-serif';
-const SLIDE = /** @type {const} */ ([1920, 1080]);
+const SLIDE = { width: 1920, height: 1080 };
 const COLOURS = {
   dark: { page: "#0E1320", ink: "#E8ECF6", muted: "#93A0BD" },
   light: { page: "#FBFAF6", ink: "#1B2233", muted: "#5A6375" },
 };
 
-/** The parts of the page that stand in a frame, and its charts, in order. @returns {Picture[]} */
-export function picturesOfPage() {
-  const stage = document.querySelector(".st-key-stage");
-  /** @type {Element[]} */
-  const found = [];
-  const look = (/** @type {ParentNode} */ root) => {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.matches(`${FRAMED}, ${CHART}`) && !element.matches(NO_PICTURE)) found.push(element);
-      if (element.shadowRoot) look(element.shadowRoot);
-    }
-  };
-  if (stage) look(stage);
-  const seen = found.filter(
-    (element) => element.checkVisibility({ visibilityProperty: true }) && element.clientHeight > 40,
+/** @param {Element} element @param {string} kind */
+const inSight = (element, kind) =>
+  [...element.querySelectorAll(kind)].filter(
+    (one) => one.clientWidth && one.checkVisibility({ visibilityProperty: true }),
   );
-  const outer = seen.filter((element) => !seen.some((other) => other !== element && other.contains(element)));
-  const large = outer.filter((element) => element.matches(".large"));
-  const together = [...views].filter(({ element }) => outer.filter((one) => element.contains(one)).length > 1);
-  const whole = together.map(({ element }) => ({ element, name: ALL }));
-  const single = [...large, ...outer.filter((element) => !large.includes(element))].map((element) => ({
-    element,
-    name: nameOf(element),
-  }));
-  return [...single, ...whole];
+
+/** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
+export function picturesOfPage() {
+  const found = [...views].flatMap(({ element }) => {
+    const framed = inSight(element, FRAMED).filter((one) => inSight(one, "canvas").length);
+    const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
+    const large = outer.filter((one) => one.matches(".large"));
+    const named = [...large, ...outer.filter((one) => !large.includes(one))].map((one) => ({
+      element: one,
+      name: nameOf(one),
+    }));
+    return outer.length > 1 ? [...named, { element, name: ALL }] : named;
+  });
+  return found;
 }
 
 /** @param {Element} element */
 function nameOf(element) {
-  const heading = element.querySelector("h2, h3");
-  const name =
-    element.getAttribute("aria-label") ??
-    heading?.textContent ??
-    element.querySelector("[aria-label]")?.getAttribute("aria-label");
-  return (name ?? "").trim().slice(0, 80) || (element.matches(CHART) ? "Chart" : "Picture");
+  const name = element.getAttribute("aria-label") ?? element.querySelector("h2, h3")?.textContent;
+  return (name ?? "").trim().slice(0, 80) || "Picture";
 }
 
-/** Has the views draw once more, in a theme, while it is written down; afterwards they stand as before.
- * @template Result @param {Theme | null} theme null = as shown @param {(recorder: Recorder) => Result} make
+/** The map of a picture that is one alone. @param {Picture} picture */
+export function mapOf({ element }) {
+  const [map, ...more] = inSight(element, ".map").flatMap((one) => maps.get(one) ?? []);
+  return map?.shown?.whole && map.visible.length && !more.length ? map : null;
+}
+
+/** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
+ * @template Result @param {Theme} theme @param {number} ratio @param {() => Result} make
  */
-function recorded(theme, make) {
-  const recorder = new Recorder();
-  const before = [...views].map((view) => ({ view, theme: view.theme }));
-  const draw = () => {
-    for (const { view } of before) if (view.ready && view.element.isConnected) view.paint();
-  };
+function drawn(theme, ratio, make) {
   try {
-    drawing.recorder = recorder;
-    for (const { view } of before) if (theme) view.theme = theme;
-    draw();
-    return make(recorder);
+    drawing.ratio = ratio;
+    drawViews(theme);
+    return make();
   } finally {
-    drawing.recorder = null;
-    for (const { view, theme: own } of before) view.theme = own;
-    if (theme) draw();
+    drawing.ratio = 0;
+    drawViews();
   }
 }
 
-/** @param {string} text @param {number} size @param {number} width pixels that it may take */
-function fitted(text, size, width) {
-  const most = Math.max(12, Math.floor(width / (0.5 * size)));
-  return asXml(text.length > most ? `${text.slice(0, most - 1)}…` : text);
+/** @param {number} width @param {number} height @param {Theme} theme */
+function paper(width, height, theme) {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: Math.ceil(width), height: Math.ceil(height) });
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  pen.fillStyle = COLOURS[theme].page;
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  return pen;
 }
 
-/** @param {Caption} caption @param {Theme} theme @param {{x: number, y: number, width: number, size: number}} place */
-function captionOf({ lines, link }, theme, { x, y, width, size }) {
-  const { ink, muted } = COLOURS[theme];
-  const style = { x, "font-family": FONT };
-  return [...lines, link].map((line, at) =>
-    svg(
-      "text",
-      { ...style, y: y + at * size * 1.3, "font-size": at ? size * 0.86 : size, fill: at ? muted : ink },
-      fitted(line, size, width),
-    ),
+/** The canvases of a part of the page and their names, each where it stands.
+ * @param {Element} element @param {Theme} theme @param {number} larger than on the screen
+ */
+function composed(element, theme, larger) {
+  const parts = [...inSight(element, "canvas"), ...inSight(element, WRITTEN)];
+  const boxes = parts.map((part) => part.getBoundingClientRect());
+  const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
+  const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+  const scale = Math.min(larger, MOST_PIXELS / Math.max(right - left, bottom - top));
+  const pen = paper(scale * (right - left), scale * (bottom - top), theme);
+  pen.scale(scale, scale);
+  pen.translate(-left, -top);
+  parts.forEach((part, at) => {
+    const box = boxes[at];
+    if (part instanceof HTMLCanvasElement) return pen.drawImage(part, box.left, box.top, box.width, box.height);
+    const { fontWeight, fontSize, fontFamily, color } = getComputedStyle(part);
+    Object.assign(pen, { font: `${fontWeight} ${fontSize} ${fontFamily}`, fillStyle: color, textBaseline: "middle" });
+    pen.fillText(part.textContent ?? "", box.left, box.top + box.height / 2, box.width + 2);
+  });
+  return pen.canvas;
+}
+
+/** As much of a line as fits. @param {string} line @param {number} size @param {number} width pixels */
+function fitted(line, size, width) {
+  const most = Math.max(12, Math.floor(width / (0.5 * size)));
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
+/** @param {CanvasRenderingContext2D} pen @param {Caption} caption @param {{x: number, y: number, width: number, size: number}} place */
+function write(pen, { lines, theme }, { x, y, width, size }) {
+  lines.forEach((line, at) => {
+    pen.fillStyle = at ? COLOURS[theme].muted : COLOURS[theme].ink;
+    pen.font = `${at ? 0.86 * size : size}px ${FONT}`;
+    pen.textBaseline = "top";
+    pen.fillText(fitted(line, size, width), x, y + at * size * 1.35, width);
+  });
+}
+
+/** @param {Picture} picture @param {Caption} caption @param {boolean} asSlide */
+export async function pngOf({ element }, caption, asSlide) {
+  const { lines, theme } = caption;
+  const larger = asSlide ? 2 * LARGER : LARGER;
+  const made = drawn(theme, larger, () => composed(element, theme, larger));
+  const [margin, size] = asSlide ? [60, 30] : [LARGER * MARGIN, LARGER * 14];
+  const below = lines.length * size * 1.35;
+  const own = { width: Math.max(made.width, 420 * LARGER) + 2 * margin, height: made.height + below + 3 * margin };
+  const { width, height } = asSlide ? SLIDE : own;
+  const pen = paper(width, height, theme);
+  const room = { width: width - 2 * margin, height: height - below - 3 * margin };
+  const fits = asSlide ? Math.min(room.width / made.width, room.height / made.height) : 1;
+  const left = asSlide ? (width - fits * made.width) / 2 : margin;
+  pen.drawImage(made, left, margin, fits * made.width, fits * made.height);
+  write(pen, caption, { x: margin, y: height - below - margin, width: room.width, size });
+  return /** @type {Promise<Blob>} */ (
+    new Promise((done) => pen.canvas.toBlob((blob) => done(/** @type {Blob} */ (blob)), "image/png"))
   );
 }
 
-/** A picture as a drawing with its caption. @param {Picture} picture @param {Theme} theme @param {boolean} asShown @param {Caption} caption */
-export function svgOf({ element }, theme, asShown, caption) {
-  const inner = recorded(asShown ? null : theme, (recorder) => pageSvg(element, recorder));
+/** A map as the text of an SVG file. @param {import("../picture/map.js").BigMap} map @param {Caption} caption */
+export function svgOf(map, { lines, theme }) {
+  const inner = drawn(theme, 0, () => mapSvg(map));
   const [wide, high] = ["width", "height"].map((name) => Number(inner.getAttribute(name)));
-  const width = Math.max(wide, 420) + 2 * MARGIN;
-  const height = high + 2 * MARGIN + LINE * 1.4 * (caption.lines.length + 1);
-  inner.setAttribute("x", String(MARGIN));
-  inner.setAttribute("y", String(MARGIN));
-  const place = { x: MARGIN, y: high + 2 * MARGIN + LINE * 0.6, width: width - 2 * MARGIN, size: 14 };
+  const [width, height] = [Math.max(wide, 640) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
+  for (const side of ["x", "y"]) inner.setAttribute(side, String(MARGIN));
   const ground = svg("rect", { width: "100%", height: "100%", fill: COLOURS[theme].page });
-  const title = svg("title", {}, asXml(caption.lines[0] ?? ""));
-  const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, title, ground, inner);
-  made.append(...captionOf(caption, theme, place));
-  return made;
-}
-
-/** The same on a slide of 16 : 9. @param {Picture} picture @param {Theme} theme @param {boolean} asShown @param {Caption} caption */
-export function slideOf({ element }, theme, asShown, caption) {
-  const inner = recorded(asShown ? null : theme, (recorder) => pageSvg(element, recorder));
-  const [width, height] = SLIDE;
-  for (const [name, value] of Object.entries({ x: 60, y: 40, width: width - 120, height: height - 190 }))
-    inner.setAttribute(name, String(value));
-  const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
-  made.append(svg("rect", { width, height, fill: COLOURS[theme].page }), inner);
-  made.append(...captionOf(caption, theme, { x: 60, y: height - 105, width: width - 120, size: 30 }));
-  return made;
-}
-
-/** @param {Element} made */
-export const textOf = (made) =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
-
-/** The house's letters, for a drawing that is to be painted: a picture takes none from the page. */
-async function letters() {
-  const faces = [...document.styleSheets].flatMap((sheet) => {
-    try {
-      return [...sheet.cssRules].filter((rule) => rule instanceof CSSFontFaceRule);
-    } catch {
-      return []; // of another place
-    }
+  const made = svg(
+    "svg",
+    { width, height, viewBox: `0 0 ${width} ${height}` },
+    svg("title", {}, asXml(lines[0])),
+    ground,
+    inner,
+  );
+  lines.forEach((line, at) => {
+    const [y, size] = [high + 2 * MARGIN + LINE * (at + 0.6), at ? 12 : 14];
+    const font = { "font-family": FONT, "font-size": size, fill: at ? COLOURS[theme].muted : COLOURS[theme].ink };
+    made.append(svg("text", { x: MARGIN, y, ...font }, asXml(fitted(line, size, width - 2 * MARGIN))));
   });
-  const own = faces.find((rule) => rule.cssText.includes("Source Sans"))?.cssText;
-  const address = own && /url\("([^"]+)"\)/.exec(own)?.[1];
-  if (!address) return null;
-  const bytes = await (await fetch(new URL(address, location.href))).blob();
-  const data = await new Promise((done) => {
-    const reader = new FileReader();
-    reader.onload = () => done(reader.result);
-    reader.readAsDataURL(bytes);
-  });
-  return svg("style", {}, `@font-face { font-family: "Source Sans"; font-weight: 200 900; src: url("${data}"); }`);
-}
-
-/** A drawing as PNG. @param {Element} made @param {number} scale @returns {Promise<Blob>} */
-export async function pngOf(made, scale) {
-  const [width, height] = ["width", "height"].map((name) => Math.round(scale * Number(made.getAttribute(name))));
-  if (Math.max(width, height) > MOST_PIXELS) throw new RangeError(TOO_LARGE);
-  const style = await letters();
-  if (style) made.prepend(style);
-  const address = URL.createObjectURL(new Blob([textOf(made)], { type: "image/svg+xml" }));
-  try {
-    const image = new Image();
-    image.src = address;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    Object.assign(canvas, { width, height });
-    /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).drawImage(image, 0, 0, width, height);
-    const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
-    if (!blob) throw new RangeError(TOO_LARGE);
-    return /** @type {Blob} */ (blob);
-  } finally {
-    URL.revokeObjectURL(address);
-  }
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
 }

@@ -10,10 +10,15 @@ import { put, say, write, writing } from "../link/link.js";
 import { pageAt, pageNow } from "../base/page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
+import { drawViews } from "../base/view_base.js";
 import { tellAddress } from "../link/way.js";
 
 /** @typedef {import("./pickers.js").Option} Option */
 /** @typedef {import("../base/messages.js").House} House */
+
+// whoever asks to print: ink on white
+addEventListener("beforeprint", () => drawViews("light"));
+addEventListener("afterprint", () => drawViews());
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 

@@ -49,7 +49,7 @@ class SharePanel {
     this.rows = div("rows");
     this.picture = h("img", { width: 180, height: 180, hidden: "" });
     this.note = h("p", { role: "status" });
-    this.take = new TakeAlong({ page: "", routes: [], link: () => this.link, code: () => this.picture.src });
+    this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");
     this.about = this.fold("How was this computed?", this.facts);

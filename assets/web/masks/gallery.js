@@ -1,7 +1,7 @@
 // @ts-check
 // The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
 
-import { button, contextOf, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
 const SIDE = 84; // pixels of a picture
@@ -65,7 +65,7 @@ export function drawGallery(parent, picture, { inks, accent, join, choose, meet 
     },
     (card, own) => {
       const [canvas, name, line, counted] = card.children;
-      const kind = `${n} ${own.cells} ${accent} ${inks.line} ${window.devicePixelRatio}`;
+      const kind = `${n} ${own.cells} ${accent} ${inks.line} ${pixelRatio()}`;
       if (canvas instanceof HTMLCanvasElement && drawn.get(canvas) !== kind)
         drawMask(canvas, readCells(own.cells, n * n), n, inks, accent);
       drawn.set(canvas, kind);

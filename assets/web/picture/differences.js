@@ -2,7 +2,6 @@
 // The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
 
 import { inkOnSigned, pixel, pixels, signedColour } from "../base/colour.js";
-import { goOn } from "../base/dom.js";
 import { BigMap } from "./map.js";
 import { pooled } from "../wire/packets.js";
 import { number, shortSigned, signed } from "../base/words.js";
@@ -51,7 +50,7 @@ export class DifferenceMap extends BigMap {
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
     const { left, top, side, step } = this;
-    const context = goOn(this.base);
+    const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
     const longest = this.right - 10;
     context.fillStyle = inks.line;
     context.fillRect(left + side + 6, top, 1, side);

@@ -2,6 +2,7 @@
 // The blocked cells of a small map as slanted lines over all of them: a hatch in each would not be seen.
 
 import { canvasOf } from "../base/colour.js";
+import { pixelRatio } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 
 const STEP = 5; // pixels from one line to the next
@@ -17,7 +18,7 @@ const kept = new Map();
 export function hatched(forbidden, head, n, [first, last], { width, height }, ink) {
   const text = forbidden[head] ?? forbidden[0];
   if (!text) return null;
-  const kind = [text, n, first, last, width, height, window.devicePixelRatio, ink].join(" ");
+  const kind = [text, n, first, last, width, height, pixelRatio(), ink].join(" ");
   const known = kept.get(kind);
   if (known) return known;
   if (kept.size >= MOST_KEPT) kept.clear();
@@ -33,7 +34,7 @@ export function hatched(forbidden, head, n, [first, last], { width, height }, in
 
 /** Slanted lines where a small picture is opaque. @param {HTMLCanvasElement} blocked @param {string} ink */
 function lined(blocked, width, height, ink) {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = pixelRatio();
   const canvas = document.createElement("canvas");
   // a view that is not laid out yet has no room, and a canvas of no size cannot be drawn
   [canvas.width, canvas.height] = [width, height].map((side) => Math.max(1, Math.round(side * ratio)));

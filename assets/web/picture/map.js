@@ -2,7 +2,7 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, mostOf, picture } from "../base/colour.js";
-import { contextOf, drawing, frame, h, setAttribute } from "../base/dom.js";
+import { contextOf, frame, h, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -43,6 +43,9 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
   ...more,
 });
 
+/** The maps of the page, by their elements. @type {WeakMap<Element, BigMap>} */
+export const maps = new WeakMap();
+
 export class BigMap {
   /** @param {Actions} actions */
   constructor(actions) {
@@ -52,6 +55,7 @@ export class BigMap {
     this.cell = new GridCell();
     this.bubble = new Bubble();
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
+    maps.set(this.element, this);
     this.shown = /** @type {Shown | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]);
@@ -102,9 +106,9 @@ export class BigMap {
   isDrawn(unit, room) {
     const { map, tokens, ...shown } = /** @type {Shown} */ (this.shown);
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
-    const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, devicePixelRatio, this.smallest];
+    const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, pixelRatio(), this.smallest];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
-    const is = this.isSteady && !drawing.recorder && from.every((value, at) => value === this.drawn[at]);
+    const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
     this.drawn = from;
     return is;
   }
@@ -121,7 +125,7 @@ export class BigMap {
     const { left, top, side, step } = this;
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image(cut, side * (window.devicePixelRatio || 1)), left, top, side, side);
+    context.drawImage(this.image(cut, side * pixelRatio()), left, top, side, side);
     this.drawLines(context);
     this.drawForbidden(context);
     const size = Math.max(this.smallest * unit, Math.min(13 * unit, step * this.share));

@@ -3,11 +3,11 @@
 
 import { inks } from "../base/colour.js";
 import { hidesRow } from "../base/curtain.js";
-import { button, div, drawing, h, span, urlOf } from "../base/dom.js";
+import { button, div, h, span, urlOf } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
+import { mapSvg, svg } from "../picture/map_svg.js";
 import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { Recorder, svg } from "../files/recording.js";
 
 /** @typedef {import("../base/messages.js").Handout} Handout */
 /** @typedef {import("../base/messages.js").HandoutStep} Step */
@@ -31,35 +31,14 @@ function drawn(told, weights, size, covered, numbered, colours) {
   const name = `Layer ${layer} head ${head}`;
   const shown = { ...wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) }) };
   if (!numbered) shown.weights = null;
-  const recorder = new Recorder();
   const map = Object.assign(new BigMap(NOTHING), { roomy: 14, smallest: 7 });
-  drawing.recorder = recorder;
-  try {
-    map.draw(shown, colours, { width: size, height: size });
-  } finally {
-    drawing.recorder = null;
-  }
+  map.draw(shown, colours, { width: size, height: size });
   const { left, top, side, step } = map;
-  const { style } = map.element;
-  const [width, height] = [style.width, style.height].map(parseFloat);
-  const shapes = recorder.canvases.get(map.base)?.element ?? svg("g");
-  const over = covered.map((at) =>
-    svg("rect", {
-      x: left,
-      y: top + at * step,
-      width: side,
-      height: step,
-      fill: "#FFF",
-      stroke: colours.line,
-      "stroke-dasharray": "3 3",
-    }),
-  );
-  return svg(
-    "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name },
-    shapes,
-    ...over,
-  );
+  const made = mapSvg(map);
+  const place = { x: left, width: side, height: step };
+  const paper = { fill: "#FFF", stroke: colours.line, "stroke-dasharray": "3 3" };
+  made.append(...covered.map((at) => svg("rect", { ...place, y: top + at * step, ...paper })));
+  return made;
 }
 
 /** @param {Step} step @param {Float32Array[]} maps @param {boolean} answered @param {import("../base/colour.js").Inks} colours */

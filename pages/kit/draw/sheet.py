@@ -5,13 +5,10 @@ the text to show. Texts may hold anything, they become text nodes. Rows and colu
 events.
 """
 
-import base64
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
-
-import numpy as np
 
 from .numbers import exact, in_a_cell, number, share
 
@@ -119,6 +116,18 @@ def panel(heading: str, blocks: Sequence[Block], note: str = "") -> Block:
     return {"kind": "panel", "heading": heading, "note": note, "blocks": list(blocks)}
 
 
+class Matrix(Block):
+    """A matrix as a block; its numbers stay on the server, for whoever takes them along (`tables.of_blocks`)."""
+
+    def __init__(self, block: Block, values: Rows) -> None:
+        super().__init__(block)
+        self.numbers = values
+
+    def __or__(self, more: Block) -> "Matrix":  # type: ignore[override]
+        """The same with other fields."""
+        return Matrix({**self, **more}, self.numbers)
+
+
 def matrix(
     name: str,
     values: Rows,
@@ -166,7 +175,7 @@ def matrix(
     for (i, j), (typed, _) in bad.items():
         shown[i][j] = typed
     sizes = (len(values), len(cols))
-    return {
+    block = {
         "kind": "matrix" if edit is None else how,
         "name": name,
         "formula": formula,
@@ -174,7 +183,6 @@ def matrix(
         "rows": list(rows),
         "cols": list(cols),
         "cells": shown,
-        "exact": _exact(values),
         "levels": _levels(values if shares is None else shares, colour),
         "colour": colour,
         "compact": compact,
@@ -184,6 +192,7 @@ def matrix(
         "marks": [list(pair) for pair in marks],
         "note": note,
     }
+    return Matrix(block, values)
 
 
 def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "") -> Block:
@@ -286,13 +295,6 @@ def _axis(letter: str, size: int) -> list[str]:
     """An axis as its letter, which is its colour, and its size in words."""
     one, many = _AXES[letter]
     return [letter, f"{size} {one if size == 1 else many}"]
-
-
-def _exact(values: Rows) -> str:
-    """The numbers themselves, to be taken along: float32 in little endian, a row after the other, as base64."""
-    with np.errstate(over="ignore"):  # what a float32 cannot hold is infinite in it
-        numbers = np.array([list(map(float, line)) for line in values], dtype="<f4")
-    return base64.b64encode(numbers.tobytes()).decode("ascii")
 
 
 def _levels(values: Rows, colour: str | None) -> list[list[int]] | None:

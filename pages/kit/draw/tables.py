@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from mha_core import Run
+
+from .sheet import Block, Matrix
 
 
 def quoted(text: str) -> str:
@@ -38,6 +41,18 @@ def map_of(name: str, run: Run, layer: int, head: int) -> Table:
     return Table(name, run.tokens, run.tokens, run.weights[layer, head])
 
 
+def of_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
+    """Every matrix of a sheet, by the heading of its panel and its own name."""
+    found = []
+    for block in blocks:
+        if isinstance(block, Matrix):
+            name = ", ".join(part for part in (heading, block["name"]) if part)
+            found.append(Table(name, block["rows"], block["cols"], torch.tensor(block.numbers, dtype=torch.float32)))
+        else:
+            found += of_blocks(block.get("blocks", ()), block.get("heading") or heading)
+    return found
+
+
 def csv_of_tables(tables: Sequence[Table]) -> bytes:
     """Tables as CSV, one below the other with an empty line between them."""
     out = io.StringIO()
@@ -46,7 +61,8 @@ def csv_of_tables(tables: Sequence[Table]) -> bytes:
         if at:
             writer.writerow([])
         writer.writerow([quoted(table.name), *map(quoted, table.columns)])
-        for label, row in zip(table.rows, table.values.float().cpu().tolist(), strict=True):
+        shortest = table.values.float().cpu().numpy().astype(str)
+        for label, row in zip(table.rows, shortest.tolist(), strict=True):
             writer.writerow([quoted(label), *row])
     return out.getvalue().encode("utf-8-sig", "replace")
 
@@ -54,10 +70,11 @@ def csv_of_tables(tables: Sequence[Table]) -> bytes:
 def npz_of_tables(tables: Sequence[Table]) -> bytes:
     """Each table as a float32 array under its name, its labels as “…_rows” and “…_columns”; no pickle in it."""
     arrays: dict[str, Any] = {}
-    for table in tables:
-        arrays[table.name] = table.values.float().cpu().numpy()
-        arrays[f"{table.name}_rows"] = np.array(list(table.rows))
-        arrays[f"{table.name}_columns"] = np.array(list(table.columns))
+    for at, table in enumerate(tables):
+        name = table.name if table.name not in arrays else f"{table.name} {at}"
+        arrays[name] = table.values.float().cpu().numpy()
+        arrays[f"{name}_rows"] = np.array(list(table.rows))
+        arrays[f"{name}_columns"] = np.array(list(table.columns))
     return npz(arrays)
 
 

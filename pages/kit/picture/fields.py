@@ -252,7 +252,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("sort", "row", "Sorted by", note="a column of the predictions"),
         _switch("desc", "Largest first"),
         _choice("lines", "as the post does it", "Recorded runs", "as the post does it", "made fair"),
-        _switch("one", "All models in one panel"),
         _switch("bag", "Bag of words beside them: what is possible without order"),
         _choice("tab", "Curves", "tab", "Curves", "Ask", "Film", "Report", note="the part of the page that is open"),
         _choice("tbias", None, "Biases in the attention", "yes", "no", "output alone"),

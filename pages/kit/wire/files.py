@@ -11,9 +11,10 @@ FILES: dict[str, tuple[str, ...]] = {
     "compare": ("csv", "npz", *OF_SETTINGS),
     "masks": ("csv", "npz", *OF_SETTINGS),
     "shapes": ("csv", "npz", *OF_SETTINGS),
-    "side_by_side": OF_SETTINGS,
-    "positions": OF_SETTINGS,
-    "by_hand": OF_SETTINGS,
+    "side_by_side": ("csv", "npz", *OF_SETTINGS),
+    "positions": ("csv", "npz", *OF_SETTINGS),
+    "by_hand": ("csv", "npz", *OF_SETTINGS),
+    "scaled_dot": ("csv", "npz"),
     "implementations": OF_SETTINGS,
 }
 
@@ -22,5 +23,5 @@ OTHERS = {"lesson.handout": "kit.lessons"}
 
 
 def kinds(page: str) -> tuple[str, ...]:
-    """The kinds of files that the server makes of a page; none of most, whose numbers the browser has already."""
+    """The kinds of files that the server makes of a page."""
     return FILES.get(page, ())

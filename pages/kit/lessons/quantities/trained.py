@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.training import inference, recorded, tasks
+from mha_core.training import inference, saved, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
@@ -58,19 +59,22 @@ def answers(name: str, text: str, label: str) -> Value:
 def right_answers(name: str) -> Value:
     """`right_answers("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
 
-    Or of a line of the recorded experiment, `right_answers("post/naive")`, (c i): each of its seeds, of all test rows.
+    Or of a line of the recorded experiment, `right_answers("post-naive")`, (c i): as many as each of its seeds answers
+    rightly of all test rows, the first ones.
     """
     if name in models.shipped():
         return Value.of(_right(name)[:MOST_ROWS], "i")
-    if not (runs := [one for one in recorded.names() if one.rpartition("-")[0] == name]):
+    runs = [run for run in sorted(models.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
+    if not runs:
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
     return Value.of(_recorded(tuple(runs)), "c i")
 
 
 @lru_cache(maxsize=16)
-def _recorded(names: tuple[str, ...]) -> Tensor:
-    runs = [recorded.read(name) for name in names]
-    return torch.stack([run.probabilities.argmax(dim=-1) == run.labels for run in runs])
+def _recorded(folders: tuple[Path, ...]) -> Tensor:
+    runs = [saved.read(folder) for folder in folders]
+    tested = [(run.start.rows_test if run.start else 0, run.evaluations[-1].test_accuracy) for run in runs]
+    return torch.stack([torch.arange(rows) < round(accuracy * rows) for rows, accuracy in tested])
 
 
 def taught_answers(seed: float, biases: float) -> Value:

@@ -1,0 +1,79 @@
+// @ts-check
+// A map as a drawing for papers: a shape a colour, the numbers in its cells, and the tokens at both sides.
+
+import { mostOf } from "../base/colour.js";
+import { LEAN, clip } from "./map_labels.js";
+import { trimmed } from "../wire/packets.js";
+
+/** @typedef {import("./map.js").BigMap} BigMap */
+
+const NOT_XML = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu; // but for the white space among it, what XML cannot hold
+
+/** svg("rect", {x: 1}, child) -> element @param {string} tag @param {Record<string, unknown>} props @param {...(Node | string)} children */
+export function svg(tag, props, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props))
+    element.setAttribute(name, typeof value === "number" ? String(Math.round(100 * value) / 100) : String(value));
+  element.append(...children);
+  return element;
+}
+
+/** A text that may stand in XML. @param {string} text */
+export const asXml = (text) => text.replace(NOT_XML, (one) => (/\s/.test(one) ? " " : "\uFFFD"));
+
+/** The cells that have a colour, colour by colour, with those side by side in one. @param {HTMLCanvasElement} cells one pixel each */
+function shapesOf(cells) {
+  const n = cells.width;
+  const { data } = /** @type {CanvasRenderingContext2D} */ (cells.getContext("2d")).getImageData(0, 0, n, n);
+  const pixels = new Uint32Array(data.buffer);
+  /** @type {Map<number, string>} */
+  const paths = new Map();
+  for (let i = 0; i < n; i++)
+    for (let j = 0, to = 0; j < n; j = to) {
+      const colour = pixels[i * n + j];
+      for (to = j + 1; to < n && pixels[i * n + to] === colour; ) to++;
+      paths.set(colour, `${paths.get(colour) ?? ""}M${j} ${i}h${to - j}v1h${j - to}z`);
+    }
+  return [...paths].map(([colour, d]) =>
+    svg("path", { fill: `rgb(${colour & 255},${(colour >> 8) & 255},${(colour >> 16) & 255})`, d }),
+  );
+}
+
+/** A map as it was drawn last, with every token. @param {BigMap} map */
+export function mapSvg(map) {
+  const { left, top, right, side, step, visible, inks } = map;
+  const shown = /** @type {import("./map.js").Shown} */ (map.shown);
+  const { first, last, weights, tokens, name, scale } = shown;
+  const n = visible.length;
+  const cut = trimmed(shown.map, first, last);
+  const most = mostOf(cut.bytes, scale);
+  const [width, height] = [left + side + right, top + side + 4];
+  const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": asXml(name) });
+  const place = { transform: `translate(${left} ${top}) scale(${side / n})`, "shape-rendering": "crispEdges" };
+  made.append(svg("g", { class: "map", ...place }, ...shapesOf(map.image(cut, Number.POSITIVE_INFINITY))));
+  const write = (/** @type {string} */ text, /** @type {number} */ size, /** @type {object} */ how) => {
+    const font = { "font-family": inks.mono, "font-size": size, "dominant-baseline": "central" };
+    made.append(svg("text", { ...font, ...how }, asXml(text)));
+  };
+  const number = Number(map.element.dataset.number); // pixels; 0 where the cells have none
+  const letters = Math.min(map.font, step * 0.95);
+  visible.forEach((token, i) => {
+    const middle = (i + 0.5) * step;
+    write(clip(token), letters, { x: left - 7, y: top + middle, "text-anchor": "end", fill: inks.muted });
+    const turned = `translate(${left + middle} ${top - 7}) rotate(${(-LEAN * 180) / Math.PI})`;
+    write(clip(token), letters, { transform: turned, fill: inks.key });
+    visible.forEach((_, j) => {
+      const [x, y] = [left + j * step, top + i * step];
+      if (shown.forbids(i + first, j + first))
+        made.append(svg("path", { d: `M${x} ${y + step}l${step} ${-step}`, stroke: inks.line }));
+      const text = number && weights ? map.written(weights[(i + first) * tokens.length + j + first]) : "";
+      const fill = map.inkOn(cut.bytes[i * n + j], most);
+      if (text) write(text, number, { x: x + step / 2, y: y + step / 2, "text-anchor": "middle", fill });
+    });
+  });
+  const y = top + (shown.row - first) * step;
+  const frame = { fill: "none", stroke: inks.query, "stroke-width": 2 };
+  if (shown.row >= first && shown.row - first < n)
+    made.append(svg("rect", { x: left, y, width: side, height: step, ...frame }));
+  return made;
+}
