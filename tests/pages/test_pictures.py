@@ -122,7 +122,7 @@ def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
     assert pictures.picture(Settings("how are you", position="none")).cosine < 0.999
 
 
-@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, sharing.PASSES_AT_ONCE)), (60, 1)])
+@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, BOUNDS[Work.PASS].at_once)), (60, 1)])
 def test_both_pictures_are_those_of_one_after_the_other(
     words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

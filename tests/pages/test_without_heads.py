@@ -66,7 +66,7 @@ def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch:
             asyncio.run(QUEUE.answer(Visitor(), "key", verdict, asyncio.to_thread(leaves), work=Work.BELOW))
 
     with monkeypatch.context() as patched:
-        patched.setattr(measures, "without_each_head", endless)
+        patched.setattr(measures, "ablate_each_head", endless)
         with sharing.alone():
             asked(lambda: time.sleep(0.1))
         assert not begun.is_set()

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 from torch import Tensor, nn
 
 from mha_core import Weights, attention, join_heads
-from mha_core.attention import respelled
+from mha_core.attention import as_implementation
 from mha_core.measure import agreement, measures
 from mha_core.measure.agreement import Difference
 from mha_core.measure.biases import bias_effects
@@ -157,5 +157,5 @@ def _entering(settings: Settings, layer: int) -> tuple[Weights, int, Tensor]:
     picture = pictures.picture(settings.untouched)
     if picture.model.own_mask != "none":
         raise RuleError("this is asked of a model that reads in both directions")
-    own, _ = picture.model.compute(lambda stack: respelled(stack.block(layer).attention, "efficient", "cpu"))
+    own, _ = picture.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "efficient", "cpu"))
     return own.save(), own.n_heads, picture.run.hidden[layer].cpu()
