@@ -27,6 +27,7 @@ from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 from pages.kit.lessons.message import as_json
 from pages.kit.picture import fitting, pictures
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import Queue
 from pages.kit.wire import first
 from pages.kit.wire.first import PAGES, FirstPicture
 
@@ -46,7 +47,7 @@ def page(request: Request) -> Response:
 
 def served(answers: Callable[[str, bytes], bytes] = first.first, address: str = "127.0.0.1") -> TestClient:
     routes = [Route("/file", lambda _: PlainTextResponse("a file")), Route("/{path:path}", page)]
-    app = Starlette(routes=routes, middleware=[Middleware(FirstPicture, answers=answers)])
+    app = Starlette(routes=routes, middleware=[Middleware(FirstPicture, queue=Queue(), answers=answers)])
     return TestClient(app, client=(address, 1), base_url="http://127.0.0.1")
 
 

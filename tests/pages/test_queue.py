@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from pages.kit.server import queue as queues
 from pages.kit.server.queue import (
     BOUNDS,
     RATE,
@@ -613,9 +612,3 @@ def test_whoever_leaves_wherever_all_places_are_free_in_the_end(
             assert await asyncio.wait_for(asyncio.gather(*again), 20) == [b"free"] * 3
 
     asyncio.run(play())
-
-
-@pytest.fixture(autouse=True)
-def no_thread_holds_a_place() -> Iterator[None]:
-    yield
-    assert queues._held.get() is None

@@ -29,7 +29,8 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server import queue, visits
-from pages.kit.server.queue import QUEUE, Queue, Work
+from pages.kit.server.queue import QUEUE, Queue, Turn, Work
+from pages.kit.server.visits import Visitor
 from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.outbox import Outbox
 from pages.kit.wire.routes import ROUTES, Wire
@@ -270,7 +271,7 @@ def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting() -> None:
             verdicts = [
                 pool.submit(client.get, f"{API}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
             ]
-            wait(lambda: len(QUEUE._rooms[Work.HEAVY].waiting) == 2)
+            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
             for key in range(4):
                 assert client.get(f"{API}/focus?s=typed+{key}").status_code == 200
             assert not any(verdict.done() for verdict in verdicts)

@@ -12,7 +12,7 @@ import asyncio
 import math
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -150,7 +150,7 @@ class Turn:
     settled: threading.Event = field(default_factory=threading.Event)  # it has begun, or is displaced
 
 
-_Use = defaultdict["str | Visitor", float]  # the seconds that each address and each visitor has used of late
+_Use = Counter["str | Visitor"]  # the nanoseconds that each address and each visitor has used of late
 
 
 @dataclass
@@ -160,13 +160,22 @@ class _Room:
     bounds: Bounds
     waiting: list[Turn] = field(default_factory=list)
     working: list[Turn] = field(default_factory=list)
-    past: list[tuple[Visitor, float, float]] = field(default_factory=list)
+    past: deque[tuple[float, Visitor, float]] = field(default_factory=deque)  # (ended, visitor, seconds)
+    use: _Use = field(default_factory=Counter)  # of them
+
+    def end(self, turn: Turn, now: float) -> None:
+        self.working.remove(turn)
+        self.past.append((now, turn.visitor, now - (turn.began or now)))
+        _add(self.use, *self.past[-1][1:])
 
     def used(self, now: float) -> _Use:
-        use, since = _Use(float), now - self.bounds.remembered
-        self.past = [stint for stint in self.past if stint[2] > since]
-        for visitor, began, ended in (*self.past, *((turn.visitor, turn.began or now, now) for turn in self.working)):
-            _add(use, visitor, ended - max(began, since))
+        """The use of late, of those who are still at work too."""
+        while self.past and self.past[0][0] <= now - self.bounds.remembered:
+            _, visitor, seconds = self.past.popleft()
+            _add(self.use, visitor, -seconds)
+        use = self.use.copy()
+        for turn in self.working:
+            _add(use, turn.visitor, now - (turn.began or now))
         return use
 
 
@@ -230,7 +239,7 @@ class Queue:
             if turn in room.waiting:
                 room.waiting.remove(turn)
             elif turn.job is None and turn in room.working:
-                self._end(turn)
+                room.end(turn, self.clock())
             self._forget(turn)
             self._fill(turn.work)
 
@@ -397,6 +406,8 @@ class Queue:
     def _fill(self, work: Work) -> None:
         """Gives away what is free."""
         room = self._rooms[work]
+        if work is Work.PICTURE:
+            (self._no_picture.clear if room.waiting or room.working else self._no_picture.set)()
         while len(room.working) < room.bounds.at_once and (waiting := [one for one in room.waiting if _can_begin(one)]):
             now = self.clock()
             chosen = _next(waiting, room.working, room.used(now)) if len(waiting) > 1 else waiting[0]
@@ -407,13 +418,6 @@ class Queue:
                 chosen.job.turn = chosen
                 self._pool.submit(self._compute, chosen.job, chosen)
             chosen.settled.set()
-        if work is Work.PICTURE:
-            (self._no_picture.clear if room.waiting or room.working else self._no_picture.set)()
-
-    def _end(self, turn: Turn) -> None:
-        room = self._rooms[turn.work]
-        room.working.remove(turn)
-        room.past.append((turn.visitor, turn.began or 0.0, self.clock()))
 
     def _compute(self, job: _Job, turn: Turn) -> None:
         before = _held.set((self, turn))
@@ -451,7 +455,7 @@ class Queue:
 
     def _over(self, job: _Job, turn: Turn) -> list[Turn]:
         """Ends the computing; returns who waited for it, the first in front."""
-        self._end(turn)
+        self._rooms[turn.work].end(turn, self.clock())
         job.turn = None
         waiting = self._rooms[turn.work].waiting
         riders = [other for other in waiting if other in job.readers]
@@ -476,15 +480,17 @@ def _last_of_most(room: _Room, turn: Turn) -> Turn:
 
 
 def _add(use: _Use, visitor: Visitor, seconds: float) -> None:
-    use[visitor.address] += seconds
-    use[visitor] += seconds
+    for who in (visitor.address, visitor):
+        use[who] += round(1e9 * seconds)  # whole: what is taken off again leaves nothing
+        if not use[who]:
+            del use[who]
 
 
 def _next(waiting: Sequence[Turn], working: Collection[Turn], use: _Use) -> Turn:
     """The turn that comes next; of equals the first one that came."""
     busy = Counter(turn.visitor.address for turn in working)
 
-    def rank(turn: Turn) -> tuple[int, float, float]:
+    def rank(turn: Turn) -> tuple[int, int, int]:
         address = turn.visitor.address
         return busy[address], use[address], use[turn.visitor]
 

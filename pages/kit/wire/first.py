@@ -104,7 +104,7 @@ class FirstPicture:
             if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
                 return None
             return await self._queue.answer(
-                Visitor(address),
+                Visitor(f"opens from {address}"),
                 (page, raw),
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
