@@ -48,7 +48,7 @@ def biases() -> Verdict:
                 training = Training(replace(RECIPE, bias=bias, seed=seed), task)
                 for _ in range(RECIPE.steps):
                     training.step()
-                right[seed].append(torch.tensor(training.objective.judge().predicted) == labels)
+                right[seed].append(torch.tensor(training.objective.evaluate().predicted) == labels)
                 parameters[bias] = sum(parameter.numel() for parameter in training.stack.parameters())
     pairs = {seed: (with_them, left_out) for seed, (with_them, left_out) in right.items()}
     return layer.learns_without_biases(pairs, (parameters[True], parameters[False]))
