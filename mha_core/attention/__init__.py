@@ -21,28 +21,33 @@ __all__ = [
     "Weights",
     "as_implementation",
     "attention",
+    "implementation",
     "join_heads",
     "split_heads",
 ]
 
 
-class _Implementations(dict[str, type[AttentionLayer]]):
-    def __missing__(self, name: str) -> type[AttentionLayer]:
-        raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(self)}")
-
-
-IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = _Implementations(
-    naive=NaiveAttention,
-    efficient=EfficientAttention,
-    fused=FusedAttention,
-    einsum=EinsumAttention,
-    sequence_first=SequenceFirstAttention,
-    sdpa=SdpaAttention,
-    torch=TorchAttention,
-)
-"""By name; an unknown one raises `errors.Unsupported`."""
-
+IMPLEMENTATIONS: dict[str, type[AttentionLayer]] = {
+    "naive": NaiveAttention,
+    "efficient": EfficientAttention,
+    "fused": FusedAttention,
+    "einsum": EinsumAttention,
+    "sequence_first": SequenceFirstAttention,
+    "sdpa": SdpaAttention,
+    "torch": TorchAttention,
+}
 MultiHeadAttention = FusedAttention
+
+
+def implementation(name: str) -> type[AttentionLayer]:
+    """The class of that name.
+
+    Raises:
+        Unsupported: there is none.
+    """
+    if name not in IMPLEMENTATIONS:
+        raise Unsupported(f"implementation={name!r} is not known; choose one of {', '.join(IMPLEMENTATIONS)}")
+    return IMPLEMENTATIONS[name]
 
 
 def as_implementation(layer: AttentionLayer, name: str, device: torch.device | str | None = None) -> AttentionLayer:
@@ -54,7 +59,7 @@ def as_implementation(layer: AttentionLayer, name: str, device: torch.device | s
     Raises:
         Unsupported: no implementation has that name, or it cannot share key/value heads as this layer does.
     """
-    kind, weights = IMPLEMENTATIONS[name], layer.save()
+    kind, weights = implementation(name), layer.save()
     with torch.device("meta"):  # no random numbers for weights that are replaced at once
         twin = kind(
             layer.d_model,

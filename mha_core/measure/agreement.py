@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights
+from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights, implementation
 from . import rounding
 from .measures import largest_difference, relative_difference
 
@@ -139,7 +139,7 @@ def loaded(
     Raises:
         SizeError, Unsupported: weights and heads do not fit together, or the implementation is not known.
     """
-    kind = IMPLEMENTATIONS[name]
+    kind = implementation(name)
     if kind.one_matrix and (weights.q_bias is None) != (weights.v_bias is None):
         weights = weights.with_all_biases
     with torch.device("meta"):  # no random numbers for weights that are replaced at once

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from .. import positions
-from ..attention import IMPLEMENTATIONS
+from ..attention import implementation
 from ..attention.base import AttentionLayer
 from ..errors import Unsupported
 from ..positions import Position
@@ -18,7 +18,7 @@ class BlockSizes:
 
     Attributes:
         max_len: the most tokens of a text, special tokens included.
-        implementation: a name of `IMPLEMENTATIONS`.
+        implementation: a name of `attention.IMPLEMENTATIONS`.
         position: a name of `positions.NAMES`.
         amplitude: of "sinusoidal" the factor on its waves, of "learned" the spread of its random start.
         bias: biases in the attention, on q, k, v and the output.
@@ -69,7 +69,7 @@ class BlockSizes:
             Unsupported: the implementation is not known, or cannot serve the position.
         """
         inside = positions.acts(self.position) & {"rotate", "bias"}
-        missing = sorted(inside - IMPLEMENTATIONS[self.implementation].can)
+        missing = sorted(inside - implementation(self.implementation).can)
         if missing:
             raise Unsupported(
                 f"{self.implementation} cannot do {self.position} positions, which {' and '.join(missing)}; "
@@ -79,7 +79,7 @@ class BlockSizes:
 
     def attention_layer(self) -> AttentionLayer:
         """The attention of one block."""
-        kind = IMPLEMENTATIONS[self.implementation]
+        kind = implementation(self.implementation)
         return kind(self.d_model, self.n_heads, bias=self.bias, out_bias=self.out_bias, dropout=self.dropout)
 
     def norm_layer(self) -> nn.Module:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..attention import IMPLEMENTATIONS
+from ..attention import implementation
 from ..attention.base import AttentionLayer
 from ..errors import WeightsFileError
 from ..positions import Position, Rotary
@@ -47,7 +47,7 @@ class DecoderConfig(BlockSizes):
         return super().encoding(seed)
 
     def attention_layer(self) -> AttentionLayer:
-        kind = IMPLEMENTATIONS[self.implementation]
+        kind = implementation(self.implementation)
         return kind(self.d_model, self.n_heads, bias=self.bias, out_bias=self.out_bias, n_kv_heads=self.n_kv_heads)
 
     def norm_layer(self) -> nn.Module:

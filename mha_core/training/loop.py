@@ -20,7 +20,7 @@ from . import saved, tokens
 from .events import End, Evaluation, Event, History, Snapshot, Start, Step
 from .objectives import objective
 from .recipe import NOT_A_NUMBER, Recipe
-from .scores import Sums
+from .scores import Totals
 from .tasks import Labelled, Language
 
 T = TypeVar("T")
@@ -32,17 +32,17 @@ class Progress:
 
     Attributes:
         step: how many steps are done.
-        seconds: of the steps alone.  spent: of the time budget, looks included.
-        since: sums over the batches since the last look.
-        looked: the step of the last look.  predicted: what it gave, the class of every test row.
+        seconds: of the steps alone.  spent: of the time budget, evaluations included.
+        since: totals over the batches since the last evaluation.
+        evaluated: the step of the last one.  predicted: what it gave, the class of every test row.
         reason: one of `recipe.ENDS` as soon as the run has to end.
     """
 
     step: int = 0
     seconds: float = 0.0
     spent: float = 0.0
-    since: Sums = field(default_factory=Sums)
-    looked: int = -1
+    since: Totals = field(default_factory=Totals)
+    evaluated: int = -1
     predicted: list[int] = field(default_factory=list)
     reason: str = ""
 
@@ -104,22 +104,22 @@ class Training:
         """The learning rate of the next step."""
         return float(self.optimizer.param_groups[0]["lr"])
 
-    def step(self) -> Sums:
-        """One step of the optimiser on the next batch; returns the batch's sums. Without effect if the loss is NaN."""
+    def step(self) -> Totals:
+        """One step of the optimiser on the next batch; returns its totals. Without effect if the loss is NaN."""
         with on_threads(self.recipe.threads), self._own_draws():
-            sums = self._computed(self._learn)
-            if math.isfinite(sums.loss) and self._schedule is not None:
+            totals = self._computed(self._learn)
+            if math.isfinite(totals.loss) and self._schedule is not None:
                 self._schedule.step()
-            return sums
+            return totals
 
-    def _learn(self) -> Sums:
+    def _learn(self) -> Totals:
         """The optimiser's step itself."""
         self.optimizer.zero_grad()
-        loss, sums = self.objective.next_loss(self._batches)
-        if math.isfinite(sums.loss):
+        loss, totals = self.objective.next_loss(self._batches)
+        if math.isfinite(totals.loss):
             torch.autograd.backward(loss)
             self.optimizer.step()
-        return sums
+        return totals
 
     def _computed(self, compute: Callable[[], T]) -> T:
         """The result of `compute`, for which the training moves to the CPU when its device has no room."""
@@ -175,39 +175,39 @@ class Training:
 
     def _events(self, stop: Callable[[], bool]) -> Iterator[Event]:
         recipe, progress = self.recipe, Progress()
-        looks = {round(part * recipe.steps / recipe.evaluations) for part in range(recipe.evaluations + 1)}
+        evaluations = {round(part * recipe.steps / recipe.evaluations) for part in range(recipe.evaluations + 1)}
         yield self._start()
-        yield from self._look(progress)
+        yield from self._evaluate(progress)
         for step in range(1, recipe.steps + 1):
             if progress.reason or stop():
                 break
             began = time.perf_counter()
-            sums = self.step()
-            if not math.isfinite(sums.loss):
+            totals = self.step()
+            if not math.isfinite(totals.loss):
                 progress.reason, progress.predicted = NOT_A_NUMBER, []
                 break
             took = time.perf_counter() - began
-            progress.step, progress.since = step, progress.since + sums
+            progress.step, progress.since = step, progress.since + totals
             progress.seconds, progress.spent = progress.seconds + took, progress.spent + took
             if progress.spent > recipe.seconds and step < recipe.steps:
                 progress.reason = "time"
-            yield Step(step, _short(sums.mean_loss), _short(progress.seconds))
-            if step in looks:
-                yield from self._look(progress)
+            yield Step(step, _short(totals.mean_loss), _short(progress.seconds))
+            if step in evaluations:
+                yield from self._evaluate(progress)
         progress.reason = progress.reason or ("steps" if progress.step == recipe.steps else "stopped")
-        if progress.looked < progress.step and progress.reason != NOT_A_NUMBER:
-            yield from self._look(progress)
+        if progress.evaluated < progress.step and progress.reason != NOT_A_NUMBER:
+            yield from self._evaluate(progress)
         yield End(progress.reason, progress.step, _short(progress.seconds), progress.predicted)
 
-    def _look(self, progress: Progress) -> Iterator[Event]:
+    def _evaluate(self, progress: Progress) -> Iterator[Event]:
         """Evaluates, and yields the evaluation with its snapshots; nothing when a loss is no number any more."""
         began = time.perf_counter()
-        evaluation, predicted = self._evaluate(progress)
+        evaluation, predicted = self._figures(progress)
         if not math.isfinite(evaluation.train_loss + evaluation.test_loss):
             progress.reason, progress.predicted = NOT_A_NUMBER, []
             return
         snapshots = list(self._snapshots(progress.step))
-        progress.looked, progress.predicted, progress.since = progress.step, predicted, Sums()
+        progress.evaluated, progress.predicted, progress.since = progress.step, predicted, Totals()
         if self.recipe.target is not None and evaluation.test_accuracy >= self.recipe.target:
             progress.reason = progress.reason or "target"
         progress.spent += time.perf_counter() - began
@@ -232,21 +232,21 @@ class Training:
             machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
         )
 
-    def _evaluate(self, progress: Progress) -> tuple[Evaluation, list[int]]:
+    def _figures(self, progress: Progress) -> tuple[Evaluation, list[int]]:
         """The figures of the test rows, and the class of each."""
         with on_threads(self.recipe.threads):
-            judged = self._computed(self.objective.judge)
-            trained = progress.since if progress.since.losses else self._computed(self.objective.first_look)
+            outcome = self._computed(self.objective.evaluate)
+            trained = progress.since if progress.since.losses else self._computed(self.objective.evaluate_train)
         evaluation = Evaluation(
             step=progress.step,
             seconds=_short(progress.seconds),
             train_loss=_short(trained.mean_loss),
             train_accuracy=trained.accuracy,
-            test_loss=_short(judged.sums.mean_loss),
-            test_accuracy=judged.sums.accuracy,
-            **judged.more,
+            test_loss=_short(outcome.totals.mean_loss),
+            test_accuracy=outcome.totals.accuracy,
+            **outcome.more,
         )
-        return evaluation, judged.predicted
+        return evaluation, outcome.predicted
 
     def _snapshots(self, step: int) -> Iterator[Snapshot]:
         for number, (_, ids) in enumerate(self.objective.probes):

@@ -18,13 +18,13 @@ from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from .initial_weights import classifier_sizes, draw, language_sizes
 from .recipe import Recipe
-from .scores import Judged, Sums, head_scores
+from .scores import Outcome, Totals, head_scores
 from .tasks import Batch, Labelled, Language
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-ROWS_LOOKED_AT = 64  # of a language model's test rows, for the scores of its heads
+ROWS_OF_HEADS = 64  # of a language model's test rows, for the scores of its heads
 
 
 class Objective(ABC):
@@ -44,15 +44,15 @@ class Objective(ABC):
     notes: tuple[str, ...] = ()
 
     @abstractmethod
-    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
-        """The loss of the next training batch, a scalar to go back from, and its sums."""
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
+        """The loss of the next training batch, a scalar to go back from, and its totals."""
 
     @abstractmethod
-    def judge(self) -> Judged:
+    def evaluate(self) -> Outcome:
         """The model on the test rows."""
 
     @abstractmethod
-    def first_look(self) -> Sums:
+    def evaluate_train(self) -> Totals:
         """The model on as many training rows as there are test rows."""
 
     @abstractmethod
@@ -80,29 +80,31 @@ class Classes(Objective):
         self.longest = max(len(ids) for ids in [*self._train, *self._test])
         self._order = torch.empty(0, dtype=torch.int64)
 
-    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
         if not len(self._order):  # a new epoch
             self._order = torch.randperm(self.rows_train, generator=generator)
         rows, self._order = self._order[: self._recipe.batch], self._order[self._recipe.batch :]
         logits, labels = self._logits(self._train, rows), self._labels_train[rows].to(self.stack.device)
-        return F.cross_entropy(logits, labels), _sums(logits, labels)
+        return F.cross_entropy(logits, labels), _totals(logits, labels)
 
-    def judge(self) -> Judged:
+    def evaluate(self) -> Outcome:
         with _answering(self.stack):
-            batches = [self._look(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
+            batches = [self._evaluate(self._test, self._labels_test, rows) for rows in self._in_order(self.rows_test)]
         predicted = [label for _, labels in batches for label in labels]
-        return Judged(sum((sums for sums, _ in batches), Sums()), predicted, {"pair_accuracy": self._pairs(predicted)})
+        return Outcome(
+            sum((totals for totals, _ in batches), Totals()), predicted, {"pair_accuracy": self._pairs(predicted)}
+        )
 
     def probabilities(self) -> Tensor:
-        """The probability of each class for every test row, (rows_test, classes), in the batches of `judge`."""
+        """The probability of each class for every test row, (rows_test, classes), in the batches of `evaluate`."""
         with _answering(self.stack):
             logits = [self._logits(self._test, rows) for rows in self._in_order(self.rows_test)]
         return torch.cat(logits).softmax(dim=-1)
 
-    def first_look(self) -> Sums:
+    def evaluate_train(self) -> Totals:
         some = self._in_order(min(self.rows_train, self.rows_test))
         with _answering(self.stack):
-            return sum((self._look(self._train, self._labels_train, rows)[0] for rows in some), Sums())
+            return sum((self._evaluate(self._train, self._labels_train, rows)[0] for rows in some), Totals())
 
     def maps(self, ids: Tensor) -> list[Tensor]:
         with _answering(self.stack):
@@ -124,9 +126,9 @@ class Classes(Objective):
         mask = self._recipe.mask_padding
         return self.stack.logits(ids.to(self.stack.device), keep.to(self.stack.device), mask_padding=mask)
 
-    def _look(self, coded: list[list[int]], labels: Tensor, rows: Tensor) -> tuple[Sums, list[int]]:
+    def _evaluate(self, coded: list[list[int]], labels: Tensor, rows: Tensor) -> tuple[Totals, list[int]]:
         logits = self._logits(coded, rows)
-        return _sums(logits, labels[rows].to(self.stack.device)), logits.argmax(dim=-1).tolist()
+        return _totals(logits, labels[rows].to(self.stack.device)), logits.argmax(dim=-1).tolist()
 
     def _pairs(self, predicted: list[int]) -> float | None:
         """Share of mirror pairs with both members right; None without pairs."""
@@ -148,15 +150,15 @@ class NextTokens(Objective):
         probes = [tokenizer.encode(text) for text in task.probes]
         self.probes = [(probe.tokens[: task.length], probe.ids[: task.length]) for probe in probes]
 
-    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Sums]:
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
         return self._loss(self._task.batch(self._recipe.batch, generator))
 
-    def judge(self) -> Judged:
-        sums = Sums()
+    def evaluate(self) -> Outcome:
+        totals = Totals()
         with _answering(self.stack):
             for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
-                sums += self._loss(_rows(self._test, rows))[1]
-        some = _rows(self._test, torch.arange(min(ROWS_LOOKED_AT, self.rows_test)))
+                totals += self._loss(_rows(self._test, rows))[1]
+        some = _rows(self._test, torch.arange(min(ROWS_OF_HEADS, self.rows_test)))
         maps = self.maps(some.ids[:, :-1].to(self.stack.device))
         scores = [head_scores(weights.cpu(), some.source) for weights in maps]
         has_answers = bool((some.source >= 0).any())
@@ -164,9 +166,9 @@ class NextTokens(Objective):
             "induction": [induction for induction, _ in scores] if has_answers else [],
             "previous": [p for _, p in scores],
         }
-        return Judged(sums, [], more)
+        return Outcome(totals, [], more)
 
-    def first_look(self) -> Sums:
+    def evaluate_train(self) -> Totals:
         generator = torch.Generator().manual_seed(self._recipe.seed)
         with _answering(self.stack):
             return self._loss(self._task.batch(self.rows_test, generator))[1]
@@ -177,14 +179,14 @@ class NextTokens(Objective):
             _, weights = self.stack(ids, allow=masks.allow(masks.causal, length, length, device=ids.device))
         return list(weights)
 
-    def _loss(self, batch: Batch) -> tuple[Tensor, Sums]:
+    def _loss(self, batch: Batch) -> tuple[Tensor, Totals]:
         ids, scored = batch.ids.to(self.stack.device), batch.scored.to(self.stack.device)
         logits, answers = self.stack.logits(ids[:, :-1]), ids[:, 1:]
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
         with torch.no_grad():
             right = int(((logits.argmax(dim=-1) == answers) & scored).sum())
         places = answers.numel()
-        return loss, Sums(loss.item() * places, places, right, int(scored.sum()))
+        return loss, Totals(loss.item() * places, places, right, int(scored.sum()))
 
 
 def objective(
@@ -219,10 +221,10 @@ def _answering(stack: Classifier | LanguageModel) -> Iterator[None]:
         stack.train(learns)
 
 
-def _sums(logits: Tensor, labels: Tensor) -> Sums:
+def _totals(logits: Tensor, labels: Tensor) -> Totals:
     with torch.no_grad():
         loss = F.cross_entropy(logits, labels, reduction="sum").item()
-        return Sums(loss, len(labels), int((logits.argmax(dim=-1) == labels).sum()), len(labels))
+        return Totals(loss, len(labels), int((logits.argmax(dim=-1) == labels).sum()), len(labels))
 
 
 def _rows(batch: Batch, rows: Tensor) -> Batch:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Sums:
+class Totals:
     """Sums over rows, or over places of a text: the loss, over how many; the right answers, of how many."""
 
     loss: float = 0.0
@@ -17,8 +17,8 @@ class Sums:
     right: int = 0
     answers: int = 0
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
             self.loss + other.loss, self.losses + other.losses, self.right + other.right, self.answers + other.answers
         )
 
@@ -34,10 +34,10 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The result on the test rows: sums, the class of every row, and other fields of `events.Evaluation`."""
+class Outcome:
+    """The result on the test rows: totals, the class of every row, and other fields of `events.Evaluation`."""
 
-    sums: Sums
+    totals: Totals
     predicted: list[int]
     more: dict[str, Any]
 

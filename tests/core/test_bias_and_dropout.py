@@ -71,8 +71,8 @@ def test_such_a_run_is_saved_and_read(tmp_path: Path, recipe: Recipe) -> None:
 def test_dropout_acts_on_what_is_learnt_from_and_on_nothing_else(recipe: Recipe) -> None:
     dropping, whole = Training(recipe, task(recipe.task)), Training(replace(recipe, dropout=0.0), task(recipe.task))
     assert equal(state_of(dropping), state_of(whole))
-    assert dropping.objective.judge() == whole.objective.judge()
-    assert dropping.objective.first_look() == whole.objective.first_look()
+    assert dropping.objective.evaluate() == whole.objective.evaluate()
+    assert dropping.objective.evaluate_train() == whole.objective.evaluate_train()
     ids = torch.tensor([dropping.objective.probes[0][1]])
     assert all(map(torch.equal, dropping.objective.maps(ids), whole.objective.maps(ids)))
     assert dropping.stack.training

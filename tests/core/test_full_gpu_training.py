@@ -57,11 +57,11 @@ def full_after(training: OnGpu, calls: int, name: str, error: Exception = FULL) 
     setattr(training.objective, name, compute)
 
 
-@pytest.mark.parametrize("name", ["next_loss", "judge", "first_look", "maps"])
+@pytest.mark.parametrize("name", ["next_loss", "evaluate", "evaluate_train", "maps"])
 @pytest.mark.parametrize("recipe", [AUTO, replace(AUTO, **{**TINY_WORDS.to_json(), "device": "auto", "steps": 6})])
 def test_a_training_on_auto_goes_on_on_the_cpu(recipe: Recipe, name: str) -> None:
     training = OnGpu(recipe, task(recipe.task))
-    full_after(training, 0 if name == "first_look" else 2, name)
+    full_after(training, 0 if name == "evaluate_train" else 2, name)
     told = list(training.events())
     assert training.notices == (SAID,)
     assert training.device.type == "cpu"

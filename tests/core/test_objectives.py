@@ -15,7 +15,7 @@ from mha_core.models.language_model import LanguageModel
 from mha_core.training import tasks, tokens
 from mha_core.training.objectives import Classes, NextTokens, objective
 from mha_core.training.recipe import Recipe
-from mha_core.training.scores import Sums, head_scores
+from mha_core.training.scores import Totals, head_scores
 from mha_core.training.tasks import Batch, Labelled, Language, Row
 
 from .runs import TINY, TINY_WORDS, task
@@ -50,23 +50,23 @@ def alone(stack: Classifier, own: Labelled, text: str) -> Tensor:
         return stack.logits(ids, ids > 0)[0].log_softmax(dim=0)
 
 
-def test_sums() -> None:
-    total = sum((Sums(1.5, 3, 2, 4), Sums(0.5, 1, 0, 1)), Sums())
+def test_totals() -> None:
+    total = sum((Totals(1.5, 3, 2, 4), Totals(0.5, 1, 0, 1)), Totals())
     assert (total.mean_loss, total.accuracy) == (0.5, 0.4)
-    assert (Sums().mean_loss, Sums().accuracy) == (0.0, 0.0)
+    assert (Totals().mean_loss, Totals().accuracy) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("batch", [1, 4])
 def test_the_classes_of_the_test_rows(batch: int) -> None:
     made, own = classes(replace(TINY, batch=batch)), labelled()
-    judged = made.judge()
+    outcome = made.evaluate()
     found = [alone(made.stack, own, row.text) for row in own.test]
-    assert judged.predicted == [int(one.argmax()) for one in found]
+    assert outcome.predicted == [int(one.argmax()) for one in found]
     losses = [-float(one[row.label]) for one, row in zip(found, own.test, strict=True)]
-    assert judged.sums.mean_loss == pytest.approx(sum(losses) / 6, abs=1e-6)
-    right = [guess == row.label for guess, row in zip(judged.predicted, own.test, strict=True)]
-    assert judged.sums.accuracy == sum(right) / 6
-    assert (judged.sums.losses, judged.sums.answers) == (6, 6)
+    assert outcome.totals.mean_loss == pytest.approx(sum(losses) / 6, abs=1e-6)
+    right = [guess == row.label for guess, row in zip(outcome.predicted, own.test, strict=True)]
+    assert outcome.totals.accuracy == sum(right) / 6
+    assert (outcome.totals.losses, outcome.totals.answers) == (6, 6)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_pairs_with_both_members_right(predicted: list[int], share: float, monke
     made = classes()
     logits = torch.nn.functional.one_hot(torch.tensor(predicted), 2).float()
     monkeypatch.setattr(made.stack, "logits", lambda ids, keep, mask_padding: logits)
-    assert made.judge().more["pair_accuracy"] == pytest.approx(share)
+    assert made.evaluate().more["pair_accuracy"] == pytest.approx(share)
 
 
 def test_without_pairs_there_is_no_share_of_them() -> None:
-    assert classes(own=labelled((Row("a b", 0), Row("b a", 1)))).judge().more == {"pair_accuracy": None}
+    assert classes(own=labelled((Row("a b", 0), Row("b a", 1)))).evaluate().more == {"pair_accuracy": None}
 
 
 def test_an_epoch_sees_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,11 +110,11 @@ def test_an_epoch_sees_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_training_loss_is_the_mean_over_its_rows() -> None:
     made, own = classes(replace(TINY, batch=16)), labelled()
-    loss, sums = made.next_loss(torch.Generator().manual_seed(1))
+    loss, totals = made.next_loss(torch.Generator().manual_seed(1))
     expected = [-float(alone(made.stack, own, row.text)[row.label]) for row in own.train]
     assert loss.item() == pytest.approx(sum(expected) / 16, abs=1e-6)
-    assert sums.mean_loss == pytest.approx(loss.item(), abs=1e-6)
-    assert made.first_look().losses == 6  # as many as there are test rows
+    assert totals.mean_loss == pytest.approx(loss.item(), abs=1e-6)
+    assert made.evaluate_train().losses == 6  # as many as there are test rows
 
 
 def test_texts_and_probes_that_are_too_long_are_cut() -> None:
@@ -133,7 +133,7 @@ def test_the_loss_of_the_next_tokens() -> None:
     made, words = next_tokens(), task("words")
     assert isinstance(words, Language)
     batch = words.batch(8, torch.Generator().manual_seed(5))
-    loss, sums = made.next_loss(torch.Generator().manual_seed(5))
+    loss, totals = made.next_loss(torch.Generator().manual_seed(5))
     assert isinstance(made.stack, LanguageModel)
     with torch.no_grad():
         likely = made.stack.logits(batch.ids[:, :-1]).log_softmax(dim=-1)
@@ -147,15 +147,15 @@ def test_the_loss_of_the_next_tokens() -> None:
                 right += int(likely[row, place].argmax()) == answer
     places = 8 * words.length
     assert loss.item() == pytest.approx(losses / places, rel=1e-5)
-    assert sums.mean_loss == pytest.approx(losses / places, rel=1e-5)
-    assert (sums.right, sums.answers, sums.losses) == (right, answers, places)
+    assert totals.mean_loss == pytest.approx(losses / places, rel=1e-5)
+    assert (totals.right, totals.answers, totals.losses) == (right, answers, places)
 
 
 def test_a_language_models_test_rows_are_the_same_in_any_batch() -> None:
     one, other = next_tokens(), next_tokens(replace(TINY_WORDS, batch=100))
-    a, b = one.judge(), other.judge()
-    assert (a.sums.right, a.sums.answers, a.sums.losses) == (b.sums.right, b.sums.answers, b.sums.losses)
-    assert math.isclose(a.sums.loss, b.sums.loss, rel_tol=1e-5)
+    a, b = one.evaluate(), other.evaluate()
+    assert (a.totals.right, a.totals.answers, a.totals.losses) == (b.totals.right, b.totals.answers, b.totals.losses)
+    assert math.isclose(a.totals.loss, b.totals.loss, rel_tol=1e-5)
     assert a.predicted == []
     assert [len(a.more[name]) for name in ("induction", "previous")] == [2, 2]
 
@@ -200,4 +200,4 @@ def test_no_induction_score_without_a_known_answer(monkeypatch: pytest.MonkeyPat
     batch = words.test()
     monkeypatch.setattr(words, "test", lambda: Batch(batch.ids, batch.scored, torch.full_like(batch.source, -1)))
     made = objective(TINY_WORDS, words, tokens.of(words), CPU)
-    assert made.judge().more["induction"] == []
+    assert made.evaluate().more["induction"] == []

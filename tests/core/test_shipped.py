@@ -54,7 +54,7 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
         accuracy = float((found == labels).float().mean())
     else:
         assert isinstance(model.encoder, LanguageModel)
-        accuracy = NextTokens(model.encoder, history.recipe, task, model.tokenizer).judge().sums.accuracy
+        accuracy = NextTokens(model.encoder, history.recipe, task, model.tokenizer).evaluate().totals.accuracy
     assert accuracy == pytest.approx(history.evaluations[-1].test_accuracy, abs=5e-3)  # other threads, other rounding
 
 

@@ -158,15 +158,15 @@ def test_a_loss_that_is_no_number(tmp_path: Path) -> None:
 def test_a_test_loss_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """The training rows may still give numbers when the test rows do not."""
     made = Training(TINY, task("who"))
-    judge = made.objective.judge
+    evaluate = made.objective.evaluate
 
-    def judged() -> object:
+    def outcome() -> object:
         if not made.history.steps:
-            return judge()
-        found = judge()
-        return replace(found, sums=replace(found.sums, loss=float("inf")))
+            return evaluate()
+        found = evaluate()
+        return replace(found, totals=replace(found.totals, loss=float("inf")))
 
-    monkeypatch.setattr(made.objective, "judge", judged)
+    monkeypatch.setattr(made.objective, "evaluate", outcome)
     events = list(made.events())
     assert told(events) == "semm....E"
     assert end(events).reason == "not a number"

@@ -2,7 +2,7 @@
 // The column of the key in focus, taken out at one press: nobody but itself may look at it, or its weight stays and its
 // value is handed to no other token. The same press takes it back.
 
-import { maskOf, ruleOf, unheardOf } from "../link/changes.js";
+import { maskOf, ruleOf, valuesOff } from "../link/changes.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { sortKey } from "../picture/heads_order.js";
 import { readFlips, writeFlips } from "../link/painted.js";
@@ -21,9 +21,9 @@ export class ColumnSwitches {
     this.view = view;
     this.name = span("label");
     this.unseen = button("nobody may look at it", () => this.toggleUnseen(), { ...toggle, title: SEEN });
-    this.unheard = button("keep the weight, drop its value", () => this.toggleUnheard(), { ...toggle, title: HEARD });
+    this.value = button("keep the weight, drop its value", () => this.toggleValue(), { ...toggle, title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
-    const buttons = div("actions", this.unseen, this.unheard);
+    const buttons = div("actions", this.unseen, this.value);
     const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
     this.element = group;
   }
@@ -60,10 +60,10 @@ export class ColumnSwitches {
     return writeFlips(flips, maps.n) || null;
   }
 
-  toggleUnheard() {
+  toggleValue() {
     const { key, view } = this;
     if (key === null) return;
-    const places = toggled(new Set(unheardOf(view.model.controls)), key);
+    const places = toggled(new Set(valuesOff(view.model.controls)), key);
     this.set(key, { unheard: [...places].sort((a, b) => a - b).join("-") || null });
   }
 
@@ -80,7 +80,7 @@ export class ColumnSwitches {
     setAttribute(this.unseen, "aria-pressed", String(unseenOf(rule).has(key)));
     this.unseen.disabled = long;
     setAttribute(this.unseen, "title", long ? `a rule may have ${LONGEST_RULE} characters` : SEEN);
-    setAttribute(this.unheard, "aria-pressed", String(unheardOf(model.controls).includes(key)));
+    setAttribute(this.value, "aria-pressed", String(valuesOff(model.controls).includes(key)));
     setText(this.said, view.matching ? picture.columns : "");
   }
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
 
-import { unheardOf } from "../link/changes.js";
+import { valuesOff } from "../link/changes.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { isWord } from "../wire/packets.js";
 import { percent, quoted, ranked } from "../base/words.js";
@@ -40,7 +40,7 @@ export class ValueLengths {
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
-    const dropped = new Set(unheardOf(model.controls));
+    const dropped = new Set(valuesOff(model.controls));
     const isDropped = (/** @type {number} */ key) => dropped.has(key) && key !== at.row;
     const handed = Float32Array.from(row, (weight, key) => (isDropped(key) ? 0 : weight * values[key]));
     const all = handed.reduce((sum, own) => sum + own, 0);

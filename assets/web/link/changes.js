@@ -34,7 +34,7 @@ export function maskOf(rule) {
 }
 
 /** The tokens whose value no other takes in. @param {Controls} controls */
-export const unheardOf = ({ unheard }) => (unheard ? unheard.split("-").map(Number) : []);
+export const valuesOff = ({ unheard }) => (unheard ? unheard.split("-").map(Number) : []);
 
 /** May query i look at key j? The written rules of mha_core/masks.py, for the small pictures.
  * @param {string} mask @param {Record<string, number>} numbers @param {number} i @param {number} j
@@ -56,7 +56,7 @@ export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {
 export function changed(controls, off, tokens = []) {
   const { pos, t } = controls;
   const found = changedMasks(controls, tokens);
-  const unheard = unheardOf(controls).map((place) => quoted(tokens[place] ?? String(place)));
+  const unheard = valuesOff(controls).map((place) => quoted(tokens[place] ?? String(place)));
   if (unheard.length)
     found.push({ key: "unheard", text: `value of ${unheard.join(", ")} dropped`, back: { unheard: null } });
   if (pos && pos !== "as trained")
