@@ -1,4 +1,4 @@
-"""Parts of the portrait of an encoding that is a bias: a head's matrix, all heads, T5's buckets."""
+"""Parts of the portrait of an encoding that is a bias: a head's matrix, all heads."""
 
 import math
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 from pages.kit.draw import figures, sheet
 from pages.kit.draw.figures import Figure
-from pages.kit.draw.numbers import number, whole
+from pages.kit.draw.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding
@@ -14,7 +14,6 @@ from .parts import HEIGHT, Part, View, part, sample, sampled, token_names
 
 MOST_ROWS, TILE = 96, 24  # rows and columns that are drawn
 MOST_LINES = 6
-REACH = 160  # of the buckets: past T5's own largest distance
 
 
 def matrix(encoding: Encoding, view: View) -> Part:
@@ -57,25 +56,6 @@ def all_heads(encoding: Encoding, view: View) -> Part:
     note = f"{len(values)} heads, from {number(least, 3)} to {number(most, 3)}, in one scale"
     alt = f"Heat maps of the bias of {note}."
     return part("detail", encoding, "all heads", note, [], _tiles(values, view.theme), alt)
-
-
-def buckets(encoding: Encoding, view: View) -> Part:
-    """T5's row of its table for every distance, in both variants."""
-    reach = max(REACH, len(view.tokens) - 1)
-    variants = measures.buckets(encoding, reach)
-    series: dict[str, list[float]] = {name: [float(row) for row in rows] for name, rows in variants.items()}
-    figure = figures.curves(
-        series, start=-reach, x_title="j − i, from query to key", y_title="bucket", theme=view.theme, steps=True
-    )
-    places = (-reach, -64, -16, -8, -1, 0, 1, 8, 16, 64, reach)
-    numbers = sheet.table(
-        ["j − i", *map(whole, places)],
-        [[name, *(str(rows[place + reach]) for place in places)] for name, rows in variants.items()],
-    )
-    used = ", ".join(f"{name} {len(set(rows))}" for name, rows in variants.items())
-    note = f"different buckets from −{reach} to {reach}: {used}"
-    alt = "Stairs of the bucket over the offset; the table has the numbers."
-    return part("buckets", encoding, "buckets", note, [numbers], figure, alt)
 
 
 def _tiles(values: Tensor, theme: str) -> Figure:

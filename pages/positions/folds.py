@@ -37,7 +37,6 @@ def show(
     parts(
         "detail", "Closer: one pair of channels as a circle, or all heads", ["pair", "at_pos"], lambda: _circle(waves)
     )
-    parts("buckets", "Buckets of distances")
     parts("far", "Past the trained length", ["far"], lambda: widgets.whole("far"))
     sinusoids = any(encoding.name == "sinusoidal" for encoding in built)
     with (

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mha_core.errors import PositionError
-from mha_core.positions import T5Bias
-
 from .encodings import Encoding
 
 
@@ -112,22 +109,6 @@ def far_curve(encoding: Encoding, length: int) -> list[float]:
             row = encoding.position.bias(encoding.q[:, :, :1], length)
             curve = curve if row is None else row[0, :, 0].detach().mean(dim=0)
     return [float(value) for value in curve.tolist()]
-
-
-def buckets(encoding: Encoding, reach: int) -> dict[str, list[int]]:
-    """T5's bucket of each distance j − i from −reach to reach, in both variants.
-
-    Raises:
-        PositionError: another encoding, which has no buckets.
-    """
-    t5 = encoding.position
-    if not isinstance(t5, T5Bias):
-        raise PositionError(f"the {encoding.name} encoding has no buckets")
-    distances = torch.arange(-reach, reach + 1)
-    return {
-        name: [int(row) for row in T5Bias(1, len(t5.table), t5.max_distance, causal).bucket_of(distances).tolist()]
-        for name, causal in (("both sides", False), ("causal", True))
-    }
 
 
 def _turned(encoding: Encoding, len_q: int, len_k: int) -> Tensor:

@@ -16,7 +16,7 @@ from .measures import Curve
 from .parts import HEIGHT, MEANINGS, TITLES, Part, View, doubling, part
 
 # the places of a portrait, from top to bottom; two encodings side by side share them
-SLOTS = ("card", "picture", "distance", "lines", "detail", "buckets", "far")
+SLOTS = ("card", "picture", "distance", "lines", "detail", "far")
 PAPERS = {
     "sinusoidal": "Vaswani et al. 2017, Attention Is All You Need, section 3.5",
     "learned": "Gehring et al. 2017; as in BERT, Devlin et al. 2018",
@@ -49,7 +49,7 @@ def part_of(slot: str, encoding: Encoding, view: View) -> Part | None:
 
 def has(slot: str, encoding: Encoding) -> bool:
     """Tells whether an encoding has a part of this slot."""
-    return slot == "card" or (bool(encoding.acts) and (slot != "buckets" or encoding.name == "t5"))
+    return slot == "card" or (bool(encoding.acts))
 
 
 def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:
@@ -159,6 +159,5 @@ _MAKERS: dict[str, _Maker] = {
     "lines": _by_kind(waves.curves, biases.by_head),
     "detail": _by_kind(waves.circle, biases.all_heads),
     "distance": _distance,
-    "buckets": biases.buckets,
     "far": _far,
 }

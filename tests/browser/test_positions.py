@@ -48,8 +48,7 @@ def test_encodings_and_the_position_by_keyboard(positions: Positions) -> None:
     positions.choose("Encoding", "rotary")
     expect(positions.heading(TITLES["rotary"])).to_be_visible()
     positions.choose("Beside it", "t5")
-    positions.unfold("Buckets of distances", "Closer")
-    expect(positions.heading("T5's relative bias: buckets")).to_be_attached()
+    positions.unfold("Closer")
     positions.wait_for_query(enc="rotary", enc2="t5")
     expect(positions.page.get_by_role("spinbutton", name="Head in sight")).to_be_visible()
     heading = "Rotary (RoPE): pair 0, position by position"

@@ -148,19 +148,6 @@ def test_far_is_the_first_row_of_what_is_near(name: str) -> None:
         assert all(map(math.isfinite, measures.far_curve(encoding, 2048)))
 
 
-def test_buckets_of_both_variants() -> None:
-    found = measures.buckets(build("t5", Sizes(3, 12, 3)), 200)
-    sides, causal = found["both sides"], found["causal"]
-    assert len(sides) == len(causal) == 401
-    assert sides[200] == causal[200] == 0
-    assert causal[201:] == [0] * 200  # later keys share the token's own bucket
-    assert sides[201:] == [16 + bucket for bucket in reversed(sides[:200])]
-    assert causal[:200] == sorted(causal[:200], reverse=True)
-    assert max(causal) == max(sides) == 31
-    with pytest.raises(PositionError, match="no buckets"):
-        measures.buckets(build("alibi", Sizes(3, 12, 3)), 200)
-
-
 def test_norms(model: Model) -> None:
     words = in_model.words(Settings(PRESETS[0]))
     norms = in_model.norms(words, 0.1)

@@ -29,7 +29,7 @@ from .test_events import act
 OWN = "It is shown for d_model 384 and 12 heads instead."
 
 
-FOLDS = ("lines", "detail", "buckets", "far", "amplitude")
+FOLDS = ("lines", "detail", "far", "amplitude")
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_every_encoding_alone(opened: Callable[..., AppTest], name: str) -> None
     assert titles(app)[0] == TITLES[name]
     assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
     assert MEANINGS[name] in text(app)
-    assert len(charts(app)) == {"none": 0, "sinusoidal": 6, "t5": 6}.get(name, 5)
+    assert len(charts(app)) == {"none": 0, "sinusoidal": 6}.get(name, 5)
     assert ("random here" in text(app)) == (name in ("t5", "shaw"))
     assert ("the queries of this sentence in MiniLM's layer 3" in text(app)) == (name == "shaw")
 

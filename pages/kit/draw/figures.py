@@ -14,8 +14,13 @@ from .numbers import whole
 from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 
 Figure = dict[str, Any]
-# for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
-CONFIG: dict[str, Any] = {"modeBarButtons": [["toImage"]], "displaylogo": False, "responsive": True}
+# for `st.plotly_chart`: the one tool saves the chart as PNG; the numbers stand in a table
+CONFIG: dict[str, Any] = {
+    "modeBarButtons": [["toImage"]],
+    "toImageButtonOptions": {"filename": "headlight-chart", "scale": 2},
+    "displaylogo": False,
+    "responsive": True,
+}
 MOST_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
 GHOSTLY = 0.45  # opacity
@@ -117,7 +122,6 @@ def curves(
     spread: tuple[Sequence[float], Sequence[float], str] | None = None,
     marks: Mapping[str, int] | None = None,
     x_names: Sequence[str] | None = None,
-    steps: bool = False,
 ) -> Figure:
     """Curves over whole numbers in equal steps; of long ones every second, third, … point is drawn.
 
@@ -126,7 +130,6 @@ def curves(
         spread: lower ends, upper ends and the name of a band to draw behind them.
         marks: name -> the whole number at which an upright line is drawn.
         x_names: what to write at each; default the numbers.
-        steps: True joins the points by stairs.
     """
     layout = layout_of(theme, x_title, y_title)
     length = max(len(values) for values in series.values())
@@ -147,7 +150,6 @@ def curves(
         drawn = [at for at in places if at < len(values)]
         line = _line(name, [start + at for at in drawn], [short(values[at]) for at in drawn], number, theme)
         line["mode"] = "lines+markers" if few else "lines"
-        line["line"]["shape"] = "hv" if steps else "linear"
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} at %{x}<extra></extra>"})
     layout["showlegend"] = len(data) > 1
     inside = {name: at for name, at in (marks or {}).items() if start <= at <= start + length - 1}
