@@ -101,6 +101,6 @@ def _taught(seed: int, *, biases: bool) -> tuple[Tensor, int]:
         training = Training(replace(RECIPE, bias=biases, seed=seed), task)
         for _ in range(RECIPE.steps):
             training.step()
-        predicted = torch.tensor(training.objective.judge().predicted)
+        predicted = torch.tensor(training.objective.evaluate().predicted)
     parameters = sum(parameter.numel() for parameter in training.stack.parameters())
     return predicted == torch.tensor([row.label for row in task.test]), parameters
