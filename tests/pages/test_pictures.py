@@ -16,7 +16,6 @@ from mha_core.training import saved
 from pages.kit.draw.packing import pack_maps
 from pages.kit.picture import mask_codec, pictures, sharing
 from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import BOUNDS, Work
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +121,7 @@ def test_the_untouched_sentence_gives_a_cosine_of_one() -> None:
     assert pictures.picture(Settings("how are you", position="none")).cosine < 0.999
 
 
-@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, BOUNDS[Work.PASS].at_once)), (60, 1)])
+@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, pictures.PASSES)), (60, 1)])
 def test_both_pictures_are_those_of_one_after_the_other(
     words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +148,7 @@ def test_both_pictures_are_those_of_one_after_the_other(
 
 
 def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = BOUNDS[Work.PASS].at_once
+    places = pictures.PASSES
     inside, most, lock = 0, 0, threading.Lock()
     full = threading.Event()
     run = Model.run

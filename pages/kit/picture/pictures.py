@@ -30,7 +30,8 @@ PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
 
-_beside = ThreadPoolExecutor(BOUNDS[Work.PASS].at_once, "beside")  # for the second of two pictures
+PASSES = BOUNDS[Work.PASS].at_once
+_beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def picture(settings: Settings) -> Picture:
 
 def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
     """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
-    if one == other or max(map(_threads, (one, other))) > 1:
+    if one == other or PASSES < 2 or max(map(_threads, (one, other))) > 1:
         return picture(one), picture(other)
     coming = _beside.submit(copy_context().run, picture, other)
     return picture(one), coming.result()
