@@ -187,6 +187,7 @@ ACTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ACTS)
 def test_whatever_is_asked_and_left_the_bounds_hold_and_no_place_is_lost(
     acts: list[tuple[str, int, Work, float]],
@@ -215,6 +216,7 @@ def test_whatever_is_asked_and_left_the_bounds_hold_and_no_place_is_lost(
         assert all(queued(queue, "new", work=kind).began is not None for _ in range(BOUNDS[kind].at_once))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 4))
 def test_nobody_starves(seconds: list[int], late: int) -> None:
     """All ask again and again for one place, for unlike times: each gets it, and none uses much more than another."""
@@ -572,7 +574,7 @@ def test_a_large_pass_of_a_short_question_waits_among_the_long_ones() -> None:
     assert len(works) == 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from(QUESTIONS), st.sampled_from(["", "view"]),

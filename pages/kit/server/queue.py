@@ -110,11 +110,7 @@ class Unwanted(Exception):
 
 
 class _Heavier(Exception):
-    """A question belongs to another kind of work."""
-
-    def __init__(self, work: Work) -> None:
-        super().__init__()
-        self.work = work
+    """A question belongs to another kind of work, which it names."""
 
 
 @dataclass(eq=False)
@@ -137,6 +133,7 @@ class Turn:
         view: of a question, which of the visitor's views asks; "" where a newer one takes nothing from it.
         began: when it got its place, None before.
         displaced: it had to leave the queue for a newer one, or for a newcomer.
+        job, tell: of a question, what it asks for, and who hears the outcome.
     """
 
     visitor: Visitor
@@ -184,18 +181,16 @@ _held: ContextVar[tuple[Queue, Turn] | None] = ContextVar("_held", default=None)
 
 def check_wanted(*_: object) -> None:
     """Between two passes of long work: lets pictures go first, and raises Unwanted where nobody waits for it."""
-    held = _held.get()
-    if held is not None:
-        queue, turn = held
-        still_wanted()
-        queue.give_way(turn.work)
+    still_wanted()
+    if held := _held.get():
+        held[0].give_way(held[1].work)
         still_wanted()
 
 
 def still_wanted() -> None:
     """Raises Unwanted where nobody waits any more for the question that this thread computes."""
-    held = _held.get()
-    if held is not None and held[1].job is not None and not held[1].job.readers:
+    _, held = _held.get() or (None, None)
+    if held is not None and held.job is not None and not held.job.readers:
         raise Unwanted
 
 
@@ -425,7 +420,7 @@ class Queue:
             check_wanted()
             outcome: bytes | BaseException = job.compute()
         except _Heavier as heavier:
-            self._again(job, turn, heavier.work)
+            self._again(job, turn, heavier.args[0])
             return
         except BaseException as error:
             outcome = error
