@@ -14,13 +14,8 @@ from .numbers import whole
 from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 
 Figure = dict[str, Any]
-# for `st.plotly_chart`: the one tool saves the chart as PNG; the numbers stand in a table
-CONFIG: dict[str, Any] = {
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"filename": "headlight-chart", "scale": 2},
-    "displaylogo": False,
-    "responsive": True,
-}
+# for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
+CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 MOST_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
 GHOSTLY = 0.45  # opacity
