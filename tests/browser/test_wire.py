@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from playwright.sync_api import expect
+from playwright.sync_api import Response, expect
 
 from pages.kit.picture.presets import PRESETS
 
@@ -171,14 +171,18 @@ COMPUTED_SECONDS = 30.0  # until a picture is kept, and can come with the page
 LONG = "?s=" + "+".join(["word"] * 60)
 
 
+def document(response: Response | None) -> str:
+    assert response
+    return response.text()
+
+
 def check_first_picture(explore: Explore, theme: str, query: str) -> None:
     """The picture that comes with the page stands in every frame where the view stands in the end."""
     explore.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     address = f"{explore.url}/{query}"
     until = time.monotonic() + COMPUTED_SECONDS
-    while 'id="headlight-first"' not in explore.page.request.get(address).text():  # busy cores, and it comes later
-        assert time.monotonic() < until
-    explore.page.goto(address, wait_until="commit")
+    while 'id="headlight-first"' not in document(explore.page.goto(address, wait_until="commit")):
+        assert time.monotonic() < until  # on busy cores a page may come without
     explore.page.wait_for_function("() => window.places?.some(([early]) => !early)")
     explore.settled()
     assert explore.page.evaluate("window.theme") == theme, "in the first frame already"
