@@ -36,7 +36,7 @@ SHOWN = {
     "same-word": "no positions",
     "symmetric": "at=0.0",
     "order": "The same vectors in the new order",
-    "news": "accuracy on unseen sentences",
+    "news": "Recorded on 1,225 texts of news",
     "positions": "360 test rows",
     "waves": "pos2=sinusoidal",
     "padding": "Padding: a short sentence beside a longer one",

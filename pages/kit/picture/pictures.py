@@ -138,15 +138,16 @@ def picture(settings: Settings) -> Picture:
 
 def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
     """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
-    if one == other or PASSES < 2 or max(map(_threads, (one, other))) > 1:
+    if one == other or PASSES < 2 or not (_takes_one_thread(one) and _takes_one_thread(other)):
         return picture(one), picture(other)
     coming = _beside.submit(copy_context().run, picture, other)
     return picture(one), coming.result()
 
 
-def _threads(settings: Settings) -> int:
+def _takes_one_thread(settings: Settings) -> bool:
     model = model_of(settings)
-    return threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
+    threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
+    return model.device.type == "cpu" and threads == 1
 
 
 def _packed_key(picture: Picture, layer: int) -> Hashable:
