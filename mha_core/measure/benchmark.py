@@ -113,7 +113,7 @@ def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Me
     """A fused pass with tracing "on" and "off", and "no-ops": what the calls of an empty trace cost in one pass."""
     layer, x, calls = IMPLEMENTATIONS["fused"](d_model, n_heads).eval(), torch.randn(1, n, d_model), 0
 
-    def counting(name: str, value: Tensor, axes: str, expression: str = "") -> None:
+    def counting(name: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
         nonlocal calls
         calls += 1
 

@@ -51,7 +51,7 @@ def show() -> None:
         with page.stage:
             canvas.sheet("hand", blocks, take)
             printed = in_print.panel(example)
-            with widgets.seen("printed", bool(printed)), widgets.folded("in_print", "The same numbers in print"):
+            with widgets.seen("printed", bool(printed)), widgets.folded("in_print", "The same numbers in print", "ex"):
                 canvas.sheet("in_print", printed)
 
 

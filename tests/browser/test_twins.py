@@ -225,8 +225,9 @@ def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
     names = ["text", "muted", "line", "less", "none", "more"]
     script = """async ([prefix, names, themes]) => {
       const { inks } = await import(`${prefix}/base/colour.js`);
-      const { h, styles } = await import(`${prefix}/base/dom.js`);
-      document.adoptedStyleSheets = await styles("base/view.css");
+      const { h } = await import(`${prefix}/base/dom.js`);
+      const sheet = await import(`${prefix}/base/view.css`, { with: { type: "css" } });
+      document.adoptedStyleSheets = [sheet.default];
       return themes.map((theme) => {
         const view = h("div", { class: "view", "data-theme": theme });
         document.body.append(view);

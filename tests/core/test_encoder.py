@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from mha_core import Trace, masks
+from mha_core.attention.switches import Ablation
 from mha_core.models.encoder import Encoder, EncoderSizes
 from mha_core.positions import Learned, Nothing, Sinusoidal, Together
 
@@ -94,7 +95,7 @@ def test_heads_are_switched_off_in_their_own_layer() -> None:
     heads = torch.ones(4, 3, dtype=torch.bool)
     heads[2, 1] = False
     hidden, weights = made(IDS)
-    changed, changed_weights = made(IDS, heads=heads)
+    changed, changed_weights = made(IDS, ablate=Ablation(heads))
     assert all(torch.equal(a, b) for a, b in zip(hidden[:3], changed[:3], strict=True))
     assert all(torch.equal(a, b) for a, b in zip(weights[:3], changed_weights[:3], strict=True))
     assert all(not torch.allclose(a, b) for a, b in zip(hidden[3:], changed[3:], strict=True))

@@ -127,11 +127,11 @@ TASKS = {
     for task in ("who", "food", "brackets")
     for position in ("none", "sinusoidal")
 }
-POST, WAVES = "right_answers post/efficient", "right_answers post/efficient-sinusoidal"
+POST, WAVES = "right_answers post-efficient", "right_answers post-efficient-sinusoidal"
 FAIR, FAIR_WAVES, SMALL = (
-    "right_answers fair/fused",
-    "right_answers fair/fused-sinusoidal",
-    "right_answers fair/fused-sinusoidal-0.1",
+    "right_answers fair-fused",
+    "right_answers fair-fused-sinusoidal",
+    "right_answers fair-fused-sinusoidal-0.1",
 )
 HIGH, LOW, HARDLY = (share(of, 200).expand(3, 200) for of in (0.9, 0.8, 0.89))  # hardly: within the standard error
 BIASES = {f"taught_answers {seed} {bias}": share(0.95) for seed in (1, 2, 3) for bias in (0, 1)}
@@ -142,8 +142,8 @@ DRAWN, DRAWN_BOUND = "drawn_from_torch difference", "drawn_from_torch rounding"
 BOUND = {DRAWN_BOUND: torch.full((2,), 5e-7)}
 REAL = {"from_torch einsum difference": torch.full((2,), 3e-7), "from_torch einsum rounding": torch.full((2,), 5e-7)}
 SEEDS = {
-    "right_answers post/naive": HIGH,
-    "right_answers post/torch": HIGH,
+    "right_answers post-naive": HIGH,
+    "right_answers post-torch": HIGH,
     "from_torch naive rounding": torch.full((2,), ALMOST),
 }
 FUNCTION = "from_torch naive difference"
@@ -211,7 +211,7 @@ CASES: list[Any] = [
         (("value",), "depends", None), ((), "does not hold", "D"))),
     *(("key-bias", ANIMAL, {"key_bias added": a, "key_bias rotary": b}, *told) for a, b, *told in (
         (0.0, 0.0, "holds", "B"), (0.0, 1.0, "depends", "C"), (1.0, 1.0, "does not hold", "A"))),
-    *(("one-function", ANIMAL, {**SEEDS, FUNCTION: torch.full((2,), apart), "right_answers post/naive": naive}, *told)
+    *(("one-function", ANIMAL, {**SEEDS, FUNCTION: torch.full((2,), apart), "right_answers post-naive": naive}, *told)
         for apart, naive, *told in ((ALMOST / 2, HIGH, "holds", "A"), (0.0, HARDLY, "holds", "A"),
             (0.0, LOW, "depends", "A"), (5e-4, HIGH, "depends", "B"), (1.0, LOW, "does not hold", "C"))),
     # above the printed number or below it says nothing; above what rounding may leave does
