@@ -16,6 +16,7 @@ from pages.kit.server.visits import Visitor
 from pages.kit.wire import routes
 
 from .conftest import answers, unpacked
+from .looped import run
 
 LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
 
@@ -47,6 +48,6 @@ def test_it_is_heavy_work_where_it_is_not_known() -> None:
     async def ask(raw: bytes) -> bytes:
         return await QUEUE.answer(Visitor(), raw, lambda: compute(raw), asyncio.Event().wait(), work=Work.BELOW)
 
-    asyncio.run(ask(known))
-    asyncio.run(ask(b"s=nobody+asked+for+this"))
+    run(ask(known))
+    run(ask(b"s=nobody+asked+for+this"))
     assert passes == ["s=how+are+you", *["s=nobody+asked+for+this"] * 2], "it began anew among the heavy ones"

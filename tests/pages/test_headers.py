@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,6 +10,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pages.kit.draw import web
 from pages.kit.server.headers import HEADERS, SecurityHeaders
+
+from .looped import run
 
 
 def answer(scope_type: str) -> list[Message]:
@@ -28,9 +28,7 @@ def answer(scope_type: str) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    # in a thread of its own: while the browser tests are open, this one has a running loop
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(SecurityHeaders(app)({"type": scope_type}, receive, send))).result()
+    run(SecurityHeaders(app)({"type": scope_type}, receive, send))
     return sent
 
 

@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.sockets import transport_of
 
+from .looped import run
+
 
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[int]:
@@ -59,5 +61,5 @@ def test_a_server_that_hides_its_connection_is_left_alone() -> None:
     async def send(message: object) -> None:
         pass
 
-    asyncio.run(NoDelay(app)({"type": "http"}, receive, send))
+    run(NoDelay(app)({"type": "http"}, receive, send))
     assert reached == ["http"]

@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +18,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
+
+from .looped import run
 
 MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
 
@@ -307,8 +308,7 @@ def test_what_is_no_websocket_is_left_alone() -> None:
     async def send(message: Message) -> None:
         pass
 
-    with ThreadPoolExecutor(1) as pool:  # while the browser tests are open, this thread has a running loop
-        pool.submit(lambda: asyncio.run(SocketGate(app, most=0)({"type": "http"}, receive, send))).result()
+    run(SocketGate(app, most=0)({"type": "http"}, receive, send))
     assert seen == [receive, send]
 
 

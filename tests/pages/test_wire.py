@@ -36,6 +36,7 @@ from pages.kit.wire.outbox import Outbox
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
+from .looped import run
 from .waiting import wait
 
 KEYS = [
@@ -406,7 +407,7 @@ def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pyt
         wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE))
         await asyncio.gather(wire(scope, slow.receive, slow.send), wire(scope, quick.receive, quick.send))
 
-    asyncio.run(both())
+    run(both())
     assert slow.aborted
     assert not quick.aborted
     assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
@@ -450,7 +451,7 @@ def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: py
         assert sum(len(message.get("body", b"")) for message in third.sent) == large
         await asyncio.gather(*lying)
 
-    asyncio.run(play())
+    run(play())
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
@@ -471,5 +472,5 @@ def test_who_hangs_up_is_not_answered() -> None:
         return b""
 
     scope = {"type": "http", "method": "GET", "path": f"{API}/maps", "query_string": b"", "headers": []}
-    asyncio.run(Wire(slow)(scope, gone, connection.send))
+    run(Wire(slow)(scope, gone, connection.send))
     assert connection.sent == []

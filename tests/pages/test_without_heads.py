@@ -21,6 +21,7 @@ from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import QUEUE, Gone, Work
 from pages.kit.server.visits import Visitor
 
+from .looped import run
 from .waiting import wait
 
 
@@ -63,7 +64,7 @@ def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch:
 
     def asked(leaves: Callable[[], object]) -> None:
         with pytest.raises(Gone):
-            asyncio.run(QUEUE.answer(Visitor(), "key", verdict, asyncio.to_thread(leaves), work=Work.BELOW))
+            run(QUEUE.answer(Visitor(), "key", verdict, asyncio.to_thread(leaves), work=Work.BELOW))
 
     with monkeypatch.context() as patched:
         patched.setattr(measures, "ablate_each_head", endless)

@@ -78,7 +78,7 @@ export class Wire {
         signal,
         headers: visit ? { "Headlight-Visit": visit } : {},
       });
-      const bytes = answer.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
+      const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
       if (number < this.shown || signal.aborted) return; // a newer one came first
       if (bytes) {
@@ -93,7 +93,7 @@ export class Wire {
 
   /** @param {Response} answer @param {string} visit @param {string} sentence */
   refused(answer, visit, sentence) {
-    const busy = answer.status === 429 || answer.status >= 500;
+    const busy = [204, 429].includes(answer.status) || answer.status >= 500;
     if (busy && (answer.status !== 500 || this.failures < 1)) {
       const seconds = Number(answer.headers.get("Retry-After")) || 1;
       return this.later(1000 * seconds, visit, "slow");

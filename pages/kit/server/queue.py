@@ -101,6 +101,10 @@ class Busy(HeadlightError):
     """Too much is asked for: come again in a second."""
 
 
+class Superseded(Busy):
+    """Its place was needed, mostly by a newer question of the same visitor."""
+
+
 class Gone(Exception):
     """Who asked does not wait for the answer any more."""
 
@@ -389,7 +393,7 @@ class Queue:
         self._rooms[turn.work].waiting.remove(turn)
         self._forget(turn)
         turn.settled.set()
-        turn.tell(Busy("something newer was asked for"))
+        turn.tell(Superseded("something newer was asked for"))
 
     def _forget(self, turn: Turn) -> None:
         """Takes a reader from a job; what nobody reads is given up, and computed anew for who asks later."""

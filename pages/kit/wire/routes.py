@@ -26,7 +26,7 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
-from pages.kit.server.queue import QUEUE, Busy, Gone, Queue, Work
+from pages.kit.server.queue import QUEUE, Busy, Gone, Queue, Superseded, Work
 from pages.kit.server.sockets import household
 from pages.kit.server.visits import Visitor
 
@@ -119,6 +119,8 @@ class Wire:
                 view=name,
             )
             self._outbox.make_room(len(body))
+        except Superseded:  # who asked something newer does not miss it; who did not asks again
+            await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
         except Busy as busy:
             await refused(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
         except Refused as error:
