@@ -115,6 +115,24 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: 
     assert not after.over
 
 
+def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
+    """Whoever asks next after it gave up is told that he is connected again."""
+    before, idler, asked = Idler().start(), Idler(), list[bool]()
+
+    def is_here() -> bool:
+        asked.append(len(asked) > 0)
+        return asked[-1]
+
+    idler._is_here = is_here
+    clock.now += SILENCE
+    before.heard()
+    clock.now += SILENCE
+    before.connected = True
+    idler.start()
+    idler.join(PATIENCE)
+    assert (idler.over, idler.stopped, before.over) == (True, True, False)
+
+
 def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     of_jobs(monkeypatch, Work.TRAINING, clock, waiting=2)
     school = [Idler("school").start() for _ in range(3)]

@@ -122,6 +122,15 @@ def test_what_was_used_long_ago_does_not_count(clock: Clock) -> None:
     assert new.began is None
 
 
+def test_what_was_used_long_ago_takes_no_memory(clock: Clock) -> None:
+    queue = Queue(clock=clock)
+    for number in range(1000):  # one after another, so that nobody ever waits
+        turn = queued(queue, f"address {number}", work=Work.PASS)
+        clock.now += 0.1
+        queue.leave(turn)
+    assert len(queue._rooms[Work.PASS].past) <= BOUNDS[Work.PASS].remembered / 0.1 + 1
+
+
 def test_how_long_it_takes_at_most(clock: Clock) -> None:
     queue = Queue(clock=clock)
     queued(queue, "a", seconds=100)
@@ -403,9 +412,9 @@ def test_many_may_wait_behind_one_address_and_no_more() -> None:
         await soon()
         asked.held.set()
         found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [isinstance(one, Busy) for one in found] == [True] + [False] * 25
+        assert [isinstance(one, Busy) for one in found] == [False] * 25 + [True]
 
-    Asked(of_visitor=3, of_address=25).play(scene)
+    Asked(of_visitor=3, waiting=25).play(scene)
 
 
 def test_what_nobody_waits_for_is_not_computed() -> None:
