@@ -116,21 +116,19 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: 
 
 
 def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
-    """Whoever asks next after it gave up is told that he is connected again."""
-    before, idler, asked = Idler().start(), Idler(), list[bool]()
+    class Back(Idler):
+        looked = 0
 
-    def is_here() -> bool:
-        asked.append(len(asked) > 0)
-        return asked[-1]
+        def is_left(self) -> bool:
+            self.looked += 1
+            return self.looked == 1
 
-    idler._is_here = is_here
-    clock.now += SILENCE
-    before.heard()
-    clock.now += SILENCE
+    before, back = Idler(), Back()
     before.connected = True
-    idler.start()
-    idler.join(PATIENCE)
-    assert (idler.over, idler.stopped, before.over) == (True, True, False)
+    before.start()
+    back.start()
+    back.join(PATIENCE)
+    assert (back.over, back.stopped, back.elapsed, before.over) == (True, True, 0, False)
 
 
 def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
