@@ -115,6 +115,22 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: 
     assert not after.over
 
 
+def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
+    class Back(Idler):
+        looked = 0
+
+        def is_left(self) -> bool:
+            self.looked += 1
+            return self.looked == 1
+
+    before, back = Idler(), Back()
+    before.connected = True
+    before.start()
+    back.start()
+    back.join(PATIENCE)
+    assert (back.over, back.stopped, back.elapsed, before.over) == (True, True, 0, False)
+
+
 def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     of_jobs(monkeypatch, Work.TRAINING, clock, waiting=2)
     school = [Idler("school").start() for _ in range(3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -120,6 +121,16 @@ def test_what_was_used_long_ago_does_not_count(clock: Clock) -> None:
     queue.leave(working)
     assert early.began is not None
     assert new.began is None
+
+
+def test_what_was_used_long_ago_takes_no_memory(clock: Clock) -> None:
+    queue, visitors = Queue(clock=clock), list[weakref.ref[Visitor]]()
+    for number in range(100):  # one after another, so that nobody ever waits
+        turn = queued(queue, f"address {number}", work=Work.PASS)
+        visitors.append(weakref.ref(turn.visitor))
+        clock.now += 0.1
+        queue.leave(turn)
+    assert sum(visitor() is not None for visitor in visitors) <= BOUNDS[Work.PASS].remembered / 0.1 + 1
 
 
 def test_how_long_it_takes_at_most(clock: Clock) -> None:
@@ -403,9 +414,9 @@ def test_many_may_wait_behind_one_address_and_no_more() -> None:
         await soon()
         asked.held.set()
         found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [isinstance(one, Busy) for one in found] == [True] + [False] * 25
+        assert [isinstance(one, Busy) for one in found] == [False] * 25 + [True]
 
-    Asked(of_visitor=3, of_address=25).play(scene)
+    Asked(of_visitor=3, waiting=25).play(scene)
 
 
 def test_what_nobody_waits_for_is_not_computed() -> None:

@@ -6,9 +6,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 from cachetools import LRUCache
 
+from pages.kit.lessons.quantities import times
 from pages.kit.picture.sharing import (
     LARGE_TOKENS,
     SHORT_TOKENS,
@@ -20,6 +22,10 @@ from pages.kit.picture.sharing import (
     threads_for,
     turn,
 )
+from pages.kit.server.queue import QUEUE, Turn, Work
+from pages.kit.server.visits import Visitor
+
+from .waiting import PATIENCE, wait
 
 
 def test_what_two_ask_for_at_once_is_computed_once() -> None:
@@ -150,3 +156,29 @@ def test_large_passes_come_one_at_a_time() -> None:
             done.result(20)
     torch.set_num_threads(THREADS)
     assert most == [1]
+
+
+def test_who_does_heavy_work_never_waits_for_one_who_waits_to_do_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page's script asks for times while somebody else does heavy work, who then asks for the same times."""
+    monkeypatch.setattr(times, "SECONDS", 0.0)
+    times.forget()
+    begun, found = threading.Event(), list[object]()
+
+    def ask(within: Work) -> None:
+        with QUEUE.place(within):
+            begun.wait(PATIENCE)
+            found.append(times.time_ratios("naive", "torch", "64 tokens"))
+
+    def ask_last() -> None:
+        with QUEUE.place(Work.HEAVY):
+            script = threading.Thread(target=ask, args=(Work.SCRIPT,), daemon=True)
+            script.start()
+            begun.set()
+            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
+            found.append(times.time_ratios("naive", "torch", "64 tokens"))
+
+    threading.Thread(target=ask_last, daemon=True).start()
+    wait(lambda: len(found) == 2)
+    assert found[0] is found[1]

@@ -140,7 +140,7 @@ class Job(ABC):
             self._queue.wait(self._turn, self.is_left)
             if self._turn.displaced:
                 self.error = f"its place in the queue went to somebody who had none; press {self.button} again"
-            elif not self.is_left():
+            elif self._turn.began is not None and not self.is_left():
                 self._work()
         except HeadlightError as error:
             self.error = str(error)

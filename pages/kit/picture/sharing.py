@@ -9,7 +9,7 @@ import cachetools
 import torch
 from cachetools.keys import hashkey
 
-from pages.kit.server.queue import QUEUE, Work, check_wanted, still_wanted
+from pages.kit.server.queue import QUEUE, Work, still_wanted
 
 THREADS: Final = torch.get_num_threads()  # that torch would use
 SHORT_TOKENS: Final = 32  # of a pass that is hardly slower on one thread
@@ -94,7 +94,7 @@ def heavy(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 @contextmanager
-def alone(told: Callable[[], object] = check_wanted) -> Iterator[None]:
+def alone(told: Callable[[], object] = still_wanted) -> Iterator[None]:
     """Heavy work, of which one at a time runs in the whole process, on one thread, beside passes: `with alone(): …`.
 
     A `shared` function asks for it outside, as `heavy` does: nobody waits in the cache, where `told` cannot end the

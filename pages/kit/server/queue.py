@@ -12,10 +12,10 @@ import asyncio
 import math
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent import futures
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, fields
 from enum import Enum
@@ -54,7 +54,7 @@ class Bounds:
 
     Attributes:
         at_once: places.
-        waiting: how many wait, of all; of_visitor: of one visitor; of_address: of all of an address who have no page.
+        waiting: how many wait, of all; of_visitor: of one visitor who has a page.
         remembered: the seconds in which what somebody used counts against him.
         gives_way: the seconds that it waits, before each pass, for pictures that are asked for.
         shared: the seconds after which it ends while others wait.
@@ -62,9 +62,8 @@ class Bounds:
 
     at_once: int
     waiting: int
-    of_address: int
-    of_visitor: int
     remembered: float
+    of_visitor: float = math.inf
     gives_way: float = 0.0
     shared: float = math.inf
 
@@ -73,15 +72,15 @@ def bounds(threads: int) -> dict[Work, Bounds]:
     """The table on a machine of so many threads."""
     passes = min(MOST_PASSES, threads)
     return {
-        Work.PASS: Bounds(passes, 400, 400, 400, 1.0),
-        Work.LARGE_PASS: Bounds(1, 400, 400, 400, 10.0),
-        Work.PICTURE: Bounds(passes, 200, 100, 6, 1.0),
-        Work.LONG: Bounds(1, 100, 50, 6, 10.0),
-        Work.BELOW: Bounds(1, 100, 100, 6, 1.0, gives_way=0.2),
-        Work.HEAVY: Bounds(1, 40, 40, 6, 60.0, gives_way=0.2),
-        Work.SCRIPT: Bounds(max(2, passes), 400, 400, 400, 10.0),
-        Work.RACE: Bounds(1, 8, 8, 8, 1800.0),
-        Work.TRAINING: Bounds(2, 40, 40, 40, 1800.0, shared=180.0),
+        Work.PASS: Bounds(passes, 400, 1.0),
+        Work.LARGE_PASS: Bounds(1, 400, 10.0),
+        Work.PICTURE: Bounds(passes, 200, 1.0, 6),
+        Work.LONG: Bounds(1, 100, 10.0, 6),
+        Work.BELOW: Bounds(1, 100, 1.0, 6, gives_way=0.2),
+        Work.HEAVY: Bounds(1, 40, 60.0, 6, gives_way=0.2),
+        Work.SCRIPT: Bounds(max(2, passes), 400, 10.0),
+        Work.RACE: Bounds(1, 8, 1800.0),
+        Work.TRAINING: Bounds(2, 40, 1800.0, shared=180.0),
     }
 
 
@@ -114,7 +113,10 @@ class Unwanted(Exception):
 
 
 class _Heavier(Exception):
-    """A question belongs to another kind of work, which it names."""
+    """A question belongs to another kind of work."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
 
 
 @dataclass(eq=False)
@@ -136,8 +138,8 @@ class Turn:
         seconds: how long it works at most while others wait.
         view: of a question, which of the visitor's views asks; "" where a newer one takes nothing from it.
         began: when it got its place, None before.
-        displaced: it had to leave the queue for a newer one, or for a newcomer.
-        job, tell: of a question, what it asks for, and who hears the outcome.
+        job: of a question, what it asks for.
+        told: done when it has its place, or is displaced; of a question the answer, or why there is none.
     """
 
     visitor: Visitor
@@ -145,13 +147,20 @@ class Turn:
     seconds: float = 0.0
     view: str = ""
     began: float | None = None
-    displaced: bool = False
     job: _Job | None = None
-    tell: Callable[[bytes | BaseException], object] = lambda outcome: None
-    settled: threading.Event = field(default_factory=threading.Event)  # it has begun, or is displaced
+    told: futures.Future[bytes | BaseException] = field(default_factory=futures.Future)
+
+    @property
+    def displaced(self) -> bool:
+        """True when it had to leave the queue for another one."""
+        return self.told.done() and self.began is None
+
+    def tell(self, outcome: bytes | BaseException) -> None:
+        if self.told.set_running_or_notify_cancel():  # else nobody waits for it any more
+            self.told.set_result(outcome)
 
 
-_Use = Counter["str | Visitor"]  # the nanoseconds that each address and each visitor has used of late
+_Use = defaultdict["str | Visitor", float]  # the seconds that each address and each visitor has used of late
 
 
 @dataclass
@@ -162,19 +171,19 @@ class _Room:
     waiting: list[Turn] = field(default_factory=list)
     working: list[Turn] = field(default_factory=list)
     past: deque[tuple[float, Visitor, float]] = field(default_factory=deque)  # (ended, visitor, seconds)
-    use: _Use = field(default_factory=Counter)  # of them
 
     def end(self, turn: Turn, now: float) -> None:
         self.working.remove(turn)
         self.past.append((now, turn.visitor, now - (turn.began or now)))
-        _add(self.use, *self.past[-1][1:])
+        while self.past[0][0] <= now - self.bounds.remembered:
+            self.past.popleft()
 
     def used(self, now: float) -> _Use:
         """The use of late, of those who are still at work too."""
-        while self.past and self.past[0][0] <= now - self.bounds.remembered:
-            _, visitor, seconds = self.past.popleft()
-            _add(self.use, visitor, -seconds)
-        use = self.use.copy()
+        use = _Use(float)
+        for ended, visitor, seconds in self.past:
+            if ended > now - self.bounds.remembered:
+                _add(use, visitor, seconds)
         for turn in self.working:
             _add(use, turn.visitor, now - (turn.began or now))
         return use
@@ -185,7 +194,6 @@ _held: ContextVar[tuple[Queue, Turn] | None] = ContextVar("_held", default=None)
 
 def check_wanted(*_: object) -> None:
     """Between two passes of long work: lets pictures go first, and raises Unwanted where nobody waits for it."""
-    still_wanted()
     if held := _held.get():
         held[0].give_way(held[1].work)
         still_wanted()
@@ -214,7 +222,7 @@ class Queue:
         self._no_picture.set()
         self._jobs: dict[Hashable, _Job] = {}
         self._buckets: TTLCache[Visitor, Bucket] = TTLCache(10_000, 600)
-        self._pool = ThreadPoolExecutor(sum(own.at_once for own in bounds.values()), "queue")
+        self._pool = futures.ThreadPoolExecutor(sum(own.at_once for own in bounds.values()), "queue")
 
     def ask(self, turn: Turn) -> None:
         """Takes a place, or a place in the queue; where that is full, of the address that has the most in it.
@@ -228,8 +236,8 @@ class Queue:
 
     def wait(self, turn: Turn, leaves: Callable[[], bool]) -> None:
         """Returns when the turn has its place or is displaced, or soon after `leaves` says that it is given up."""
-        while not turn.settled.is_set() and not leaves():
-            turn.settled.wait(POLL_SECONDS)
+        while not turn.told.done() and not leaves():
+            futures.wait([turn.told], POLL_SECONDS)
 
     def leave(self, turn: Turn) -> None:
         """Gives the place back, or the place in the queue."""
@@ -271,7 +279,9 @@ class Queue:
         turn = Turn(held.visitor if held is not None else visitor or Visitor(), work)
         try:
             self.ask(turn)
-            self.wait(turn, lambda: bool(told() and False))
+            while not turn.told.done():
+                told()
+                futures.wait([turn.told], POLL_SECONDS)
             if turn.displaced:
                 raise Busy("somebody else needed this place in the queue; try again")
             before = _held.set((self, held if held is not None and work is not Work.HEAVY else turn))
@@ -303,30 +313,20 @@ class Queue:
             Busy: too many wait, or this visitor asks too often, or has asked for something newer.
             Gone: he hung up. What nobody waits for and has not begun is not computed, and long work is broken off.
         """
-        gone, loop = asyncio.ensure_future(leaves), asyncio.get_running_loop()
-        told: asyncio.Future[bytes | BaseException] = loop.create_future()
-
-        def hear(outcome: bytes | BaseException) -> None:
-            if not told.done():
-                told.set_result(outcome)
-
-        def tell(outcome: bytes | BaseException) -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(hear, outcome)
-
-        turn = Turn(visitor, work, view=view if visitor.session else "", tell=tell)
+        turn = Turn(visitor, work, view=view if visitor.session else "")
+        gone, told = asyncio.ensure_future(leaves), asyncio.wrap_future(turn.told)
         try:
             self._ask_for(turn, key, compute)
-            first: set[asyncio.Future[Any]] = {told, gone}
+            first: set[asyncio.Future[Any]] = {gone, told}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not told.done():
                 raise Gone
-            outcome = told.result()
-            if isinstance(outcome, BaseException):
+            if isinstance(outcome := told.result(), BaseException):
                 raise outcome
             return outcome
         finally:
             gone.cancel()
+            told.cancel()
             self.leave(turn)
 
     def give_way(self, work: Work) -> None:
@@ -360,7 +360,7 @@ class Queue:
         with self._lock:
             return any(other.visitor != turn.visitor for other in self._rooms[turn.work].waiting)
 
-    # what follows is called with the lock held, but for `_compute`, `_again` and `_ask_for`
+    # what follows is called with the lock held, but for `_ask_for` and `_compute`
 
     def _ask_for(self, turn: Turn, key: Hashable, compute: Callable[[], bytes]) -> None:
         with self._lock:
@@ -379,8 +379,7 @@ class Queue:
         own = [other for other in room.waiting if other.visitor == turn.visitor]
         older = next((other for other in own if turn.view and other.view == turn.view and _can_begin(other)), None)
         at = room.waiting.index(older) if older is not None else len(room.waiting)
-        most = room.bounds.of_visitor if turn.visitor.session else room.bounds.of_address
-        if older is None and len(own) >= most:
+        if older is None and turn.visitor.session and len(own) >= room.bounds.of_visitor:
             older = own[0]
         elif older is None and len(room.working) >= room.bounds.at_once and len(room.waiting) >= room.bounds.waiting:
             older = _last_of_most(room, turn)
@@ -389,10 +388,8 @@ class Queue:
             self._displace(older)
 
     def _displace(self, turn: Turn) -> None:
-        turn.displaced = True
         self._rooms[turn.work].waiting.remove(turn)
         self._forget(turn)
-        turn.settled.set()
         turn.tell(Superseded("something newer was asked for"))
 
     def _forget(self, turn: Turn) -> None:
@@ -413,54 +410,44 @@ class Queue:
             chosen.began = now
             room.waiting.remove(chosen)
             room.working.append(chosen)
-            if chosen.job is not None:
+            if chosen.job is None:
+                chosen.tell(b"")
+            else:
                 chosen.job.turn = chosen
                 self._pool.submit(self._compute, chosen.job, chosen)
-            chosen.settled.set()
 
     def _compute(self, job: _Job, turn: Turn) -> None:
         before = _held.set((self, turn))
         try:
             check_wanted()
             outcome: bytes | BaseException = job.compute()
-        except _Heavier as heavier:
-            self._again(job, turn, heavier.args[0])
-            return
         except BaseException as error:
             outcome = error
         finally:
             _held.reset(before)
         with self._lock:
-            readers = self._over(job, turn)
+            work, room = turn.work, self._rooms[turn.work]
+            room.end(turn, self.clock())
+            job.turn = None
+            readers = [one for one in (turn, *room.waiting) if one in job.readers]
+            room.waiting = [one for one in room.waiting if one not in job.readers]
             for reader in readers:
-                self._forget(reader)
-            self._fill(turn.work)
-        for reader in readers:
-            reader.tell(outcome)
-
-    def _again(self, job: _Job, turn: Turn, work: Work) -> None:
-        """Lets a question begin anew, among others of another kind."""
-        with self._lock:
-            readers, left = self._over(job, turn), turn.work
-            for reader in readers:
-                reader.work, reader.began = work, None
-                try:
-                    self._enter(reader)
-                except Busy as busy:
+                if isinstance(outcome, _Heavier):
+                    self._again(reader, outcome.work)
+                else:
                     self._forget(reader)
-                    reader.tell(busy)
-            self._fill(left)
+                    reader.tell(outcome)
             self._fill(work)
 
-    def _over(self, job: _Job, turn: Turn) -> list[Turn]:
-        """Ends the computing; returns who waited for it, the first in front."""
-        self._rooms[turn.work].end(turn, self.clock())
-        job.turn = None
-        waiting = self._rooms[turn.work].waiting
-        riders = [other for other in waiting if other in job.readers]
-        for rider in riders:
-            waiting.remove(rider)
-        return [*([turn] if turn in job.readers else []), *riders]
+    def _again(self, reader: Turn, work: Work) -> None:
+        """Lets a question wait anew, among others of another kind."""
+        reader.work, reader.began = work, None
+        try:
+            self._enter(reader)
+        except Busy as busy:
+            self._forget(reader)
+            reader.tell(busy)
+        self._fill(work)
 
 
 def _can_begin(turn: Turn) -> bool:
@@ -479,17 +466,15 @@ def _last_of_most(room: _Room, turn: Turn) -> Turn:
 
 
 def _add(use: _Use, visitor: Visitor, seconds: float) -> None:
-    for who in (visitor.address, visitor):
-        use[who] += round(1e9 * seconds)  # whole: what is taken off again leaves nothing
-        if not use[who]:
-            del use[who]
+    use[visitor.address] += seconds
+    use[visitor] += seconds
 
 
 def _next(waiting: Sequence[Turn], working: Collection[Turn], use: _Use) -> Turn:
     """The turn that comes next; of equals the first one that came."""
     busy = Counter(turn.visitor.address for turn in working)
 
-    def rank(turn: Turn) -> tuple[int, int, int]:
+    def rank(turn: Turn) -> tuple[int, float, float]:
         address = turn.visitor.address
         return busy[address], use[address], use[turn.visitor]
 

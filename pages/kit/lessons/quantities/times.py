@@ -11,7 +11,7 @@ from mha_core.clock import calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
-from pages.kit.picture.sharing import alone, shared
+from pages.kit.picture.sharing import heavy, shared
 
 TASKS = {  # what is timed -> the call, and b, n, d_model, h
     "64 tokens": (forward_pass, (1, 64, 384, 12)),
@@ -29,7 +29,7 @@ def time_ratios(first: str, second: str, task: str) -> Value:
     """
     if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
         raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
-    return _turns(first, second, task)
+    return heavy(_turns, first, second, task)
 
 
 def forget() -> None:
@@ -42,14 +42,13 @@ def _turns(first: str, second: str, task: str) -> Value:
     call, (b, n, d_model, n_heads) = TASKS[task]
     x = torch.randn(b, n, d_model, generator=torch.Generator().manual_seed(0))
     seconds: dict[str, list[float]] = {first: [], second: []}
-    with alone():
-        _, layers = same_weights(d_model, n_heads, names=(first, second))
-        candidates = {name: partial(call, layer, x, maps=True) for name, layer in layers.items()}
-        began = time.monotonic()
-        for name, number, took in calls(candidates, MOST):
-            if number >= 0:
-                seconds[name].append(took)
-            is_whole = len(seconds[first]) == len(seconds[second]) >= FEWEST
-            if is_whole and time.monotonic() - began > SECONDS:
-                break
+    _, layers = same_weights(d_model, n_heads, names=(first, second))
+    candidates = {name: partial(call, layer, x, maps=True) for name, layer in layers.items()}
+    began = time.monotonic()
+    for name, number, took in calls(candidates, MOST):
+        if number >= 0:
+            seconds[name].append(took)
+        is_whole = len(seconds[first]) == len(seconds[second]) >= FEWEST
+        if is_whole and time.monotonic() - began > SECONDS:
+            break
     return Value.of(torch.tensor(seconds[first]) / torch.tensor(seconds[second]), "c")
