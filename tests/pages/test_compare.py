@@ -236,15 +236,6 @@ def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
     assert json.loads(routes.answer("asides", urlencode(values, doseq=True).encode())) == pairs.asides(pair, titles)
 
 
-@pytest.mark.parametrize("side", ["", "2"])
-def test_the_wire_says_which_painting_was_left_out(side: str) -> None:
-    flips = torch.ones(12, 4, 4, dtype=torch.bool)
-    painted = {f"mask{side}": "painted", f"p{side}": write_flips(flips), f"s{side}": TIRED}
-    header, _ = asked(**painted)
-    assert ["painted for 4 tokens; the sentence has 15" in said for said in header["notices"]] == [True]
-    assert header["digest"] == f"{Settings(TIRED).digest}-{Settings(TIRED, position='none').digest}"
-
-
 def test_a_page_begins_with_the_same_unless_a_side_is_long() -> None:
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
     assert message.first(query) == message.pair(query)
