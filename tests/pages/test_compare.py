@@ -106,7 +106,9 @@ def test_a_painted_mask_on_either_side(side: str) -> None:
     check(link, Settings(TIRED) if side else own, own if side else BEGINS[1])
     assert maps(*asked(**link))[1 if side else 0][10, 9] == 0
     header, _ = asked(**link, s="how are you")
-    assert "was painted for 15 tokens; the sentence has 5" in header["notices"][0]
+    assert ["was painted for 15 tokens; the sentence has 5" in said for said in header["notices"]] == [True]
+    untouched = Settings("how are you"), Settings("how are you", position="trained" if side else "none")
+    assert header["digest"] == "-".join(one.digest for one in untouched)
 
 
 def test_the_other_sentence() -> None:
