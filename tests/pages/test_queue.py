@@ -582,9 +582,7 @@ def test_a_large_pass_of_a_short_question_waits_among_the_long_ones() -> None:
         min_size=1, max_size=25,
     )
 )  # fmt: skip
-def test_whoever_leaves_wherever_all_places_are_free_in_the_end(
-    acts: list[tuple[int, int, Work, str, str]],
-) -> None:
+def test_whoever_leaves_wherever_all_places_are_free_in_the_end(acts: list[tuple[int, int, Work, str, str]]) -> None:
     queue, running, most, lock = Queue(), dict[object, int](), dict[object, int](), threading.Lock()
 
     def compute(key: int, ends: str) -> bytes:
