@@ -34,10 +34,7 @@ def test_a_thousand_messages_stop_nobody(server: Server) -> None:
 @pytest.mark.parametrize("name", ["evil.example", "localhost.evil.example"])
 def test_a_foreign_name_opens_no_connection(server: Server, name: str) -> None:
     own = f"http://{name}:{server.port}"
-    with (
-        pytest.raises(InvalidStatus),
-        open_socket(own, own, sock=socket.create_connection(("127.0.0.1", server.port))),
-    ):
+    with pytest.raises(InvalidStatus), open_socket(own, own, sock=socket.create_connection(("127.0.0.1", server.port))):
         pass
     request = urllib.request.Request(server.url, headers={"Host": name})
     with pytest.raises(urllib.error.HTTPError) as refused:

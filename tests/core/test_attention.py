@@ -220,24 +220,16 @@ def test_mixed_kinds_raise() -> None:
         attention(q, bias=torch.zeros(3, 3, device="meta"))
 
 
-@pytest.mark.parametrize("shape", [(8,), (3, 8), (2, 3, 8), (5, 2, 3, 8)])
+@pytest.mark.parametrize("x", [torch.randn(8), torch.randn(3, 8), torch.randn(5, 2, 3, 8), torch.randn(8, 5).T])
 @pytest.mark.parametrize("h", [1, 2, 8])
-def test_split_is_a_view_and_join_its_inverse(shape: tuple[int, ...], h: int) -> None:
-    x = torch.randn(shape)
+def test_split_is_a_view_and_join_its_inverse(x: Tensor, h: int) -> None:
     split = split_heads(x, h)
-    assert split.shape == (*shape[:-1], h, 8 // h)
+    assert split.shape == (*x.shape[:-1], h, 8 // h)
     assert split.data_ptr() == x.data_ptr()
     for head in range(h):
         assert torch.equal(split[..., head, :], x[..., head * 8 // h : (head + 1) * 8 // h])
     assert torch.equal(join_heads(split), x)
-    assert join_heads(split).data_ptr() == x.data_ptr()
-
-
-def test_split_of_a_strided_tensor_is_a_view_too() -> None:
-    x = torch.randn(8, 5).T
-    split = split_heads(x, 4)
-    assert split.data_ptr() == x.data_ptr()
-    assert torch.equal(join_heads(split), x)
+    assert join_heads(split).data_ptr() == x.data_ptr() or not x.is_contiguous()
 
 
 def test_a_width_that_cannot_be_split_raises() -> None:

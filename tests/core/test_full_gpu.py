@@ -47,9 +47,7 @@ def full_gpu(tiny: Model) -> Callable[..., Model]:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [FULL, RuntimeError("MPS backend out of memory (MPS allocated: 18.13 GB)")],
-    ids=["cuda", "mps"],
+    "error", [FULL, RuntimeError("MPS backend out of memory (MPS allocated: 18.13 GB)")], ids=["cuda", "mps"]
 )
 def test_a_full_gpu_that_auto_chose(full_gpu: Callable[..., Model], tiny: Model, error: RuntimeError) -> None:
     model = full_gpu(fall_back=True, error=error)

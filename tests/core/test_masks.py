@@ -34,47 +34,28 @@ def agree(rule: masks.Rule, cell: Cell) -> None:
             assert torch.equal(made, dense(cell, len_q, len_k)), (len_q, len_k)
 
 
-def test_full() -> None:
-    agree(masks.full, lambda i, j: True)
+NEAR, FIRST = masks.window(3), masks.sinks(1)
+RULES: list[tuple[masks.Rule, Cell]] = [
+    (masks.full, lambda i, j: True),
+    (masks.causal, lambda i, j: j <= i),
+    *((masks.window(w), lambda i, j, w=w: -w < i - j < w) for w in (1, 2, 3, 7, 20)),
+    *((masks.prefix(n), lambda i, j, n=n: j <= i or j < n) for n in (0, 1, 4, 20)),
+    *((masks.sinks(n), lambda i, j, n=n: j < n) for n in (0, 1, 4, 20)),
+    *((masks.dilated(w, s), lambda i, j, w=w, s=s: any(abs(i - j) == step * s for step in range(w)))
+      for w in (1, 2, 3) for s in (1, 2, 3, 5)),
+    (masks.both(masks.causal, NEAR), lambda i, j: j <= i and abs(i - j) < 3),
+    (masks.either(NEAR, FIRST), lambda i, j: abs(i - j) < 3 or j < 1),
+    (masks.invert(masks.causal), lambda i, j: j > i),
+    (masks.both(masks.causal, masks.either(FIRST, NEAR)), lambda i, j: j <= i and (j < 1 or abs(i - j) < 3)),
+    (masks.invert(masks.either(NEAR, FIRST)), lambda i, j: not (abs(i - j) < 3 or j < 1)),
+    (masks.both(), lambda i, j: True),
+    (masks.either(), lambda i, j: False),
+]  # fmt: skip
 
 
-def test_causal() -> None:
-    agree(masks.causal, lambda i, j: j <= i)
-
-
-@pytest.mark.parametrize("w", [1, 2, 3, 7, 20])
-def test_window(w: int) -> None:
-    agree(masks.window(w), lambda i, j: -w < i - j < w)
-
-
-@pytest.mark.parametrize("n", [0, 1, 4, 20])
-def test_prefix(n: int) -> None:
-    agree(masks.prefix(n), lambda i, j: j <= i or j < n)
-
-
-@pytest.mark.parametrize("n", [0, 1, 4, 20])
-def test_sinks(n: int) -> None:
-    agree(masks.sinks(n), lambda i, j: j < n)
-
-
-@pytest.mark.parametrize("w", [1, 2, 3])
-@pytest.mark.parametrize("s", [1, 2, 3, 5])
-def test_dilated(w: int, s: int) -> None:
-    agree(masks.dilated(w, s), lambda i, j: any(abs(i - j) == step * s for step in range(w)))
-
-
-def test_both_either_invert() -> None:
-    near, first = masks.window(3), masks.sinks(1)
-    agree(masks.both(masks.causal, near), lambda i, j: j <= i and abs(i - j) < 3)
-    agree(masks.either(near, first), lambda i, j: abs(i - j) < 3 or j < 1)
-    agree(masks.invert(masks.causal), lambda i, j: j > i)
-    agree(masks.both(masks.causal, masks.either(first, near)), lambda i, j: j <= i and (j < 1 or abs(i - j) < 3))
-    agree(masks.invert(masks.either(near, first)), lambda i, j: not (abs(i - j) < 3 or j < 1))
-
-
-def test_both_of_nothing_is_everything_and_either_of_nothing_is_nothing() -> None:
-    agree(masks.both(), lambda i, j: True)
-    agree(masks.either(), lambda i, j: False)
+@pytest.mark.parametrize(("rule", "cell"), RULES)
+def test_a_rule_is_its_cells(rule: masks.Rule, cell: Cell) -> None:
+    agree(rule, cell)
 
 
 @pytest.mark.parametrize("w", [1, 2, 4, 12])
@@ -229,18 +210,8 @@ def test_the_mask_is_made_where_asked() -> None:
 
 
 ACCEPTED = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
-REFUSED = [
-    (5, 4),
-    (4,),
-    (2, 4, 5),
-    (1, 4, 5),
-    (4, 1),
-    (1, 1),
-    (3, 1, 4, 5),
-    (1, 2, 4, 5),
-    (2, 3, 4, 4),
-    (1, 2, 3, 4, 5),
-]
+REFUSED = [(5, 4), (4,), (2, 4, 5), (1, 4, 5), (4, 1), (1, 1), (3, 1, 4, 5), (1, 2, 4, 5), (2, 3, 4, 4),
+           (1, 2, 3, 4, 5)]  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", ACCEPTED)

@@ -71,12 +71,7 @@ def test_the_classes_of_the_test_rows(batch: int) -> None:
 
 @pytest.mark.parametrize(
     ("predicted", "share"),
-    [
-        ([0, 1, 0, 1, 0, 1], 1.0),
-        ([0, 1, 0, 0, 0, 1], 2 / 3),
-        ([0, 0, 0, 0, 0, 0], 0.0),
-        ([1, 0, 1, 0, 0, 1], 1 / 3),
-    ],
+    [([0, 1, 0, 1, 0, 1], 1.0), ([0, 1, 0, 0, 0, 1], 2 / 3), ([0, 0, 0, 0, 0, 0], 0.0), ([1, 0, 1, 0, 0, 1], 1 / 3)],
 )
 def test_pairs_with_both_members_right(predicted: list[int], share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows 0 and 1 are a pair, 2 and 3 another; row 5 is what is left of a third; row 4 has no pair."""

@@ -58,11 +58,7 @@ def test_a_step_is_measured_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("seconds", "seeds", "budget", "offered"),
-    [
-        ([10.0, 20.0], 3, 100.0, (3, 1.0)),
-        ([10.0, 20.0], 3, 70.0, (2, 1.0)),
-        ([10.0, 20.0], 3, 15.0, (1, 0.5)),
-    ],
+    [([10.0, 20.0], 3, 100.0, (3, 1.0)), ([10.0, 20.0], 3, 70.0, (2, 1.0)), ([10.0, 20.0], 3, 15.0, (1, 0.5))],
 )
 def test_fewer_seeds_come_before_fewer_steps(
     seconds: list[float], seeds: int, budget: float, offered: tuple[int, float]

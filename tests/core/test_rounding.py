@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -131,3 +132,30 @@ def test_rows_that_may_look_at_nothing_have_no_error() -> None:
     found = rounding.spread(layer, torch.randn(1, 4, 24).double(), allow=torch.zeros(4, 4, dtype=torch.bool))
     assert found.maps == 0
     assert math.isfinite(found.out)
+
+
+@pytest.mark.parametrize("n", [2, 16, 256, 4096])
+def test_sums_of_any_terms_are_within_theirs_and_near_it(n: int) -> None:
+    """Term after term, so that as many numbers are rounded as there can be; torch adds in an order of its own."""
+    terms = torch.rand(2000, n)
+    total = terms[:, 0]
+    for place in range(1, n):
+        total = total + terms[:, place]
+    true, bound = terms.double().sum(-1), rounding.of_sums(n)
+    apart = ((total.double() - true) / true).abs()
+    assert apart.max() <= bound <= 24 * apart.square().mean().sqrt()
+    signed = torch.randn(2000, n)
+    of_torch = (signed.sum(-1).double() - signed.double().sum(-1)).abs() / signed.double().abs().sum(-1)
+    assert of_torch.max() <= bound
+
+
+@pytest.mark.parametrize("lengths", [(16, 16), (64, 512), (384, 12, 15, 384)], ids=str)
+def test_sums_behind_sums_are_within_theirs_and_near_it(lengths: tuple[int, ...]) -> None:
+    """A chain of products of positive matrices, each rounded: relative to the sum of the sizes of all terms."""
+    factors = [torch.rand(rows, columns) for rows, columns in pairwise((*lengths, 200))]
+    x = torch.rand(50, lengths[0])
+    single, true = x, x.double()
+    for factor in factors:
+        single, true = product(single, factor), true @ factor.double()
+    apart, bound = ((single.double() - true) / true).abs(), rounding.of_sums(*lengths)
+    assert apart.max() <= bound <= 45 * apart.square().mean().sqrt()

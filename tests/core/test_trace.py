@@ -142,11 +142,7 @@ def test_a_step_knows_the_line_that_recorded_it() -> None:
 def test_a_statement_over_several_lines_is_one_of_its_own() -> None:
     trace = Trace()
     before = sys._getframe().f_lineno
-    trace(
-        "x",
-        torch.zeros(1, 2, 3),
-        "b i c",
-    )
+    trace("x", torch.zeros(1, 2, 3), "b i c")
     assert before < trace.steps[0].line < sys._getframe().f_lineno
 
 

@@ -39,12 +39,22 @@ def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: flo
 
 @contextmanager
 def process() -> Iterator[subprocess.Popen[str]]:
+    """A process that waits for its order."""
     command = [sys.executable, "-m", worker.__name__]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as running:
         yield running
         running.kill()
+
+
+def tell(running: subprocess.Popen[str], line: str) -> Iterator[dict[str, Any]]:
+    """Gives a process a line; what it says from then on."""
+    assert running.stdin
+    assert running.stdout
+    running.stdin.write(line + "\n")
+    running.stdin.flush()
+    return map(json.loads, running.stdout)
 
 
 def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
@@ -62,11 +72,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     """Also: the same seed gives the same weights, bit for bit, in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
     with process() as running:
-        assert running.stdin
-        assert running.stdout
-        running.stdin.write(order(tmp_path, *recipes).to_line() + "\n")
-        running.stdin.flush()
-        lines = [json.loads(line) for line in running.stdout]
+        lines = list(tell(running, order(tmp_path, *recipes).to_line()))
         assert running.wait(PATIENCE) == 0
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
     for number, recipe in enumerate(recipes):
@@ -106,15 +112,21 @@ def test_runs_take_turns(tmp_path: Path) -> None:
     assert lines[-1] == {"done": "steps"}
 
 
-def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
-    stop, lines = threading.Event(), []
+def until_step_4(given: Order, *, stop: bool) -> list[dict[str, Any]]:
+    """All that a job says that is told in its fourth step to stop, or that this is enough."""
+    lines, signals = list[dict[str, Any]](), (threading.Event(), threading.Event())
 
     def say(*, at_once: bool = True, **line: Any) -> None:
         lines.append(line)
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
-            stop.set()
+            signals[not stop].set()
 
-    Job(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), say, stop, threading.Event()).run()
+    Job(given, say, *signals).run()
+    return lines
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
+    lines = until_step_4(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), stop=True)
     first, second = (events(lines, number)[-1] for number in (0, 1))
     assert isinstance(first, End)
     assert isinstance(second, End)
@@ -126,14 +138,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
 
 
 def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
-    enough, lines = threading.Event(), []
-
-    def say(*, at_once: bool = True, **line: Any) -> None:
-        lines.append(line)
-        if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
-            enough.set()
-
-    Job(order(tmp_path, ENDLESS), say, threading.Event(), enough).run()
+    lines = until_step_4(order(tmp_path, ENDLESS), stop=False)
     end = events(lines, 0)[-1]
     assert isinstance(end, End)
     assert (end.reason, end.step) == ("time", 4)
@@ -142,15 +147,9 @@ def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
 
 def test_enough_is_heard(tmp_path: Path) -> None:
     with process() as running:
-        assert running.stdin
-        assert running.stdout
-        running.stdin.write(order(tmp_path, ENDLESS).to_line() + "\n")
-        running.stdin.flush()
-        told = (json.loads(line) for line in running.stdout)
+        told = tell(running, order(tmp_path, ENDLESS).to_line())
         next(line for line in told if "run" in line and isinstance(from_line(line["line"]), Step))
-        running.stdin.write("enough\n")
-        running.stdin.flush()
-        *_, last = told
+        *_, last = tell(running, "enough")
         assert running.wait(PATIENCE) == 0
     assert last == {"done": "time"}
 
@@ -194,13 +193,11 @@ def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
 
 def test_the_parent_is_gone(tmp_path: Path) -> None:
     with process() as running:
+        told = tell(running, order(tmp_path, ENDLESS).to_line())
+        next(told)
         assert running.stdin
-        assert running.stdout
-        running.stdin.write(order(tmp_path, ENDLESS).to_line() + "\n")
-        running.stdin.flush()
-        running.stdout.readline()
         running.stdin.close()
-        *_, last = (json.loads(line) for line in running.stdout)
+        *_, last = told
         assert running.wait(PATIENCE) == 0
     assert last == {"done": "stopped"}
 

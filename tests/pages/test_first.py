@@ -157,9 +157,7 @@ def test_the_bar_reads_every_page_out_of_the_page() -> None:
     assert listed is not None
     told = json.loads(listed[1])
     assert [page["path"] for page in told] == [pages.path(name) for name in pages.PAGES]
-    assert {frozenset(page) for page in told} == {
-        frozenset(("path", "group", "title", "question", "line")),
-    }
+    assert {frozenset(page) for page in told} == {frozenset(("path", "group", "title", "question", "line"))}
 
 
 def test_a_step_of_a_lesson_brings_the_course_along() -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from mha_core.errors import HeadlightError
+from mha_core.measure import rounding
 from pages.kit.lessons import references
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
@@ -99,6 +100,7 @@ def jacobian(scores: torch.Tensor) -> torch.Tensor:
         ("luck(0, 9, .5)", 1),
         ("rounding_of(16, 16) / rounding_of(16)", 2),
         ("rounding_of(64) / rounding_of(16)", 2),
+        ("rounding_of(4, 9)", rounding.of_sums(4, 9)),
         ('with("t=2", W[0,0,0,1])', 2),
         ('with("t=2", W[0,0,0,1]) - W[0,0,0,1]', 1),
         ("without(1, 2, W[0,0,0,3])", 6),

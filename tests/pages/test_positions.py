@@ -137,15 +137,7 @@ def test_a_link_gives_the_page(as_it_opens: Callable[..., AppTest]) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("enc", "absolute"),
-        ("ch", "1024"),
-        ("at_pos", "512"),
-        ("far", "1e9"),
-        ("amp", "0"),
-        ("h", "x"),
-        ("at", "6.0"),
-    ],
+    [("enc", "absolute"), ("ch", "1024"), ("at_pos", "512"), ("far", "1e9"), ("amp", "0"), ("h", "x"), ("at", "6.0")],
 )
 def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], key: str, value: str) -> None:
     app = opened(**{key: value})

@@ -20,6 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
 
 from .looped import run
+from .waiting import wait
 
 MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
 
@@ -274,14 +275,14 @@ def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
         time.sleep(0.5)
         assert [message.get("bytes") for message in serving.heard[1:]] == [b"many"]
         reader.read(MANY * LARGE)
-        wait_for(lambda: len(serving.heard) == 12)
+        wait(lambda: len(serving.heard) == 12)
 
 
 def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.1, most_of_one=1)
     with Deaf(serving) as reader:
         reader.say(b"many")
-        wait_for(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
+        wait(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
         with serving.open() as other:  # his place is free, though he is still there
             other.send(b"here")
             assert other.recv(10) == b"here"
@@ -310,12 +311,3 @@ def test_what_is_no_websocket_is_left_alone() -> None:
 
     run(SocketGate(app, most=0)({"type": "http"}, receive, send))
     assert seen == [receive, send]
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    """Waits until it is so."""
-    for _ in range(1000):
-        if done():
-            return
-        time.sleep(0.01)
-    pytest.fail("it never was")

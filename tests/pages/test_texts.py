@@ -88,10 +88,7 @@ def test_a_link_opens_what_it_says(page: str, link: tuple[tuple[str, str], ...])
 
 
 def test_its_folds_are_open() -> None:
-    folds = {
-        "classes": {"impl": "naive", "beside": "efficient"},
-        "words": {"find": "seq_length"},
-    }
+    folds = {"classes": {"impl": "naive", "beside": "efficient"}, "words": {"find": "seq_length"}}
     for name, link in folds.items():
         assert ("implementations", tuple(link.items())) in LINKS
         assert app_at("implementations", **link).run().session_state[f"unfolded_{name}"]

@@ -13,9 +13,7 @@ layers, heads = st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1)
 pairs = st.tuples(layers, heads)
 numbers = st.integers(0, 511)
 ats = st.one_of(
-    st.builds(At, layers, heads),
-    st.builds(At, layers, heads, numbers),
-    st.builds(At, layers, heads, numbers, numbers),
+    st.builds(At, layers, heads), st.builds(At, layers, heads, numbers), st.builds(At, layers, heads, numbers, numbers)
 )
 looks = st.builds(
     Look,

@@ -19,7 +19,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import load_model
-from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.errors import HeadlightError
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import build
@@ -75,12 +75,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_nothing_is_made_for_a_visitor_who_does_not_train() -> None:
+def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = Visitor()
-    before = set(Path(tempfile.gettempdir()).glob(f"{visits.PREFIX}*"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test makes anything
     assert visitor.asks(visit.own_runs) == {}
     assert visitor.asks(visit.job) is None
-    assert set(Path(tempfile.gettempdir()).glob(f"{visits.PREFIX}*")) == before
+    assert not list(tmp_path.glob(f"{visits.PREFIX}*"))
+    visitor.asks(visit.new_folder)
+    assert len(list(tmp_path.glob(f"{visits.PREFIX}*"))) == 1, "it would be seen"
 
 
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
@@ -208,17 +210,16 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     assert first.stopped
     assert not second.over
     assert visitor.asks(visit.job) is second
-
-    def refused() -> str:
-        try:
-            visit.start(Plan(()))
-        except HeadlightError as error:
-            return str(error)
-        return ""
-
-    assert visitor.asks(refused).startswith("0 runs")
+    assert visitor.asks(lambda: refused(lambda: visit.start(Plan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
+
+
+def refused(question: Callable[[], object]) -> str:
+    """The sentence that answers it."""
+    with pytest.raises(HeadlightError) as error:
+        question()
+    return str(error.value)
 
 
 def add(run: Path) -> visits.OwnRun:
@@ -233,15 +234,7 @@ def test_a_saved_run_becomes_a_model(trained: Path) -> None:
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}
     assert run.history.recipe == TINY
-
-    def damaged() -> str:
-        try:
-            visit.add_run(visit.new_folder())
-        except WeightsFileError as error:
-            return str(error)
-        return ""
-
-    assert "run.json" in visitor.asks(damaged)
+    assert "run.json" in visitor.asks(lambda: refused(lambda: visit.add_run(visit.new_folder())))
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
 
 

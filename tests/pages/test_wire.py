@@ -394,30 +394,26 @@ class Connection:
         self.sent.append(message)
 
 
-@pytest.mark.parametrize("takes", [0, 1, 3])
-def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
-    slow, quick = Connection(takes), Connection(1000)
-    scope = {
-        "type": "http", "method": "GET", "path": f"{API}/maps", "query_string": b"", "headers": [],
-        "client": ("127.0.0.1", 1),
-    }  # fmt: skip
-
-    async def both() -> None:
-        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE))
-        await asyncio.gather(wire(scope, slow.receive, slow.send), wire(scope, quick.receive, quick.send))
-
-    run(both())
-    assert slow.aborted
-    assert not quick.aborted
-    assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
-
-
 def scope_of(query: bytes = b"") -> dict[str, Any]:
     return {
         "type": "http", "method": "GET", "path": f"{API}/maps", "query_string": query, "headers": [],
         "client": ("127.0.0.1", 1),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("takes", [0, 1, 3])
+def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
+    slow, quick = Connection(takes), Connection(1000)
+
+    async def both() -> None:
+        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE))
+        await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (slow, quick)))
+
+    run(both())
+    assert slow.aborted
+    assert not quick.aborted
+    assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
 
 
 def status(connection: Connection) -> int | None:
@@ -471,6 +467,5 @@ def test_who_hangs_up_is_not_answered() -> None:
         time.sleep(0.2)
         return b""
 
-    scope = {"type": "http", "method": "GET", "path": f"{API}/maps", "query_string": b"", "headers": []}
-    run(Wire(slow)(scope, gone, connection.send))
+    run(Wire(slow)(scope_of(), gone, connection.send))
     assert connection.sent == []

@@ -101,11 +101,7 @@ def test_load_model_run_and_run_batch() -> None:
         ("dtype", "any", torch.float32),
     ]
     mask = ("mask", "keyword", "none")
-    added = [
-        ("trace_layer", "keyword", None),
-        ("implementation", "keyword", None),
-        ("all_logits", "keyword", False),
-    ]
+    added = [("trace_layer", "keyword", None), ("implementation", "keyword", None), ("all_logits", "keyword", False)]
     assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, *added]
     assert signature(Model.run_batch) == [
         ("texts", "any", REQUIRED),

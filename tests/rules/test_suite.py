@@ -50,9 +50,7 @@ def test_skipped_and_xfailed_tests_fail(suite: pytest.Pytester) -> None:
 
 
 def test_skip_in_a_fixture_is_an_error(suite: pytest.Pytester) -> None:
-    suite.makepyfile(
-        "import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass",
-    )
+    suite.makepyfile("import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass")
     result = suite.runpytest()
     result.assert_outcomes(errors=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

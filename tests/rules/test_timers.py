@@ -14,10 +14,7 @@ OF_VIEWS = {
     "shapes/steps.js": ["a key held down walks through the steps without a question for each", "play"],
 }
 OTHERS = {
-    "base/view_base.js": [
-        "what is read aloud follows a pause",
-        "a late drawing",
-    ],
+    "base/view_base.js": ["what is read aloud follows a pause", "a late drawing"],
     "explore/next_tokens.js": ["play"],
     "lessons/lesson.js": ["the verdict follows a pause"],
     "frame/share_panel.js": ["“copied” goes"],

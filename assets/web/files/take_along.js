@@ -5,6 +5,7 @@ import { themeOf } from "../base/colour.js";
 import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
 import { views } from "../base/view_base.js";
 import { read } from "../link/link.js";
+import { whyNoSvg } from "../picture/map_svg.js";
 import { mapOf, picturesOfPage, pngOf, svgOf } from "./picture_file.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
@@ -111,7 +112,8 @@ export class TakeAlong {
     const caption = { lines: [said, ...(label ? [label] : []), this.place.link()], theme };
     if (kind !== "svg") return pngOf(picture, caption, kind === "slide");
     const map = mapOf(picture);
-    if (!map) throw new Told(NO_MAP);
+    const why = map ? whyNoSvg(map) : NO_MAP;
+    if (!map || why) throw new Told(why);
     return svgOf(map, caption);
   }
 

@@ -9,6 +9,16 @@ import { trimmed } from "../wire/packets.js";
 
 const NOT_XML = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu; // but for the white space among it, what XML cannot hold
 
+const MOST_CELLS = 200 ** 2; // of a drawing, whose cells may each be a colour, a number and a stroke
+
+/** Why a map is no drawing, in a sentence; nothing where it can be one. @param {BigMap} map */
+export function whyNoSvg({ visible }) {
+  const cells = visible.length ** 2;
+  if (cells <= MOST_CELLS) return "";
+  const [most, own] = [MOST_CELLS, cells].map((count) => count.toLocaleString("en"));
+  return `An SVG may have ${most} cells, this map has ${own}: take the PNG, or a shorter sentence.`;
+}
+
 /** svg("rect", {x: 1}, child) -> element @param {string} tag @param {Record<string, unknown>} props @param {...(Node | string)} children */
 export function svg(tag, props, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -1,9 +1,10 @@
-// What a view makes of the bytes that come: packets, small maps, the order of heads, spellings.
+// What a view makes of the bytes that come: packets, small maps, the order of heads, drawings, spellings.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
+import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
 import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/wire/packets.js";
 import { percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
 
@@ -55,6 +56,38 @@ test("heads in the order of what the row in focus gives a key", () => {
   assert.deepEqual(order({ ...view, at: { ...view.at, row: 0, key: 2 } }, false), [[0, 0], [0, 1]]);
   assert.deepEqual(order({ ...view, at: { ...view.at, row: 2, key: 1 } }, false), [[0, 1], [0, 0]]);
   assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
+});
+
+/** Each cell with a number, a stroke and a colour unlike those beside it. @param {number} n tokens of a side */
+function fullMap(n) {
+  const colours = Uint8ClampedArray.from({ length: 4 * n * n }, (_, at) => (at >> 2) % 256);
+  const cells = { width: n, getContext: () => ({ getImageData: () => ({ data: colours }) }) };
+  const map = { size: n, bytes: new Uint8Array(n * n) };
+  const tokens = Array(n).fill("a");
+  const weights = new Float32Array(n * n).fill(0.5);
+  const shown = { map, weights, tokens, first: 0, last: 0, row: 0, name: "Layer 0 head 0", scale: "root", forbids: () => true };
+  return {
+    shown, visible: tokens, left: 9, top: 9, right: 9, side: 9 * n, step: 9, font: 9, inks: {},
+    element: { dataset: { number: "9" } }, image: () => cells, written: () => "0.5", inkOn: () => "#000",
+  };
+}
+
+/** @param {{children: any[]}} element */
+const elements = ({ children }) => children.reduce((sum, child) => sum + (child.children ? elements(child) : 0), 1);
+
+test("a drawing has so many cells, and beyond them is a sentence", () => {
+  const made = () => ({ children: [], setAttribute() {}, append(...more) { this.children.push(...more); } });
+  globalThis.document = { createElementNS: made };
+  try {
+    const most = 200;
+    assert.equal(whyNoSvg(fullMap(most)), "");
+    const drawn = elements(mapSvg(fullMap(most)));
+    assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
+    assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
+  } finally {
+    delete globalThis.document;
+  }
+  assert.match(whyNoSvg(fullMap(201)), /^An SVG may have 40,000 cells, this map has 40,401: [^.]+\.$/);
 });
 
 test("spellings", () => {
