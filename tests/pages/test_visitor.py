@@ -26,7 +26,7 @@ from mha_core.training.tasks import build
 from pages.kit.jobs import job, process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 
 from .waiting import PATIENCE, wait
 
@@ -85,7 +85,7 @@ def test_nothing_is_made_for_a_visitor_who_does_not_train() -> None:
 
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     visitor, other = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((TINY, replace(TINY, seed=2)))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY, replace(TINY, seed=2)))))
     assert visitor.asks(visit.job) is training
     assert other.asks(visit.job) is None
     training.join(PATIENCE)
@@ -102,7 +102,7 @@ def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
 
 def test_everything_goes_with_the_visit() -> None:
     visitor = Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
     wait(lambda: training.record.step)
     folder = training.folder.parent
     assert folder.is_dir()
@@ -116,7 +116,7 @@ def test_everything_goes_with_the_visit() -> None:
 def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, later, other = Visitor(), Visitor(), Visitor()
     assert visitor.asks(visit.name) == ""  # there is nothing to come back to
-    training = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     name = visitor.asks(visit.name)
     assert len(name) == 22  # 128 bits
     assert visitor.asks(visit.name) == name
@@ -159,7 +159,7 @@ def test_a_session_with_a_visit_of_its_own_keeps_it() -> None:
 
 def test_a_training_goes_on_while_its_tab_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, later = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
     name = visitor.asks(visit.name)
     wait(lambda: training.record.step)
     visitor.leaves()
@@ -202,8 +202,8 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
     visitor = Visitor()
-    first = visitor.asks(lambda: visit.start(Plan((TINY,))))
-    second = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
+    second = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     first.join(PATIENCE)
     assert first.stopped
     assert not second.over
@@ -211,7 +211,7 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
 
     def refused() -> str:
         try:
-            visit.start(Plan(()))
+            visit.start(TrainingPlan(()))
         except HeadlightError as error:
             return str(error)
         return ""
