@@ -50,12 +50,9 @@ def show() -> None:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-            printed = in_print.panel(example)
-            with (
-                widgets.kept_mounted("printed", bool(printed)),
-                widgets.folded("in_print", "The same numbers in print"),
-            ):
-                canvas.sheet("in_print", printed)
+            panel = in_print.panel(example)
+            with widgets.kept_mounted("printed", bool(panel)), widgets.folded("in_print", "The same numbers in print"):
+                canvas.sheet("in_print", panel)
 
 
 def chosen() -> str:

@@ -95,10 +95,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             text = widgets.text("tc")
         with middle:
             label = widgets.text("lc")
-        with (
-            right,
-            widgets.kept_mounted("dups", keep_duplicates is None),
-        ):  # the long post's experiment decides it itself
+        with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
             keep = widgets.switch("dups")
         if name == "news" and tasks.can_ask_hub():
             alone = st.get_option("server.address") in _THIS_MACHINE
