@@ -249,7 +249,7 @@ def test_only_the_controls_that_act_are_in_sight(
         places[name] = shown
         return seen(name, shown)
 
-    monkeypatch.setattr(widgets, "seen", noted)
+    monkeypatch.setattr(widgets, "kept_mounted", noted)
 
     def hidden(**link: str) -> set[str]:
         as_it_opens(**link)
