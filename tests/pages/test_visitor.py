@@ -279,8 +279,8 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains."""
     script = (
-        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, Plan\n"
-        "training = visitor.start(Plan((ENDLESS,)))\n"
+        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
         "print(training.pid, training.folder.parent)"
     )
