@@ -23,7 +23,7 @@ from pages.kit.draw import web
 from pages.kit.server import logs, memory
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
-from pages.kit.server.late import Late
+from pages.kit.server.lazy_app import LazyApp
 from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
@@ -89,7 +89,7 @@ def first_picture(app: ASGIApp) -> ASGIApp:
 
         return FirstPicture(app)
 
-    return Late(make)
+    return LazyApp(make)
 
 
 app = st.App(
@@ -98,7 +98,7 @@ app = st.App(
     routes=[Route(ADDRESS, handout)],
     middleware=[
         *(Middleware(gate) for gate in GATES),
-        Middleware(OwnRoutes, {web.API: Late(wire), web.PREFIX: Late(own_files)}),
+        Middleware(OwnRoutes, {web.API: LazyApp(wire), web.PREFIX: LazyApp(own_files)}),
         Middleware(first_picture),
     ],
 )

@@ -3,7 +3,7 @@
 from mha_core.errors import HeadlightError
 from pages.kit.draw.tables import Table, map_of, of_blocks
 from pages.kit.picture import pictures
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
@@ -11,9 +11,9 @@ from . import workbook
 from .examples import EXAMPLES
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """What is taken apart, and the place looked at. Raises a HeadlightError for an example without a model."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     if query["ex"] in EXAMPLES:
         raise HeadlightError("this example is computed from the numbers on the page, without a model")
     return {"run": query.within()[0]}, query.at
@@ -21,7 +21,7 @@ def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
 
 def tables(raw: bytes) -> list[Table]:
     """Every matrix of a worked example; of a real layer the map of the head. Raises a HeadlightError."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     if query["ex"] not in EXAMPLES:
         run, at = pictures.picture(query.within()[0]).run, query.at
         return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head)]

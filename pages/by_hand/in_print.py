@@ -13,7 +13,7 @@ from pages.kit.draw.numbers import count, exact, number
 from pages.kit.draw.sheet import Block
 
 from .examples import IDS
-from .printed import Printed, of
+from .printed import PrintedRows, of
 from .workbook import TOKENS, Workbook, defaults
 
 NOTE = (
@@ -53,7 +53,7 @@ def computed(example: str) -> dict[str, Tensor]:
     return {}
 
 
-def different(one: Printed) -> list[tuple[int, int]]:
+def different(one: PrintedRows) -> list[tuple[int, int]]:
     """The cells, (row, column), whose printed number is not the computed one to as many digits."""
     value = computed(one.example)[one.name]
     shown = value.round(decimals=one.decimals).tolist()
@@ -66,7 +66,7 @@ def different(one: Printed) -> list[tuple[int, int]]:
     ]
 
 
-def reason(one: Printed) -> str:
+def reason(one: PrintedRows) -> str:
     """What the two have in common, or why they differ: computed from both."""
     cells, value = different(one), computed(one.example)[one.name]
     if one.name == "out" and not cells:
@@ -92,7 +92,7 @@ def reason(one: Printed) -> str:
     )
 
 
-def _cut(one: Printed, cells: list[tuple[int, int]], value: Tensor) -> str:
+def _cut(one: PrintedRows, cells: list[tuple[int, int]], value: Tensor) -> str:
     """Whether each differing cell is the computed one with its further digits cut off."""
     step = 10**one.decimals
     cut = [(i, j) for i, j in cells if math.floor(float(value[i, j]) * step) / step == one.values[i][j]]
@@ -104,7 +104,7 @@ def _cut(one: Printed, cells: list[tuple[int, int]], value: Tensor) -> str:
     return f"{said}. {pairs}."
 
 
-def _from_which_weights(one: Printed) -> str:
+def _from_which_weights(one: PrintedRows) -> str:
     """That the printed output comes from weights with all their digits."""
     (weights,) = (other for other in of(one.example) if other.name == "weights")
     printed = torch.tensor(weights.values, dtype=torch.float64)
@@ -117,7 +117,7 @@ def _from_which_weights(one: Printed) -> str:
     )
 
 
-def _which_head(one: Printed) -> str:
+def _which_head(one: PrintedRows) -> str:
     """Which head's W the second half of the printed product is of; in print it is named after head 1, from 1, again."""
     made = computed(one.example)
     half = torch.tensor(one.values, dtype=torch.float64)[:, len(one.values[0]) // 2 :]
@@ -126,7 +126,7 @@ def _which_head(one: Printed) -> str:
     return f"Equal. In print both halves are called QW₁ᵀ, heads counted from 1; the second is the product with {names}."
 
 
-def _one_hot(one: Printed, value: Tensor) -> str:
+def _one_hot(one: PrintedRows, value: Tensor) -> str:
     """What was added in print instead of attending, and what attention makes of these inputs."""
     head = one.name[-1]
     (given,) = (other for other in of(one.example) if other.name == f"q, k, v of head {head}")
@@ -146,7 +146,7 @@ def _one_hot(one: Printed, value: Tensor) -> str:
     return said
 
 
-def _beside(one: Printed) -> Block:
+def _beside(one: PrintedRows) -> Block:
     value = computed(one.example)[one.name]
     rows: Sequence[str] = TOKENS
     cols = [str(place) for place in range(len(one.values[0]))]

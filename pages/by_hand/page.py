@@ -34,10 +34,10 @@ def show() -> None:
         state = State.of_visit()
         with page.stage:
             example = chosen()
-            with widgets.seen("sentence", example in REAL):
+            with widgets.kept_mounted("sentence", example in REAL):
                 sentence = controls.sentence(page.name)
-            place = widgets.seen("real", example in REAL)
-            with widgets.seen("words", example == "two sentences"):
+            place = widgets.kept_mounted("real", example in REAL)
+            with widgets.kept_mounted("words", example == "two sentences"):
                 state.mount_words()
         with place, widgets.folded("changes", changed(page), lazy=True):
             asked = replace(controls.switches(page), text=sentence)
@@ -50,16 +50,19 @@ def show() -> None:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-            printed = in_print.panel(example)
-            with widgets.seen("printed", bool(printed)), widgets.folded("in_print", "The same numbers in print", "ex"):
-                canvas.sheet("in_print", printed)
+            panel = in_print.panel(example)
+            with (
+                widgets.kept_mounted("printed", bool(panel)),
+                widgets.folded("in_print", "The same numbers in print", "ex"),
+            ):
+                canvas.sheet("in_print", panel)
 
 
 def chosen() -> str:
     """The example, and what only the first of them has: where the scores come from."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="examples"):
         example = widgets.segments("ex", [*EXAMPLES, *REAL])
-        with widgets.seen("src", example == "one head"):
+        with widgets.kept_mounted("src", example == "one head"):
             widgets.segments("src")
     return example
 
@@ -67,7 +70,7 @@ def chosen() -> str:
 def changed(page: PicturePage) -> str:
     """What the fold says while it is closed: "Change the model (causal mask, 1 head off)"."""
     try:
-        changed = words.label(links.asked().settings(text="-"), page.model)
+        changed = words.label(links.query().settings(text="-"), page.model)
     except HeadlightError:  # what cannot be used is told below
         return "Change the model"
     return f"Change the model ({changed})"

@@ -6,7 +6,7 @@ from .codec import Matrix
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedRows:
     """A matrix in print.
 
     Attributes:
@@ -25,29 +25,29 @@ class Printed:
 
 
 PRINTED = (
-    Printed("one head", "ids", ((10,), (3,), (5,))),
-    Printed("one head", "x", ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2)), 1),
-    Printed("one head", "scores", ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1)), 1),
-    Printed("one head", "weights", ((0.38, 0.26, 0.35), (0.23, 0.48, 0.29), (0.38, 0.34, 0.28)), 2),
-    Printed("one head", "out", ((2.0630, 2.1630), (2.1523, 2.2523), (2.0020, 2.1020)), 4),
-    Printed("two heads", "q, k, v of head 0", ((1, 10), (2, 20), (3, 30))),
-    Printed("two heads", "q, k, v of head 1", ((100, 1000), (200, 2000), (300, 4000))),
-    Printed("two heads", "mixed of head 0", ((1.1, 10.1), (2.1, 20.1), (3.1, 30.1)), 1),
-    Printed("two heads", "mixed of head 1", ((100.2, 1000.2), (200.2, 2000.2), (300.2, 4000.2)), 1),
-    Printed(
+    PrintedRows("one head", "ids", ((10,), (3,), (5,))),
+    PrintedRows("one head", "x", ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2)), 1),
+    PrintedRows("one head", "scores", ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1)), 1),
+    PrintedRows("one head", "weights", ((0.38, 0.26, 0.35), (0.23, 0.48, 0.29), (0.38, 0.34, 0.28)), 2),
+    PrintedRows("one head", "out", ((2.0630, 2.1630), (2.1523, 2.2523), (2.0020, 2.1020)), 4),
+    PrintedRows("two heads", "q, k, v of head 0", ((1, 10), (2, 20), (3, 30))),
+    PrintedRows("two heads", "q, k, v of head 1", ((100, 1000), (200, 2000), (300, 4000))),
+    PrintedRows("two heads", "mixed of head 0", ((1.1, 10.1), (2.1, 20.1), (3.1, 30.1)), 1),
+    PrintedRows("two heads", "mixed of head 1", ((100.2, 1000.2), (200.2, 2000.2), (300.2, 4000.2)), 1),
+    PrintedRows(
         "two heads",
         "joined",
         ((1.1, 10.1, 100.2, 1000.2), (2.1, 20.1, 200.2, 2000.2), (3.1, 30.1, 300.2, 4000.2)),
         1,
     ),
-    Printed("stacked weights", "x", ((1, 10, 100, 1000), (2, 20, 200, 2000), (3, 30, 300, 3000))),
-    Printed("stacked weights", "W of head 0", ((10, 0, 0, 0), (0, 10, 0, 0)), of_weights=True),
-    Printed("stacked weights", "W of head 1", ((20, 0, 0, 0), (0, 20, 0, 0)), of_weights=True),
-    Printed("stacked weights", "W", ((10, 0, 0, 0), (0, 10, 0, 0), (20, 0, 0, 0), (0, 20, 0, 0)), of_weights=True),
-    Printed("stacked weights", "x Wᵀ", ((10, 100, 20, 200), (20, 200, 40, 400), (30, 300, 60, 600))),
+    PrintedRows("stacked weights", "x", ((1, 10, 100, 1000), (2, 20, 200, 2000), (3, 30, 300, 3000))),
+    PrintedRows("stacked weights", "W of head 0", ((10, 0, 0, 0), (0, 10, 0, 0)), of_weights=True),
+    PrintedRows("stacked weights", "W of head 1", ((20, 0, 0, 0), (0, 20, 0, 0)), of_weights=True),
+    PrintedRows("stacked weights", "W", ((10, 0, 0, 0), (0, 10, 0, 0), (20, 0, 0, 0), (0, 20, 0, 0)), of_weights=True),
+    PrintedRows("stacked weights", "x Wᵀ", ((10, 100, 20, 200), (20, 200, 40, 400), (30, 300, 60, 600))),
 )
 
 
-def of(example: str) -> tuple[Printed, ...]:
+def of(example: str) -> tuple[PrintedRows, ...]:
     """What is printed of an example, in order."""
     return tuple(one for one in PRINTED if one.example == example)

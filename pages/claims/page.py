@@ -13,8 +13,8 @@ from pages.kit.frame.form import form
 from pages.kit.lessons.course import Course, claims
 from pages.kit.lessons.evaluate import evaluate
 from pages.kit.lessons.quantities import times
-from pages.kit.lessons.quantities.scene import shown
-from pages.kit.lessons.schema import Claim, Step
+from pages.kit.lessons.quantities.scene import scene_of
+from pages.kit.lessons.schema import Claim, LessonStep
 from pages.kit.lessons.verdict import Verdict, verdict
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.query import Query
@@ -39,18 +39,18 @@ def show() -> None:
             canvas.sheet("claims", blocks, take)
 
 
-def by_name(course: Course) -> dict[str, tuple[Step, Claim]]:
+def by_name(course: Course) -> dict[str, tuple[LessonStep, Claim]]:
     """The claims of a course by their names in links, each with the step that puts it to the test."""
     steps = [step for lesson in course.lessons.values() for step in lesson.steps]
     return {step.claim.name: (step, step.claim) for step in steps if step.claim}
 
 
-def takes(step: Step, given: str) -> bool:
+def takes(step: LessonStep, given: str) -> bool:
     """Tells whether a link may say this of the answer: nothing, the number of one counted from 1, or to show it."""
     return given in ("", SHOW, *(str(number) for number in range(1, len(step.options) + 1)))
 
 
-def panel(listed: Mapping[str, tuple[Step, Claim]], name: str, given: str) -> Block:
+def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str) -> Block:
     """The chosen claim.
 
     Args:
@@ -62,7 +62,7 @@ def panel(listed: Mapping[str, tuple[Step, Claim]], name: str, given: str) -> Bl
     asked = [
         *([sheet.text(claim.about, muted=True)] if claim.about else []),
         sheet.text(step.ask, live=True),
-        sheet.buttons("", [*answers, ("compute it without an answer", {"say": SHOW}, given == SHOW)]),
+        sheet.buttons("", [*answers, ("just show me", {"say": SHOW}, given == SHOW)]),
     ]
     # the verdict's place is there before, or it would not be read aloud when it comes
     told = _told(step, claim, given) if given else [sheet.verdict("", "", "")]
@@ -110,7 +110,7 @@ def said(key: str) -> str:
     return str(st.query_params.get(key, DEFAULTS[key]))
 
 
-def _told(step: Step, claim: Claim, given: str) -> list[Block]:
+def _told(step: LessonStep, claim: Claim, given: str) -> list[Block]:
     """The verdict with its numbers, and where one sees it."""
     found = verdict(step, Query(step.query.encode("ascii")))
     labels, values, texts = zip(*found.numbers, strict=True) if found.numbers else ((), (), ())
@@ -123,7 +123,7 @@ def _told(step: Step, claim: Claim, given: str) -> list[Block]:
     ]
 
 
-def _compared(step: Step, given: str, found: Verdict) -> str:
+def _compared(step: LessonStep, given: str, found: Verdict) -> str:
     """Whether it holds, and the answer that the tensors give, beside the visitor's."""
     if not found.result:
         return found.sentence
@@ -136,10 +136,10 @@ def _compared(step: Step, given: str, found: Verdict) -> str:
     return f"{WORDS[found.result]} You said {own}{same}."
 
 
-def _map(step: Step, claim: Claim) -> list[Block]:
+def _map(step: LessonStep, claim: Claim) -> list[Block]:
     if claim.map is None:
         return []
-    value = evaluate(claim.map.value.tree, shown(step.page, Query(step.query.encode("ascii"))))
+    value = evaluate(claim.map.value.tree, scene_of(step.page, Query(step.query.encode("ascii"))))
     rows, cols = (list(axis.tokens) for axis in value.axes)
     weights = value.tensor.tolist()
     return [sheet.matrix(claim.map.label, weights, rows=rows, cols=cols, colour="weights", write=weight, compact=True)]

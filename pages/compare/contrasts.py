@@ -35,7 +35,7 @@ def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
         Contrast("positions", "pos", *(_positions(side.position, model) for side in (left, right))),
         Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
         Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
-        Contrast("values left out", "unheard", *(_values(side, model) for side in (left, right))),
+        Contrast("values zeroed", "unheard", *(_values(side, model) for side in (left, right))),
     ]
     differs = [
         left.text != right.text,
@@ -101,4 +101,4 @@ def _heads(off: Sequence[tuple[int, int]]) -> str:
 
 
 def _values(settings: Settings, model: Model) -> str:
-    return words.values_left_out(settings, model) or "every value"
+    return words.zeroed_values(settings, model) or "every value"

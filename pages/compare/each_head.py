@@ -24,14 +24,14 @@ def is_quick(picture: Picture) -> bool:
     return is_small or without_heads.kept(picture.settings) is not None
 
 
-def told(settings: Settings) -> HeadCosines:
+def cosines(settings: Settings) -> HeadCosines:
     """The cosines of all heads, layer by layer, and which of them matters most; ends when nobody waits for it."""
-    cosines = without_heads.cosines(settings).tolist()
-    worst, layer, head = min((one, layer, head) for layer, own in enumerate(cosines) for head, one in enumerate(own))
-    count = sum(map(len, cosines))
+    found = without_heads.cosines(settings).tolist()
+    worst, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
+    count = sum(map(len, found))
     return {
-        "cosines": cosines,
-        "shown": [[numbers.cosine(cosine) for cosine in own] for own in cosines],
+        "cosines": found,
+        "shown": [[numbers.cosine(cosine) for cosine in own] for own in found],
         "title": f"{head_name(layer, head)} matters most",
         "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.cosine(worst)}; {count} heads tried).",

@@ -2,21 +2,21 @@
 
 from pages.kit.draw.tables import Table, map_of
 from pages.kit.picture import pictures
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from .tries import FIRST_AT
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """Both sides, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw, minilm_at=FIRST_AT)
+    query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
     return {"left": left, "right": query.within("2", left.text)[0]}, query.at
 
 
 def tables(raw: bytes) -> list[Table]:
     """The map in focus of both sides, the left one first. Raises a HeadlightError."""
-    sides, at = shown(raw)
+    sides, at = sides_of_link(raw)
     return [map_of(name, pictures.picture(settings).run, at.layer, at.head) for name, settings in sides.items()]

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import fitting, models, next_token, pictures, words
-from pages.kit.picture.asked import Answered, Asked, answered, in_link
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
+from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
 from pages.kit.picture.mask_codec import forbidden
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.pictures import Picture
@@ -31,7 +31,7 @@ KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "l
 KEYS += ("model", "dev")
 
 
-class Side(TypedDict):
+class CompareSide(TypedDict):
     tokens: list[str]
     ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
     title: str  # what it has of the differences
@@ -46,7 +46,7 @@ class _OfBoth(TypedDict):
     """What is said of both pictures, whatever the link says beside them."""
 
     marked: tuple[int, int]  # the cell that is read without a pointer
-    sides: tuple[Side, Side]
+    sides: tuple[CompareSide, CompareSide]
     tokens: list[str]  # of the difference
     fits: bool  # both maps have one size
     said: str
@@ -59,7 +59,7 @@ class _OfBoth(TypedDict):
     vectors: TokenVectors  # of the row in focus
 
 
-class ComparePicture(Answered, _OfBoth):
+class ComparePicture(PictureAnswer, _OfBoth):
     wordSaid: str
     begins: Said  # of the right side: what it begins with, where the left was changed before
     tries: dict[str, Said]  # name -> what the link says then; first the defaults
@@ -71,19 +71,19 @@ def pair(raw: bytes) -> bytes:
 
     Without a right sentence both sides have the left one. Raises a HeadlightError.
     """
-    return _message(Asked(raw, minilm_at=FIRST_AT))
+    return _message(LinkQuery(raw, minilm_at=FIRST_AT))
 
 
 def begun(raw: bytes) -> bytes:
     """The same for who comes from another page, and what the right side then begins with. Raises a HeadlightError."""
-    begins = right_side.begun(Asked(raw, minilm_at=FIRST_AT))
+    begins = right_side.begun(LinkQuery(raw, minilm_at=FIRST_AT))
     whole = raw + f"&{urlencode(begins, doseq=True)}".encode()
-    return _message(Asked(whole, minilm_at=FIRST_AT), begins)
+    return _message(LinkQuery(whole, minilm_at=FIRST_AT), begins)
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same, unless it is too large. Raises a HeadlightError."""
-    query = Asked(raw, minilm_at=FIRST_AT)
+    query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
     for side in (left, query.within("2", left.text)[0]):
         fitting.fits_at_first(pictures.tokens(side))
@@ -92,7 +92,7 @@ def first(raw: bytes) -> bytes:
 
 def shuffled(raw: bytes) -> bytes:
     """What the shuffle test says of the left sentence, as JSON. Raises a HeadlightError."""
-    query = Asked(raw, minilm_at=FIRST_AT)
+    query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
     right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
@@ -102,7 +102,7 @@ def shuffled(raw: bytes) -> bytes:
 
 def asides(raw: bytes) -> bytes:
     """What a causal mask would do to the rows of equal words, as JSON; it takes a pass. Raises a HeadlightError."""
-    query = Asked(raw, minilm_at=FIRST_AT)
+    query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
     pair = Pair(*pictures.both(left, query.within("2", left.text)[0]), query.at.layer, query.at.head)
     titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
@@ -111,11 +111,11 @@ def asides(raw: bytes) -> bytes:
 
 def each(raw: bytes) -> bytes:
     """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
-    left, _ = Asked(raw, minilm_at=FIRST_AT).within()
-    return json.dumps(each_head.told(left)).encode()
+    left, _ = LinkQuery(raw, minilm_at=FIRST_AT).within()
+    return json.dumps(each_head.cosines(left)).encode()
 
 
-def _message(query: Asked, begins: Said | None = None) -> bytes:
+def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     right, of_the_right = query.within("2", left.text)
     shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head)
@@ -130,12 +130,12 @@ def _message(query: Asked, begins: Said | None = None) -> bytes:
         "tries": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
         "wordSaid": next_token.word_in_words(query["word"], sides),
         "eachIsQuick": each_head.is_quick(shown.left),
-        **answered(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
+        **answer_of(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
     return pack_parts(pack_focus(header, *shown.maps))
 
 
-def _rules(query: Asked) -> dict[str, str]:
+def _rules(query: LinkQuery) -> dict[str, str]:
     """The rules that are in use, by their keys."""
     kinds = {side: WRITTEN.get(query[f"mask{side}"]) for side in SIDES}
     return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
@@ -162,7 +162,7 @@ def _header(shown: Pair, at: At) -> _OfBoth:
     }
 
 
-def _side(picture: Picture, title: str, at: At) -> Side:
+def _side(picture: Picture, title: str, at: At) -> CompareSide:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     rows = pairs.in_head(picture, at.layer, at.head)
     return {

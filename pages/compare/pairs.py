@@ -101,9 +101,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     if next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
-    alike = (
-        "how alike the sentence is to the model on both sides: the cosine of its two vectors, 1 where nothing changed"
-    )
+    alike = "similarity of the whole sentence, left and right: the cosine of its two vectors (1 = identical)"
     return [found, _figure(numbers.precise(cosine), alike)]
 
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from mha_core import Model
-from pages.kit.picture.asked import Asked, in_link
 from pages.kit.picture.fields import DEFAULTS, SIDE
+from pages.kit.picture.link_query import LinkQuery, in_link
 
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
 
 
-def begun(query: Asked) -> dict[str, str | list[str]]:
+def begun(query: LinkQuery) -> dict[str, str | list[str]]:
     """What a link then says of the right side: key -> values, without defaults.
 
     Nothing where the link says anything of the right side.

@@ -1,4 +1,4 @@
-"""What is said of columns that are taken out: keys that nobody may look at, and values that nobody takes in."""
+"""What is said of columns that are taken out: keys hidden from all others, and values zeroed for them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ def in_words(picture: Picture) -> str:
     if unseen:
         said.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
     if unheard:
-        said.append(f"The weights on {unheard} stay, its value goes to no other token: a row hands on less.")
+        said.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
     if not said:
         return ""
     alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.untouched

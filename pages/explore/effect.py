@@ -14,7 +14,7 @@ from pages.kit.picture.sharing import shared
 from .kinds import words_of
 
 
-class Effect(TypedDict):
+class ChangeEffect(TypedDict):
     """The largest change of a weight between two words in each layer, where it is largest, and one sentence."""
 
     layers: list[float]
@@ -23,7 +23,7 @@ class Effect(TypedDict):
 
 
 @shared(LRUCache(64), lambda picture: picture.settings)
-def effect(picture: Picture) -> Effect | None:
+def effect(picture: Picture) -> ChangeEffect | None:
     """What a picture's changes did; None while nothing is changed.
 
     The model's own tokens do not count where there are two words: most heads put what they have no use for there.

@@ -31,7 +31,7 @@ class GoesOn(TypedDict):
     randomSaid: str | None  # of random tokens, said twice; `found` is then of these
 
 
-def told(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
+def continuation(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
     """Its part of the message.
 
     Args:
@@ -47,7 +47,7 @@ def told(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
         "sampling": (query["temp"], query["dice"], query["word"]),
         "wordSaid": _of_word(picture, query["word"]) if says else "",
         "surprise": surprises(picture) if "surprise" in wanted else None,
-        "found": repeated.found(picture) if random else found_heads.of(picture),
+        "found": repeated.heads(picture) if random else found_heads.of(picture),
         "randomSaid": repeated.in_words(picture) if random else None,
     }
 

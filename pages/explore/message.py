@@ -10,15 +10,15 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
-from pages.kit.picture.asked import Answered, Asked, answered
 from pages.kit.picture.fields import SIDE
+from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
 from . import columns, goes_on, kinds, mean_map, pins
-from .effect import Effect, effect
+from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
 
@@ -26,7 +26,7 @@ KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
-class EffectHere(Effect):
+class EffectHere(ChangeEffect):
     here: float  # the largest change in the map in focus
 
 
@@ -43,7 +43,7 @@ class PinnedMap(TypedDict):
     forbidden: list[str]
 
 
-class ExplorePicture(Answered, GoesOn):
+class ExplorePicture(PictureAnswer, GoesOn):
     compared: str  # what is known of the comparison with transformers
     forbidden: list[str]  # cells as text, one for all heads or one a head
     mean: str | None  # what is said of the mean over the heads, where the map is that
@@ -65,7 +65,7 @@ class ExplorePicture(Answered, GoesOn):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Request:
     """What is shown.
 
     Attributes:
@@ -80,12 +80,12 @@ class Shown:
         wanted: the switches of `look`.
     """
 
-    query: Asked
+    query: LinkQuery
     picture: Picture
     at: At
     pinned: tuple[Pinned, At] | None
     notices: list[str]
-    effect: Effect | None
+    effect: ChangeEffect | None
     before: Picture | None
     goes_on: GoesOn
     wanted: frozenset[str]
@@ -103,7 +103,7 @@ class Shown:
         """Everything that is said of the picture."""
         picture, settings, at = self.picture, self.picture.settings, self.at
         return {
-            **answered(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
+            **answer_of(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
             "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
             "forbidden": self._forbidden(picture),
             "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
@@ -182,14 +182,14 @@ class Shown:
 
 def maps(raw: bytes) -> bytes:
     """The answer to a query: state and maps in focus, then all maps. Raises a HeadlightError."""
-    shown = _shown(raw)
+    shown = _request(raw)
     return pack_parts(shown.focus(), shown.maps())
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
-    shown = _shown(raw)
+    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
+    shown = _request(raw)
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
     picture, layer = shown.picture, shown.at.layer
@@ -199,12 +199,12 @@ def first(raw: bytes) -> bytes:
 
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return pack_parts(_shown(raw).focus())
+    return pack_parts(_request(raw).focus())
 
 
 def compared(raw: bytes) -> bytes:
     """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
-    settings, _ = Asked(raw).within()
+    settings, _ = LinkQuery(raw).within()
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
 
 
@@ -227,8 +227,8 @@ def forbidden(settings: Settings, tokens: int) -> list[str]:
     return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask)
 
 
-def _shown(raw: bytes) -> Shown:
-    query = Asked(raw)
+def _request(raw: bytes) -> Request:
+    query = LinkQuery(raw)
     settings, left_out = query.within()
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
@@ -239,8 +239,8 @@ def _shown(raw: bytes) -> Shown:
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     wanted = query.look.switches
-    continued = goes_on.told(picture, query, wanted)
-    return Shown(query, picture, at, pinned, notices, effect(picture), before, continued, wanted)
+    continued = goes_on.continuation(picture, query, wanted)
+    return Request(query, picture, at, pinned, notices, effect(picture), before, continued, wanted)
 
 
 def pieces(picture: Picture) -> list[str]:
@@ -257,7 +257,7 @@ def pieces(picture: Picture) -> list[str]:
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
     if any(picture.run.ends):
-        told.append("[CLS] and [SEP] mark both ends; heads with nothing to look for look there.")
+        told.append("[CLS] and [SEP] mark start and end; a head that finds nothing useful looks there.")
     return told
 
 

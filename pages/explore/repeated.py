@@ -21,7 +21,7 @@ LONGEST = 25  # random tokens, each once; fewer where the model cannot read or t
 
 
 @dataclass(frozen=True)
-class Repeated:
+class Repetition:
     """The mean loss of a token, in nats, of either time, and which heads do what on so many tokens, said twice."""
 
     tokens: int
@@ -30,12 +30,12 @@ class Repeated:
     found: dict[str, list[Found]]
 
 
-def of(picture: Picture) -> Repeated:
+def of(picture: Picture) -> Repetition:
     """Under the picture's rule, encoding, temperature and heads off. Raises a HeadlightError where it cannot be run."""
     return _of(replace(picture.settings, text="", painted=""), picture)
 
 
-def found(picture: Picture) -> dict[str, list[Found]]:
+def heads(picture: Picture) -> dict[str, list[Found]]:
     """The heads that do a thing most on such a text; none where it cannot be run."""
     try:
         return of(picture).found
@@ -67,7 +67,7 @@ def _key(settings: Settings, picture: Picture) -> Hashable:
 
 
 @shared(LRUCache(64), _key)
-def _of(settings: Settings, picture: Picture) -> Repeated:
+def _of(settings: Settings, picture: Picture) -> Repetition:
     model = picture.model
     sizes = model.sizes
     period = min(LONGEST, sizes.vocabulary, sizes.max_len // 2)
@@ -77,4 +77,4 @@ def _of(settings: Settings, picture: Picture) -> Repeated:
         losses = surprise.surprise(model, run)
     halves = losses[1:period], losses[period + 1 :]  # before the first token, and in front of the repeat, nothing tells
     first, second = (float(half.mean()) for half in halves)
-    return Repeated(period, first, second, found_heads.most(run))
+    return Repetition(period, first, second, found_heads.most(run))

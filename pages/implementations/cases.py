@@ -13,28 +13,28 @@ from pages.kit.draw import events, sheet
 from pages.kit.draw.numbers import scientific
 from pages.kit.draw.sheet import Block
 
-from .parity import Equality, Sizes
+from .parity import Equality, InputSizes
 
 
 @dataclass(frozen=True)
-class Case:
+class ParityCase:
     """A text's sizes, and what is timed in it."""
 
-    sizes: Sizes
+    sizes: InputSizes
     task: str = "forward with maps"
 
 
 NOTEBOOK, BARE, POST, MINILM = "einsum notebook", "(2, 3, 6)", "the post’s size", "MiniLM’s layer"
 CASES = {
-    NOTEBOOK: Case(Sizes(8, 80, 12, 2, "none")),
-    BARE: Case(Sizes(2, 3, 6, 1)),
-    POST: Case(Sizes(32, 512, 64, 8), "training step without maps"),
-    MINILM: Case(Sizes(1, 128, 384, 12)),
+    NOTEBOOK: ParityCase(InputSizes(8, 80, 12, 2, "none")),
+    BARE: ParityCase(InputSizes(2, 3, 6, 1)),
+    POST: ParityCase(InputSizes(32, 512, 64, 8), "training step without maps"),
+    MINILM: ParityCase(InputSizes(1, 128, 384, 12)),
 }
 REPORTED = 1.98e-7  # by the einsum notebook, relative, for its one run
 
 
-def buttons(sizes: Sizes) -> Block:
+def buttons(sizes: InputSizes) -> Block:
     """The cases; the one whose sizes are chosen is pressed."""
     return sheet.buttons("A case", [(name, {"case": name}, case.sizes == sizes) for name, case in CASES.items()])
 
@@ -49,7 +49,7 @@ def choose(event: dict[str, Any]) -> None:
     st.session_state.update(keys, what=case.task, sweep=False)
 
 
-def told(sizes: Sizes, equality: Equality | None) -> list[str]:
+def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
     """What the text of these sizes reports, beside what came out here; nothing for other sizes."""
     name = next((name for name, case in CASES.items() if case.sizes == sizes), "")
     if name == NOTEBOOK and equality is not None:

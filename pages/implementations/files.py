@@ -1,11 +1,11 @@
 """What Share tells of Implementations, from its link."""
 
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """The sentence under its rule, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw, takes_model=False)
+    query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"], query.mask("")[0], device=query.device)}, query.at

@@ -15,7 +15,7 @@ from pages.kit.picture.pictures import Picture
 from pages.kit.picture.settings import Settings
 
 from . import cases, dialects, parity, timing_section
-from .parity import Equality, Sizes
+from .parity import Equality, InputSizes
 from .short_sources import label, short_source
 
 
@@ -30,7 +30,7 @@ def show() -> None:
         equalities, notices = show_equality(page, sizes)
         with reported:
             random = equalities[1] if len(equalities) > 1 else None
-            canvas.sheet("reported", [sheet.text(text) for text in cases.told(sizes, random)])
+            canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
         show_side_by_side()
         with widgets.folded("words", "Same thing, other words: a dictionary of texts and libraries", "find"):
             found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
@@ -51,13 +51,13 @@ def show_sources() -> None:
                 st.code(short_source(name), language="python", wrap_lines=True)
 
 
-def random_sizes() -> Sizes:
+def random_sizes() -> InputSizes:
     """Sizes of the random input, for the timing and for the tables."""
     b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
-    return Sizes(b, n, d_model, n_heads, widgets.segments("biases"))
+    return InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
 
 
-def show_equality(page: PicturePage, sizes: Sizes) -> tuple[list[Equality], list[str]]:
+def show_equality(page: PicturePage, sizes: InputSizes) -> tuple[list[Equality], list[str]]:
     """The differences on both inputs, and what each implementation is; folded, with the controls that act on them.
 
     Returns:
@@ -83,7 +83,7 @@ def show_equality(page: PicturePage, sizes: Sizes) -> tuple[list[Equality], list
 
 
 def equality_blocks(
-    settings: Settings, own: Equality, layer: int, sizes: Sizes, *, largest: bool
+    settings: Settings, own: Equality, layer: int, sizes: InputSizes, *, largest: bool
 ) -> tuple[list[Block], list[Equality]]:
     """The tables of both inputs, of which `own` is the sentence, and what could be computed."""
     equalities = [own]

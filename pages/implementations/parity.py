@@ -49,7 +49,7 @@ FEATURES = {
 
 
 @dataclass(frozen=True)
-class Sizes:
+class InputSizes:
     """Sizes of the random input: texts, tokens, channels, heads; and which biases the random weights have."""
 
     b: int
@@ -59,7 +59,7 @@ class Sizes:
     biases: str = "all"
 
     @property
-    def fitting(self) -> Sizes:
+    def fitting(self) -> InputSizes:
         """The same with no more texts than the tables are computed for; one at least."""
         texts = min(MOST_SCORES // (self.n_heads * self.n**2), MOST_PRODUCTS // (self.n * self.d_model**2))
         return replace(self, b=max(1, min(self.b, texts)))
@@ -117,7 +117,7 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     return replace(equality, notices=notices)
 
 
-def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
+def of_random(sizes: InputSizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
     """On normal random input (seed 1) with normal random weights (seed 0); `told` is called while others go first.
 
     Raises:
@@ -134,7 +134,7 @@ def of_random(sizes: Sizes, mask: str, device: str, told: Callable[[], object] =
 
 
 @shared(LRUCache(64))
-def _of_random(sizes: Sizes, mask: str, device: str) -> Equality:
+def _of_random(sizes: InputSizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
     weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)
     equality, notices = devices.or_on_the_cpu(

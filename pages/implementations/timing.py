@@ -34,7 +34,7 @@ COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, tha
 
 
 @dataclass(frozen=True)
-class Plan:
+class TimingPlan:
     """The task and the sizes of a timing.
 
     Attributes:
@@ -98,7 +98,7 @@ class AtLength:
 
 
 class TimingJob(Job):
-    """One plan in measurement, in a thread of this process. Raises what `Plan.check` raises.
+    """One plan in measurement, in a thread of this process. Raises what `TimingPlan.check` raises.
 
     Attributes:
         results: of the lengths that are complete.
@@ -106,7 +106,7 @@ class TimingJob(Job):
         notices: what must be said of it, in whole sentences.
     """
 
-    def __init__(self, plan: Plan, visitor: Visitor | None = None) -> None:
+    def __init__(self, plan: TimingPlan, visitor: Visitor | None = None) -> None:
         plan.check()
         longest = [LONGEST if plan.is_large(length) else plan.seconds for length in plan.lengths]
         super().__init__(Work.RACE, sum(longest), visitor)

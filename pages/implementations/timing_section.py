@@ -13,13 +13,13 @@ from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
 from pages.kit.server import visits
 
 from . import cases, timing_tables
-from .parity import Sizes
-from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, Plan, TimingJob
+from .parity import InputSizes
+from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, TimingJob, TimingPlan
 
 POLL_SECONDS = 0.5
 
 
-def show(sizes_of: Callable[[], Sizes], device: str) -> tuple[Sizes, DeltaGenerator]:
+def show(sizes_of: Callable[[], InputSizes], device: str) -> tuple[InputSizes, DeltaGenerator]:
     """Draws the controls, the progress and the results.
 
     Args:
@@ -63,13 +63,13 @@ def show(sizes_of: Callable[[], Sizes], device: str) -> tuple[Sizes, DeltaGenera
     return sizes, reported
 
 
-def _plan(names: list[str], sizes: Sizes, device: str) -> Plan:
+def _plan(names: list[str], sizes: InputSizes, device: str) -> TimingPlan:
     task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
     lengths = timing_tables.lengths(sizes.n, sweep=widgets.switch("sweep"))
-    return Plan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, sizes.biases)
+    return TimingPlan(task, tuple(names), sizes.b, lengths, sizes.d_model, sizes.n_heads, seconds, device, sizes.biases)
 
 
-def _problem(plan: Plan) -> str:
+def _problem(plan: TimingPlan) -> str:
     """The reason why this cannot be timed, or nothing."""
     if not plan.names:
         return "Choose at least one implementation to time."
@@ -80,7 +80,7 @@ def _problem(plan: Plan) -> str:
     return ""
 
 
-def _start(plan: Plan) -> None:
+def _start(plan: TimingPlan) -> None:
     earlier: TimingJob | None = st.session_state.get("timing_job")
     if earlier is not None:
         earlier.stop()
@@ -96,13 +96,13 @@ def _draw(job: TimingJob) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             st.progress(job.share, timing_tables.progress(job))
             st.button("Stop", key="stop", on_click=job.stop)
-    canvas.sheet("race_told", [sheet.notices(timing_tables.told(job))])
+    canvas.sheet("race_told", [sheet.notices(timing_tables.notices(job))])
     if not job.results:
         return
     theme = st.context.theme.type or "dark"
     charts = {"ratios": timing_tables.ratio_figure(job, theme), "memory": timing_tables.memory_figure(job, theme)}
     drawn = {key: figure for key, figure in charts.items() if figure is not None}
-    with missing.told():
+    with missing.package_error():
         canvas.charts()
         for column, (key, figure) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
             with column:

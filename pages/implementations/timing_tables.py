@@ -33,7 +33,7 @@ def progress(job: TimingJob) -> str:
     return f"Length {job.plan.lengths[done]}, {done + 1} of {every} · {job.elapsed:.0f} s"
 
 
-def told(job: TimingJob) -> list[str]:
+def notices(job: TimingJob) -> list[str]:
     """Sentences on how it ended."""
     sentences = [*job.notices]
     if job.error:

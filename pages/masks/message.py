@@ -11,9 +11,9 @@ from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, mask_codec, pictures, rules, words
-from pages.kit.picture.asked import Answered, Asked, Refused, answered
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
+from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.rules import DrawnRule
@@ -57,7 +57,7 @@ class _OfMask(TypedDict):
     label: str
 
 
-class Masks(Answered, _OfMask):
+class Masks(PictureAnswer, _OfMask):
     cards: list[Card]
     sums: str
     begins: dict[str, str]  # what is shown beside what the link says, by key
@@ -74,17 +74,17 @@ def masked(raw: bytes) -> bytes:
 
     Raises a HeadlightError.
     """
-    return _message(raw, beginning.of_address(Asked(raw)))
+    return _message(raw, beginning.of_address(LinkQuery(raw)))
 
 
 def entered(raw: bytes) -> bytes:
     """The same for who comes from another page, where no mask was chosen. Raises a HeadlightError."""
-    return _message(raw, beginning.of_visitor(Asked(raw)))
+    return _message(raw, beginning.of_visitor(LinkQuery(raw)))
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
+    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
     return masked(raw)
 
 
@@ -94,7 +94,7 @@ def outcomes(raw: bytes) -> bytes:
     Raises:
         Refused: the second sentence cannot be used.
     """
-    query = Asked(raw)
+    query = LinkQuery(raw)
     settings, _ = query.within()
     at, second = query.at.on(pictures.tokens(settings)), query["pad"]
     try:
@@ -108,7 +108,7 @@ def outcomes(raw: bytes) -> bytes:
 
 def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     """As `masked`; `begins`: what is shown beside what the query says."""
-    query = Asked(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
+    query = LinkQuery(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
     settings, left_out = query.within()
     unmasked, picture = pictures.both(before(settings), settings)
     at = query.place(picture.run.tokens)
@@ -118,7 +118,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     weights = [run.weights[at.layer, at.head] for run in runs]
     notices = [*left_out, *(said for run in runs for said in run.notices)]
     header: Masks = {
-        **answered(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
+        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at),
         "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
         "sums": effects.sums_in_words(weights[1]),
@@ -185,7 +185,7 @@ def _numbers(rule: str) -> list[MaskNumber]:
     ]
 
 
-def _kept(query: Asked, n: int) -> tuple[str, str]:
+def _kept(query: LinkQuery, n: int) -> tuple[str, str]:
     """The rule that is painted on and what is painted on it, in use or not, as far as it is for so many tokens."""
     on, text = query["on"], mask_codec.usable(query["p"], query.sizes[1]) or ""
     return on if rules.usable(on) else "none", text if text and mask_codec.tokens_of(text) == n else ""

@@ -18,7 +18,7 @@ HEADING = "Padding: a short sentence beside a longer one"
 
 
 @dataclass(frozen=True)
-class Change:
+class PaddingEffect:
     """The effect of a batch mate on a sentence, against running it alone.
 
     Attributes:
@@ -39,8 +39,8 @@ class Beside:
     short: str
     tokens: int
     longest: int
-    masked: Change
-    unmasked: Change
+    masked: PaddingEffect
+    unmasked: PaddingEffect
 
 
 @shared(LRUCache(64))
@@ -113,8 +113,8 @@ def _why(batch: Beside) -> str:
     )
 
 
-def _change(alone: Run, batched: Run) -> Change:
-    return Change(
+def _change(alone: Run, batched: Run) -> PaddingEffect:
+    return PaddingEffect(
         measures.largest_difference(batched.weights, alone.weights),
         measures.cosine(batched.sentence, alone.sentence),
         max(0.0, float((alone.weights.sum(dim=-1) - batched.weights.sum(dim=-1)).max())),

@@ -10,13 +10,13 @@ from pages.kit.draw.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding
-from .parts import HEIGHT, Part, View, part, sample, sampled, token_names
+from .parts import HEIGHT, Focus, Part, part, sample, sampled, token_names
 
 MOST_ROWS, TILE = 96, 24  # rows and columns that are drawn
 MOST_LINES = 6
 
 
-def matrix(encoding: Encoding, view: View) -> Part:
+def matrix(encoding: Encoding, view: Focus) -> Part:
     """The matrix of the head in sight: a row a query, a column a key."""
     values = measures.bias(encoding)
     head, n = min(view.head, len(values) - 1), values.shape[-1]
@@ -35,7 +35,7 @@ def matrix(encoding: Encoding, view: View) -> Part:
     return part("picture", encoding, "picture", note, [], figure, f"Heat map of the bias, {note}.")
 
 
-def by_head(encoding: Encoding, view: View) -> Part:
+def by_head(encoding: Encoding, view: Focus) -> Part:
     """The bias of some heads over the distance, the head in sight among them."""
     values = measures.bias(encoding)
     many = len(values)
@@ -49,7 +49,7 @@ def by_head(encoding: Encoding, view: View) -> Part:
     return part("lines", encoding, what, note, [sheet.text(f"{ends}.")], figure, alt, "bias")
 
 
-def all_heads(encoding: Encoding, view: View) -> Part:
+def all_heads(encoding: Encoding, view: Focus) -> Part:
     """The matrices of all heads, small and in one scale."""
     values = measures.bias(encoding)
     least, most = float(values.min()), float(values.max())

@@ -20,7 +20,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TableSizes:
     """The sizes that an encoding serves: tokens, channels, heads."""
 
     n: int
@@ -50,7 +50,7 @@ class Encoding:
 
     name: str
     position: Position
-    sizes: Sizes
+    sizes: TableSizes
     width: int
     q: Tensor
     queries: str
@@ -67,7 +67,7 @@ class Encoding:
         return sum(parameter.numel() for parameter in self.position.parameters())
 
 
-def build(name: str, sizes: Sizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None) -> Encoding:
+def build(name: str, sizes: TableSizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None) -> Encoding:
     """The encoding of that name.
 
     Args:
@@ -91,20 +91,20 @@ def build(name: str, sizes: Sizes, amplitude: float = 1.0, real: tuple[Settings,
 
 
 def build_or_default(
-    name: str, sizes: Sizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None
+    name: str, sizes: TableSizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None
 ) -> tuple[Encoding, str]:
     """`build`; where these sizes do not go with it, the same of the model's own sizes, and a sentence that says so."""
     try:
         return build(name, sizes, amplitude, real), ""
     except HeadlightError as error:
         model = pictures.model_on("auto").sizes
-        instead = Sizes(sizes.n, model.d_model, model.n_heads)
+        instead = TableSizes(sizes.n, model.d_model, model.n_heads)
         shown = f"It is shown for d_model {model.d_model} and {model.n_heads} heads instead."
         told = f"The {name} encoding cannot be made: {error}. {shown}"
         return build(name, instead, amplitude, real), told
 
 
-def _position(name: str, sizes: Sizes, amplitude: float) -> Position:
+def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
     match name:
         case "learned":
             return trained_table()
@@ -124,7 +124,7 @@ def trained_table() -> Learned:
     return copied.requires_grad_(False)
 
 
-def _queries(sizes: Sizes, real: tuple[Settings, int] | None) -> tuple[Tensor, str]:
+def _queries(sizes: TableSizes, real: tuple[Settings, int] | None) -> tuple[Tensor, str]:
     """(1, h, n, d): the model's own of that layer where the sizes are its own, otherwise random ones."""
     model = pictures.model_on("auto").sizes
     if real is not None and (sizes.d_model, sizes.n_heads) == (model.d_model, model.n_heads):

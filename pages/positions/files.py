@@ -1,17 +1,17 @@
 """Files of Positions, from its link."""
 
 from pages.kit.draw.tables import Table
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from . import encodings, in_model, measures
-from .encodings import Sizes
+from .encodings import TableSizes
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """The sentence in the model as it was trained, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw, takes_model=False)
+    query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"])}, query.at
 
 
@@ -20,14 +20,14 @@ def tables(raw: bytes) -> list[Table]:
 
     Raises a HeadlightError.
     """
-    query = Asked(raw, takes_model=False)
+    query = LinkQuery(raw, takes_model=False)
     settings = Settings(query["s"])
     tokens = in_model.words(settings).tokens
     on_model = in_model.on_model(settings)
     found = [
         Table(name, tokens, tokens, weights) for (name, *_), weights in zip(on_model.rows, on_model.maps, strict=True)
     ]
-    sizes = Sizes(len(tokens), query["d"], query["h"])
+    sizes = TableSizes(len(tokens), query["d"], query["h"])
     for name in dict.fromkeys([query["enc"], query["enc2"]]):
         one, _ = encodings.build_or_default(name, sizes, query["amp"], (settings, query.at.layer))
         if one.acts == "bias":

@@ -6,13 +6,13 @@ from pages.kit.frame import widgets
 
 from . import cards, portraits
 from .encodings import Encoding
-from .parts import Part, View
+from .parts import Focus, Part
 
 WAVES = {"add", "rotate"}
 
 
 def show(
-    built: Sequence[Encoding], view: Callable[[], View], amplitude: Callable[[str], Part], *, charts: bool
+    built: Sequence[Encoding], view: Callable[[], Focus], amplitude: Callable[[str], Part], *, charts: bool
 ) -> None:
     """All of them; what the encodings do not have is out of sight, but stays in the link.
 
@@ -26,7 +26,7 @@ def show(
     def parts(slot: str, label: str, keys: Sequence[str] = (), mount: Callable[[], object] = lambda: None) -> None:
         there = any(portraits.has(slot, encoding) for encoding in built)
         with (
-            widgets.seen(f"fold_{slot}", there),
+            widgets.kept_mounted(f"fold_{slot}", there),
             widgets.folded(slot, label, *keys, lazy=True) as fold,
         ):
             mount()
@@ -40,7 +40,7 @@ def show(
     parts("far", "Past the trained length", ["far"], lambda: widgets.whole("far"))
     sinusoids = any(encoding.name == "sinusoidal" for encoding in built)
     with (
-        widgets.seen("fold_amplitude", sinusoids),
+        widgets.kept_mounted("fold_amplitude", sinusoids),
         widgets.folded("amplitude", "Amplitude against the embedding", "amp", lazy=True) as fold,
     ):
         if sinusoids and fold.open:
@@ -48,11 +48,11 @@ def show(
 
 
 def _channels(waves: bool) -> None:
-    with widgets.seen("waves", waves):
+    with widgets.kept_mounted("waves", waves):
         widgets.several("ch", max_selections=6)
 
 
 def _circle(waves: bool) -> None:
-    with widgets.seen("at_pos", waves):
+    with widgets.kept_mounted("at_pos", waves):
         widgets.whole("pair")
         widgets.slider("at_pos")

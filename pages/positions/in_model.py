@@ -23,7 +23,7 @@ from .parts import Part
 
 
 @dataclass(frozen=True)
-class Words:
+class Sentence:
     """A sentence as the model cuts it: tokens, special ones in, and their numbers in the vocabulary."""
 
     tokens: list[str]
@@ -58,12 +58,12 @@ class OnModel:
     notices: list[str]
 
 
-def words(settings: Settings) -> Words:
+def words(settings: Settings) -> Sentence:
     """The sentence's tokens. Raises what `Model.tokenize` raises."""
-    return Words(*pictures.model_of(settings).tokenize(settings.text))
+    return Sentence(*pictures.model_of(settings).tokenize(settings.text))
 
 
-def norms(sentence: Words, amplitude: float) -> Norms:
+def norms(sentence: Sentence, amplitude: float) -> Norms:
     """Lengths of the vectors that are added up at each token of the sentence; of the waves as wide as the model."""
     model = pictures.model_on("auto")
 
@@ -78,7 +78,7 @@ def norms(sentence: Words, amplitude: float) -> Norms:
     return Norms(*([float(length) for length in vectors.norm(dim=-1).tolist()] for vectors in rows))
 
 
-def amplitudes(sentence: Words, amplitude: float, theme: str) -> Part:
+def amplitudes(sentence: Sentence, amplitude: float, theme: str) -> Part:
     """The lengths of the vectors that are added up at each token, drawn and compared."""
     lengths = norms(sentence, amplitude)
     waves = f"sinusoids × {amplitude:g}"

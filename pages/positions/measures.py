@@ -14,7 +14,7 @@ from .encodings import Encoding
 
 
 @dataclass(frozen=True)
-class Curve:
+class DistanceCurve:
     """A value at distance `start`, start + 1, …: over all places that far apart its mean, smallest and largest."""
 
     start: int
@@ -78,7 +78,7 @@ def similarity(encoding: Encoding) -> Tensor:
     return bias(encoding)
 
 
-def by_distance(square: Tensor, *, signed: bool) -> Curve:
+def by_distance(square: Tensor, *, signed: bool) -> DistanceCurve:
     """The values of a (…, i, j) matrix at each distance |i − j|, from 0 to n − 1, or `signed`: j − i, from 1 − n."""
     n = square.shape[-1]
     place = torch.arange(n)
@@ -89,7 +89,7 @@ def by_distance(square: Tensor, *, signed: bool) -> Curve:
     mean, low, high = (
         zeros.scatter_reduce(0, row, values, how, include_self=False).tolist() for how in ("mean", "amin", "amax")
     )
-    return Curve(1 - n if signed else 0, mean, low, high)
+    return DistanceCurve(1 - n if signed else 0, mean, low, high)
 
 
 def far_curve(encoding: Encoding, length: int) -> list[float]:

@@ -12,8 +12,8 @@ from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
 from pages.kit.picture.settings import Settings
 
 from . import cards, encodings, folds, in_model, map_view, portraits
-from .encodings import Encoding, Sizes
-from .parts import View
+from .encodings import Encoding, TableSizes
+from .parts import Focus
 from .problem import backwards, problem
 
 # what each of these acts on
@@ -46,8 +46,8 @@ def show() -> None:
             canvas.sheet("portraits_head", [title, presets()], on_act)
         built, why = build(names, sizes, amplitude, (settings, page.at.layer))
 
-        def view() -> View:
-            return looked_at(found.tokens, page.model.sizes.max_len)
+        def view() -> Focus:
+            return focus_of(found.tokens, page.model.sizes.max_len)
 
         # the browser takes seconds to draw its first chart, and the maps would wait for it
         charts = map_view.drawn() or len(found.tokens) > MOST_TOKENS_AT_ONCE
@@ -74,33 +74,33 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     return on_model.notices
 
 
-def chosen(page: PicturePage, n: int) -> tuple[list[str], Sizes, float]:
+def chosen(page: PicturePage, n: int) -> tuple[list[str], TableSizes, float]:
     """One or two encodings, their sizes and the amplitude; only what acts on them is in sight."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
-        with widgets.seen("d_model", bool(WIDE & set(names))):
+        with widgets.kept_mounted("d_model", bool(WIDE & set(names))):
             d_model = widgets.whole("d")
-        with widgets.seen("n_heads", bool(MANY & set(names))):
+        with widgets.kept_mounted("n_heads", bool(MANY & set(names))):
             n_heads = widgets.whole("h")
-        with widgets.seen("biases", bool(BIASES & set(names))):
+        with widgets.kept_mounted("biases", bool(BIASES & set(names))):
             widgets.whole("hd")
-        with widgets.seen("amplitude", bool(WAVING & set(names))):
+        with widgets.kept_mounted("amplitude", bool(WAVING & set(names))):
             amplitude = widgets.slider("amp")
-        with widgets.seen("queries", "shaw" in names):
+        with widgets.kept_mounted("queries", "shaw" in names):
             controls.layer(page)
-    return names, Sizes(n, d_model, n_heads), amplitude
+    return names, TableSizes(n, d_model, n_heads), amplitude
 
 
 def build(
-    names: list[str], sizes: Sizes, amplitude: float, real: tuple[Settings, int]
+    names: list[str], sizes: TableSizes, amplitude: float, real: tuple[Settings, int]
 ) -> tuple[list[Encoding], list[str]]:
     """The encodings, and a sentence for each that cannot have these sizes."""
     both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
     return [encoding for encoding, _ in both], list(dict.fromkeys(why for _, why in both if why))
 
 
-def looked_at(tokens: list[str], limit: int) -> View:
+def focus_of(tokens: list[str], limit: int) -> Focus:
     """What the controls that are there by now say of the place that is looked at."""
 
     def number(key: str) -> int:
@@ -109,7 +109,7 @@ def looked_at(tokens: list[str], limit: int) -> View:
 
     channels = sorted(map(int, links.value("ch") or []))
     theme = st.context.theme.type or "dark"
-    return View(tokens, channels, number("pair"), number("at_pos"), number("hd"), number("far"), limit, theme)
+    return Focus(tokens, channels, number("pair"), number("at_pos"), number("hd"), number("far"), limit, theme)
 
 
 def presets() -> sheet.Block:

@@ -33,7 +33,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True)
-class View:
+class Focus:
     """The place that is looked at, counted from 0.
 
     Attributes:
@@ -95,6 +95,6 @@ def doubling(length: int) -> list[int]:
     return [place for place in doubled if place < length - 1] + [length - 1]
 
 
-def token_names(view: View, places: Sequence[int]) -> list[str]:
+def token_names(view: Focus, places: Sequence[int]) -> list[str]:
     """Positions with their tokens: "3 street"."""
     return [f"{place} {cut(view.tokens[place], 10)}" for place in places]

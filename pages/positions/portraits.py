@@ -12,8 +12,8 @@ from pages.kit.picture import words
 
 from . import biases, measures, waves
 from .encodings import Encoding
-from .measures import Curve
-from .parts import HEIGHT, MEANINGS, TITLES, Part, View, doubling, part
+from .measures import DistanceCurve
+from .parts import HEIGHT, MEANINGS, TITLES, Focus, Part, doubling, part
 
 # the places of a portrait, from top to bottom; two encodings side by side share them
 SLOTS = ("card", "picture", "distance", "lines", "detail", "far")
@@ -39,10 +39,10 @@ _MEASURE = {
 # of vectors of length 1 both are a cosine
 _UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
 ROUNDING = 1e-9
-_Maker = Callable[[Encoding, View], Part]
+_Maker = Callable[[Encoding, Focus], Part]
 
 
-def part_of(slot: str, encoding: Encoding, view: View) -> Part | None:
+def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
     """One of its parts; None where it has none of this slot."""
     return _MAKERS[slot](encoding, view) if has(slot, encoding) else None
 
@@ -57,7 +57,7 @@ def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:
     return lambda encoding, view: (of_scores if encoding.acts == "bias" else of_channels)(encoding, view)
 
 
-def _card(encoding: Encoding, _: View) -> Part:
+def _card(encoding: Encoding, _: Focus) -> Part:
     learned = {
         "fixed": "Nothing in it is learned.",
         "pretrained": f"{encoding.learned:,} learned numbers, pretrained: the model's own.",
@@ -71,7 +71,7 @@ def _card(encoding: Encoding, _: View) -> Part:
     return Part("card", [sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
 
 
-def _distance(encoding: Encoding, view: View) -> Part:
+def _distance(encoding: Encoding, view: Focus) -> Part:
     square, signed = measures.similarity(encoding), encoding.acts == "bias"
     curve = measures.by_distance(square, signed=signed)
     measure, last = _MEASURE[encoding.acts], square.shape[-1] - 1
@@ -111,11 +111,11 @@ def _only_distance(square: Tensor, signed: bool) -> str:
     return f"{who} pairs equally far apart differ by up to {number(gap, 3)}, so more than distance matters."
 
 
-def _widest(curve: Curve) -> float:
+def _widest(curve: DistanceCurve) -> float:
     return max(high - low for low, high in zip(curve.low, curve.high, strict=True))
 
 
-def _far(encoding: Encoding, view: View) -> Part:
+def _far(encoding: Encoding, view: Focus) -> Part:
     warnings: list[Block] = []
     reached = max(view.far, len(view.tokens))
     try:
@@ -136,7 +136,7 @@ def _far(encoding: Encoding, view: View) -> Part:
     return part("far", encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
-def _going_on(curve: list[float], view: View) -> str:
+def _going_on(curve: list[float], view: Focus) -> str:
     """The course of a curve beyond the sentence and beyond the trained length."""
     inside, last = len(view.tokens) - 1, len(curve) - 1
     ends = f"{number(curve[last], 3)} at {last:,}"

@@ -7,13 +7,13 @@ from pages.kit.draw.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding
-from .parts import HEIGHT, Part, View, part, sample, sampled, token_names
+from .parts import HEIGHT, Focus, Part, part, sample, sampled, token_names
 
 MOST_ROWS, MOST_COLUMNS = 96, 128  # cells that are drawn
 MOST_OF = 0.99  # of the cells are below full colour
 
 
-def matrix(encoding: Encoding, view: View) -> Part:
+def matrix(encoding: Encoding, view: Focus) -> Part:
     """The table: a row a position, a column a channel."""
     values = measures.table(encoding)
     rows, columns = sample(len(values), MOST_ROWS), _columns(encoding)
@@ -41,7 +41,7 @@ def matrix(encoding: Encoding, view: View) -> Part:
     return part("picture", encoding, "picture", note, [], figure, f"Heat map, {note}.")
 
 
-def curves(encoding: Encoding, view: View) -> Part:
+def curves(encoding: Encoding, view: Focus) -> Part:
     """The chosen channels over the position; the first one when none of them is there."""
     values = measures.table(encoding)
     there = [channel for channel in view.channels if channel < encoding.width]
@@ -56,7 +56,7 @@ def curves(encoding: Encoding, view: View) -> Part:
     return part("lines", encoding, "waves of chosen channels", "", [*map(sheet.text, said)], figure, alt)
 
 
-def circle(encoding: Encoding, view: View) -> Part:
+def circle(encoding: Encoding, view: Focus) -> Part:
     """Two channels as a plane: where each position lies in it, and the chosen one with its numbers."""
     across, up = measures.pair_channels(encoding, view.pair)
     points = [(x, y) for x, y in measures.table(encoding)[:, [across, up]].tolist()]

@@ -25,21 +25,21 @@ def show() -> None:
         told, opening = st.container(), st.container()
         with st.container(key="call_panel", border=True):
             buttons = st.container()
-            asked = asked_case(problems)
+            asked = case_of_link(problems)
         of_call = show_call(asked, here.query.device, problems, opening, buttons)
         show_products(asked.seed, problems)
         with told:  # at the top, but known only when every control has been made
             canvas.sheet("told", [sheet.notices([*here.answer_link(), *problems.values(), *of_call])])
 
 
-def asked_case(problems: Problems) -> Case:
+def case_of_link(problems: Problems) -> Case:
     """The case that the controls say."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="call_sizes"):
         shape = shape_of("qs", cases.AXES, problems)
         source = widgets.segments("kv", list(SOURCES))
-        with widgets.seen("nk", source != "both the queries"):
+        with widgets.kept_mounted("nk", source != "both the queries"):
             keys = widgets.optional_number("nk", "as many as queries")
-        with widgets.seen("wv", source == "both from elsewhere"):
+        with widgets.kept_mounted("wv", source == "both from elsewhere"):
             width = widgets.optional_number("wv", "as wide as keys")
         j, c = (None if number is None else int(number) for number in (keys, width))
         return Case(shape, source, j, c, widgets.whole("draw"))

@@ -20,7 +20,7 @@ from pages.kit.draw.sheet import Block
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
-from .lesson import Lesson, shape_of, source_of
+from .lesson import StepLesson, shape_of, source_of
 from .own_lines import GAPS, Gap, Line, last_line
 
 NAME, QUESTION = "write it", "Can you write it yourself?"
@@ -49,7 +49,7 @@ def chosen(written: str) -> list[int]:
     return list(map(int, written.split("."))) if written and usable(written) else [0] * len(GAPS)
 
 
-def write_it(layer: Traced, head: int, written: str = "") -> Lesson:
+def write_it(layer: Traced, head: int, written: str = "") -> StepLesson:
     """The functions with their lines, what each chosen one gives, and the layer that they make together."""
     own, steps = of_layer(layer)
     numbers = chosen(written)
@@ -61,7 +61,7 @@ def write_it(layer: Traced, head: int, written: str = "") -> Lesson:
         f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
         "and held against what the layer makes of them."
     )
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("Write attention yourself", "one line for each of four functions"),
             sheet.text(said),

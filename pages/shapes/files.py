@@ -6,7 +6,7 @@ from mha_core import Step
 from pages.kit.draw.tables import Table
 from pages.kit.draw.tables import npz as arrays
 from pages.kit.picture import traces
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced
@@ -31,7 +31,7 @@ def npz(raw: bytes) -> bytes:
 
 def _layer(raw: bytes) -> tuple[Traced, int]:
     """The trace of the first implementation, and the step of it that is in sight."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     check(query)
     settings, at = query.within()[0], query.at
     (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
@@ -50,7 +50,7 @@ def _table(step: Step) -> Table:
     return Table(name, rows, columns, step.value.reshape(-1, last))
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     return {"run": traces.settings_within(query.within()[0], query.at.layer, query["impl"])[0]}, query.at

@@ -14,7 +14,7 @@ MOST_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
 
 
 @dataclass(frozen=True)
-class Lesson:
+class StepLesson:
     """A lesson as blocks, and the source of the function that it ran."""
 
     blocks: list[Block]

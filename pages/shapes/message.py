@@ -12,8 +12,8 @@ from pages.kit.draw import sheet
 from pages.kit.draw.packing import Memory, in_memory, pack, pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, models, pictures, traces, words
-from pages.kit.picture.asked import Answered, Asked, answered
 from pages.kit.picture.fields import SIDE
+from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.source import Excerpt
@@ -30,7 +30,7 @@ KEYS = ("s", *SIDE, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "
 MOST_AT_FIRST = 2**18  # bytes of a message that comes with the page
 
 
-class Axis(TypedDict):
+class TraceAxis(TypedDict):
     text: str  # as it is written: "h", "3 c"
     letter: str  # which gives it its colour
     size: int
@@ -39,7 +39,7 @@ class Axis(TypedDict):
 class TraceStep(TypedDict):
     name: str
     expression: str
-    axes: list[Axis]
+    axes: list[TraceAxis]
     strides: Sequence[int]
     contiguous: bool
     view: bool
@@ -76,7 +76,7 @@ class _Choices(TypedDict):
     cannot: dict[str, str]  # key of a control -> why it has no effect, or nothing
 
 
-class StepsPicture(Answered, _Choices):
+class StepsPicture(PictureAnswer, _Choices):
     step: str  # this head and this step were in sight: where not all numbers can be sent, theirs are here
     cut: bool  # of no step but this one: it came with the page
     typed: str  # the sentence
@@ -92,13 +92,13 @@ class ReshapeLesson(TypedDict):
 
 def steps(raw: bytes) -> bytes:
     """The answer to a query: what is said, then its traces. Raises a HeadlightError."""
-    return _message(Asked(raw))
+    return _message(LinkQuery(raw))
 
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(Asked(raw).within()[0]))
-    message = _message(Asked(raw), 0)
+    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
+    message = _message(LinkQuery(raw), 0)
     if len(message) > MOST_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST:,} bytes, here are {len(message):,}")
     return message
@@ -106,7 +106,7 @@ def first(raw: bytes) -> bytes:
 
 def reshape(raw: bytes) -> bytes:
     """One of the things that go wrong at the reshapes, or the exercise, on the tensors of this very layer, as JSON."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     check(query)
     settings, _ = traces.settings_within(query.within()[0], query.at.layer, query["impl"])
     layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.chosen(query))
@@ -124,12 +124,12 @@ def reshape(raw: bytes) -> bytes:
 
 def classes(raw: bytes) -> bytes:
     """The class of each implementation that is shown, with every function and class that it calls, as JSON."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     names = implementations(query["impl"], query["vs"])
     return json.dumps([whole_source(IMPLEMENTATIONS[name]) for name in names]).encode()
 
 
-def _message(query: Asked, most: int | None = None) -> bytes:
+def _message(query: LinkQuery, most: int | None = None) -> bytes:
     """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
     settings, left_out = query.within()
     check(query)
@@ -139,7 +139,7 @@ def _message(query: Asked, most: int | None = None) -> bytes:
     run = [sentence for layer in traced for sentence in layer.notices]
     notices = [*left_out, *unable, *run, *models.unknown(model, settings.text)]
     header: StepsPicture = {
-        **answered(query, KEYS, place, settings.digest, notices, s=settings.text, **_rule(query)),
+        **answer_of(query, KEYS, place, settings.digest, notices, s=settings.text, **_rule(query)),
         **_choices(query, names),
         "step": step,
         "cut": most == 0,
@@ -151,13 +151,13 @@ def _message(query: Asked, most: int | None = None) -> bytes:
     return pack_parts(pack(header), *packed)
 
 
-def _rule(query: Asked) -> dict[str, str]:
+def _rule(query: LinkQuery) -> dict[str, str]:
     """The rule that is written out, by its key, if the mask is one."""
     key = WRITTEN.get(query["mask"])
     return {key: query.rule(key)} if key else {}
 
 
-def _choices(query: Asked, names: list[str]) -> _Choices:
+def _choices(query: LinkQuery, names: list[str]) -> _Choices:
     """What can be chosen for this layer, and what cannot."""
     like = query.model.encoder.block(query.at.layer).attention
     random = query["lw"] == "random"
@@ -174,7 +174,7 @@ def _choices(query: Asked, names: list[str]) -> _Choices:
     }
 
 
-def check(query: Asked) -> None:
+def check(query: LinkQuery) -> None:
     """Leaves out what no control could say, in use or not, and a step, channel or lesson that there is not."""
     for key in KEYS:
         query[key]
@@ -209,7 +209,7 @@ def compute(
     for name in names:
         within, left_out = traces.settings_within(settings, layer, name)
         traced.append(random_layer.traced(within, layer, name, instead))
-        notices += [*left_out, *random_layer.told(name, instead)]
+        notices += [*left_out, *random_layer.notices(name, instead)]
     return traced, notices
 
 

@@ -74,7 +74,7 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     return build(layer.instead, implementation, model.encoder.block(layer.layer).attention).eval()
 
 
-def told(implementation: str, instead: RandomLayer | None) -> list[str]:
+def notices(implementation: str, instead: RandomLayer | None) -> list[str]:
     """What must be said of an implementation with such weights."""
     if instead is None:
         return []

@@ -12,7 +12,7 @@ from pages.kit.draw.sheet import Mark
 from pages.kit.picture.traces import Traced
 
 from . import exercise, time_first_lessons
-from .lesson import MOST_SHOWN, Lesson, matrix, shape_of, source_of
+from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of
 from .own_lines import with_transpose, without_transpose
 
 SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
@@ -35,7 +35,7 @@ def over_heads(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=1).nan_to_num()
 
 
-def no_transpose(layer: Traced, head: int) -> Lesson:
+def no_transpose(layer: Traced, head: int) -> StepLesson:
     """view straight to (b, h, i, d)."""
     value = {step.name: step.value for step in layer.steps}
     n_heads, tokens = value["q"].shape[1], layer.tokens
@@ -71,7 +71,7 @@ def no_transpose(layer: Traced, head: int) -> Lesson:
     marks: dict[tuple[int, int], Mark] = {(i, 3): "good" if fits[i] else "bad" for i in shown}
     maps = (("Right", right), ("Wrong", wrong))
     where_from = f"Where the rows of head {head} come from in the wrong view"
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("The classic mistake: view without transpose", "q.view(b, n_heads, i, d_head)"),
             sheet.text(said),
@@ -87,7 +87,7 @@ def no_transpose(layer: Traced, head: int) -> Lesson:
     )
 
 
-def wrong_axis(layer: Traced, head: int) -> Lesson:
+def wrong_axis(layer: Traced, head: int) -> StepLesson:
     """softmax over axis 1 of scores (b, h, i, j) is over the heads."""
     value = {step.name: step.value for step in layer.steps}
     scores = value.get("masked", value["scores"])
@@ -102,7 +102,7 @@ def wrong_axis(layer: Traced, head: int) -> Lesson:
         matrix(name, of[0, head], layer.tokens, sums=True)
         for name, of in (("Right: softmax(scores, dim=-1)", right), ("Wrong: softmax(scores, dim=1)", wrong))
     ]
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("Softmax over the wrong axis", f"head {head}, with the row sums"),
             sheet.text(said),
@@ -112,7 +112,7 @@ def wrong_axis(layer: Traced, head: int) -> Lesson:
     )
 
 
-def loops(layer: Traced, head: int) -> Lesson:
+def loops(layer: Traced, head: int) -> StepLesson:
     """Batched matrix products are loops."""
     value = {step.name: step.value for step in layer.steps}
     q, k = value["q"], value["k"].transpose(2, 3)
@@ -135,12 +135,12 @@ def loops(layer: Traced, head: int) -> Lesson:
         "dimensions as in four. Written as a loop it gives the same numbers, up to the rounding shown. Random numbers "
         "are standard normal, seed 0."
     )
-    return Lesson(
+    return StepLesson(
         [sheet.title("Batched products are loops"), sheet.text(text), sheet.table(head_of, rows)], source_of(looped)
     )
 
 
-def contiguous(layer: Traced, head: int) -> Lesson:
+def contiguous(layer: Traced, head: int) -> StepLesson:
     """The reason for `.contiguous()` before the last view."""
     ways: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
         ".view(b, i, c)": lambda x, b, i, c: x.view(b, i, c),
@@ -165,7 +165,7 @@ def contiguous(layer: Traced, head: int) -> Lesson:
         f"not lie side by side in memory, so no view reads them as one row of {h * d}. They must be copied into order "
         "first: contiguous() does so in the open, reshape and flatten silently, where they must."
     )
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("Why contiguous() before view"),
             sheet.text(text),
@@ -187,7 +187,7 @@ QUESTIONS = {
     "dropout": "What does dropout do to the weights?",
     exercise.NAME: exercise.QUESTION,
 }
-LESSONS: dict[str, Callable[[Traced, int], Lesson]] = {
+LESSONS: dict[str, Callable[[Traced, int], StepLesson]] = {
     "no transpose": no_transpose,
     "wrong axis": wrong_axis,
     "products are loops": loops,

@@ -17,7 +17,7 @@ from pages.kit.picture.draws import drawn
 from pages.kit.picture.traces import Traced
 
 from . import random_layer
-from .lesson import MOST_SHOWN, Lesson, matrix, shape_of, source_of
+from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of
 
 REACH = 4  # tokens; distances beyond it share one vector
 SPREAD = 2.0  # of the vectors: large enough to be seen beside a trained model's keys
@@ -36,7 +36,7 @@ class RelativeAttention(SequenceFirstAttention):
         return super().scores(q, k) + torch.einsum("ibhd,ijd->ijbh", q, vectors)
 
 
-def relative(layer: Traced, head: int) -> Lesson:
+def relative(layer: Traced, head: int) -> StepLesson:
     """Relative attention, by overriding the one method that makes the scores."""
     plain = random_layer.attention(layer, "sequence_first")
     x = layer.steps[0].value
@@ -64,7 +64,7 @@ def relative(layer: Traced, head: int) -> Lesson:
         f"difference of the outputs {numbers.difference(difference)}."
     )
     maps = (("As it is", before), ("With scores overridden", after))
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("Relative attention in four lines", "def scores(self, q, k)"),
             sheet.text(said),
@@ -82,7 +82,7 @@ def stretched(own: SequenceFirstAttention, x: Tensor, mask: Tensor) -> tuple[Ten
     return own.time_first(x, x, x, mask)[0], own.time_first(x, x, x, whole)[0]
 
 
-def mask_shapes(layer: Traced, head: int) -> Lesson:
+def mask_shapes(layer: Traced, head: int) -> StepLesson:
     """Masks (i|1, j, b|1), each given as small as it can be, and written out."""
     own = random_layer.attention(layer, "sequence_first")
     first = layer.steps[0].value[:, :MOST_SHOWN]
@@ -111,7 +111,7 @@ def mask_shapes(layer: Traced, head: int) -> Lesson:
         f"of keys is never 1. Here two texts of {n} tokens, the second with its last {min(2, n - 1)} as padding."
     )
     head_of = ["mask", "given (i, j, b)", "unsqueeze(-1)", "the scores", "numbers kept", "difference to written out"]
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("A mask of size 1 stretches", "mask (i or 1, j, b or 1)"),
             sheet.text(text),
@@ -147,7 +147,7 @@ def after_dropout(weights: Tensor, rate: float, seed: int) -> Tensor:
         return mixing_weights(weights, rate, None)
 
 
-def dropout(layer: Traced, head: int) -> Lesson:
+def dropout(layer: Traced, head: int) -> StepLesson:
     """Weights before and after dropout, and what a row sums to: of one draw, and of many."""
     value = {step.name: step.value for step in layer.steps}
     of = layer.instead
@@ -173,7 +173,7 @@ def dropout(layer: Traced, head: int) -> Lesson:
     )
     maps = (("Before", before), (f"After, rate {rate:g}", after))
     pictures = [matrix(f"{title}: head {head}", of_it[0, head], layer.tokens, sums=True) for title, of_it in maps]
-    return Lesson(
+    return StepLesson(
         [
             sheet.title("Dropout of the weights", "only while a layer is trained"),
             sheet.text(said),

@@ -2,7 +2,7 @@
 
 from pages.kit.draw.tables import Table
 from pages.kit.picture import pictures
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
@@ -12,15 +12,15 @@ from . import beside, maps
 from .beside import Side
 
 
-def shown(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """The first of the pictures, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     return {"run": _sides(query)[0].settings}, query.at
 
 
 def tables(raw: bytes) -> list[Table]:
     """The map of every picture, by its positions. Raises a HeadlightError."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     layer, head = query.at.layer, None if query["mean"] else query.at.head
     found = []
     for side in _sides(query):
@@ -29,7 +29,7 @@ def tables(raw: bytes) -> list[Table]:
     return found
 
 
-def _sides(query: Asked) -> list[Side]:
+def _sides(query: LinkQuery) -> list[Side]:
     usual = beside.TWICE if query.name == MINILM else query["s"]
     settings = Settings(dict(query.pairs).get("s", usual), model=query.name)
     others = beside.siblings(query.name)

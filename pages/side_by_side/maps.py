@@ -15,7 +15,7 @@ from . import beside
 from .beside import MOST_TOKENS, Side
 
 
-def shown(sides: Sequence[Side], layer: int, head: int | None) -> tuple[list[Block], list[str]]:
+def panels(sides: Sequence[Side], layer: int, head: int | None) -> tuple[list[Block], list[str]]:
     """A panel for each side, and what must be said of the passes.
 
     Raises what `pictures.picture` raises of the sentence.

@@ -26,7 +26,7 @@ def show() -> None:
             head = looked_at(page)
         (blocks, of_passes), shown, notices = page.or_last(
             sides[0].settings,
-            lambda first: maps.shown([on_text(side, first.text) for side in sides], page.at.layer, head),
+            lambda first: maps.panels([on_text(side, first.text) for side in sides], page.at.layer, head),
             "Still showing",
         )
         told = sheet.notices([*notices, *of_passes, *page.answer_link()])
@@ -37,11 +37,11 @@ def show() -> None:
 def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
     """The pictures: the models that were trained with other positions, or this one under the chosen ones."""
     others = beside.siblings(page.name)
-    with widgets.seen("kin", bool(others)):
+    with widgets.kept_mounted("kin", bool(others)):
         of_task = widgets.switch("kin") and bool(others)
     names = controls.positions_of(page.model)
     usual = [name for name in beside.USUAL if name in names]
-    with widgets.seen("three", not of_task):
+    with widgets.kept_mounted("three", not of_task):
         chosen = widgets.several("three", names, max_selections=beside.MOST, placeholder=", ".join(usual))
     return beside.of_task(settings, others) if of_task else beside.under(settings, chosen or usual)
 

@@ -28,7 +28,7 @@ class Element(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """A text: what it is called here, a line on what it is, and its elements."""
 
     name: str
@@ -37,7 +37,7 @@ class Text:
 
 
 @cache
-def texts() -> tuple[Text, ...]:
+def texts() -> tuple[SourceText, ...]:
     """All of them; the numbers in their sentences are counted in models of their sizes."""
     return _annotated_code(), _lesson(), _long_post(), _notebook()
 
@@ -50,12 +50,12 @@ def _random(biases: str, *more: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     return (("lw", "random"), ("biases", biases), *more)
 
 
-def _annotated_code() -> Text:
+def _annotated_code() -> SourceText:
     def step(name: str, said: str, step: str, *more: tuple[str, str]) -> Element:
         return _step(name, said, "sequence_first", step, *more)
 
     causal = ("mask", "causal")
-    return Text(
+    return SourceText(
         "Annotated code, time first",
         "two copies: with its notes beside it, and on a blog",
         (
@@ -100,14 +100,14 @@ def _annotated_code() -> Text:
     )
 
 
-def _lesson() -> Text:
+def _lesson() -> SourceText:
     counted = sizes.layer(384, 12, bias=False, out_bias=True)
     whole = sizes.layer(384, 12, bias=True, out_bias=True)
 
     def step(name: str, said: str, step: str, *more: tuple[str, str]) -> Element:
         return _step(name, said, "efficient", step, *more)
 
-    return Text(
+    return SourceText(
         "Lesson with three helpers",
         "a class, step by step on slides, and an exercise",
         (
@@ -150,12 +150,12 @@ def _lesson() -> Text:
     )
 
 
-def _long_post() -> Text:
+def _long_post() -> SourceText:
     total, embedding = sizes.classifier(1000)
     large, large_embedding = sizes.classifier(sizes.MINILM_TOKENS)
     scaled = (("qs", "2, 3, 6"),)
     size = (("b", "32"), ("n", "512"), ("d", "64"), ("h", "8"))
-    return Text(
+    return SourceText(
         "Long post on attention from scratch",
         "the first of five on the transformer",
         (
@@ -256,11 +256,11 @@ def _long_post() -> Text:
     )
 
 
-def _notebook() -> Text:
+def _notebook() -> SourceText:
     def step(name: str, said: str, step: str) -> Element:
         return _step(name, said, "einsum", step)
 
-    return Text(
+    return SourceText(
         "Notebook in einsum",
         "one layer, product by product, against torch’s",
         (

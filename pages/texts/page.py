@@ -6,7 +6,7 @@ from pages.kit.draw import canvas, pages, sheet
 from pages.kit.draw.web import PREFIX, TUTORIAL
 from pages.kit.frame.layout import page
 
-from .catalog import Text, texts
+from .catalog import SourceText, texts
 
 
 def show() -> None:
@@ -16,7 +16,7 @@ def show() -> None:
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 
-def card(text: Text) -> sheet.Block:
+def card(text: SourceText) -> sheet.Block:
     """A text with what it has."""
     rows = [(one.name, one.said, one.address, pages.PAGES[one.page].title) for one in text.elements]
     return sheet.panel(text.name, [sheet.terms(text.name, rows, long=True)], text.line)

@@ -21,7 +21,7 @@ from pages.kit.picture.limits import LONGEST_TEXT, check_length
 from . import answers
 from .answers import Trained
 from .recipe_controls import LANGUAGE
-from .runs import Shown
+from .runs import Runs
 from .task_words import usual_texts
 
 _NOT_YET = "You can question a model once its training has ended. Runs that came without their weights cannot be asked."
@@ -29,7 +29,7 @@ _MOST_ASKED = 6  # questions of the task in the table
 
 
 @dataclass(frozen=True)
-class Asked:
+class Questions:
     """The models that are asked, and about what.
 
     Attributes:
@@ -79,12 +79,12 @@ class Asked:
         return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
 
 
-def asked_of(shown: Shown, task: Labelled | Language | None) -> Asked:
+def questions_of(shown: Runs, task: Labelled | Language | None) -> Questions:
     """All that can be asked of these runs."""
     names = shown.ready
     recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
     texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()
-    return Asked(
+    return Questions(
         names,
         answers.head_names([(recipe.n_layers, recipe.n_heads) for recipe in recipes]),
         task if isinstance(task, Labelled) else None,
@@ -95,7 +95,7 @@ def asked_of(shown: Shown, task: Labelled | Language | None) -> Asked:
     )
 
 
-def draw(asked: Asked, *, is_open: bool) -> None:
+def draw(asked: Questions, *, is_open: bool) -> None:
     """Draws the questions and, in the open tab, what the models answer."""
     if not asked.names:
         canvas.sheet("not_yet", [sheet.panel("Ask it", [sheet.text(_NOT_YET)])] if is_open else [])
@@ -116,7 +116,7 @@ def draw(asked: Asked, *, is_open: bool) -> None:
     canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
 
 
-def _ask(asked: Asked, *, is_open: bool) -> None:
+def _ask(asked: Questions, *, is_open: bool) -> None:
     """Draws the answers to the typed sentences: classes, or continuations."""
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
@@ -145,14 +145,14 @@ def _draws() -> tuple[int, float, int]:
     return tokens, temperature, seed
 
 
-def _chances(asked: Asked) -> None:
+def _chances(asked: Questions) -> None:
     """Draws the probability of every class for both sentences."""
     texts = [asked.typed(0), asked.typed(1)]
     blocks = _or_notice(lambda: [sheet.row(answers.chances(asked.models, texts))], *texts)
     canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked")])
 
 
-def _padding(asked: Asked, *, is_open: bool) -> None:
+def _padding(asked: Questions, *, is_open: bool) -> None:
     """Draws the answers to a sentence alone, and beside a long one, with the padding masked and not."""
     short = asked.typed(0)
     with st.container(border=True, key="padding_panel"):
@@ -165,7 +165,7 @@ def _padding(asked: Asked, *, is_open: bool) -> None:
         canvas.sheet("padding_answers", _or_notice(lambda: [said, answers.beside(asked.models, short, long)], short))
 
 
-def _attention(asked: Asked, *, is_open: bool) -> None:
+def _attention(asked: Questions, *, is_open: bool) -> None:
     """Draws the maps of all models for the first sentence, with their numbers."""
     sentence = asked.typed(0)
     with st.container(border=True, key="attention_panel"):
@@ -187,7 +187,7 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return [sheet.notices([words.sentence(error)])]
 
 
-def _answered(asked: Asked) -> list[Block]:
+def _answered(asked: Questions) -> list[Block]:
     first, second = asked.typed(0), asked.typed(1)
     for sentence in (first, second):
         check_length(sentence)
@@ -200,7 +200,7 @@ def _answered(asked: Asked) -> list[Block]:
     ]
 
 
-def _continued(asked: Asked, tokens: int, temperature: float, seed: int) -> list[Block]:
+def _continued(asked: Questions, tokens: int, temperature: float, seed: int) -> list[Block]:
     beginning = asked.typed(0)
     check_length(beginning)
     said = answers.continuations(asked.models, beginning, tokens, temperature, seed, asked.joined_by)

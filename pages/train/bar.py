@@ -12,12 +12,12 @@ from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import count
 from pages.kit.jobs import visitor
-from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 from pages.kit.picture.sharing import turn
 
 from . import news, standing
 from .recipe_controls import title_of
-from .runs import Shown
+from .runs import Runs
 
 LONG_SECONDS = 20.0  # of a training for which one seed is offered
 NO_DATA = "There is no data yet that can be trained on: bring it below"
@@ -37,9 +37,9 @@ class Bar:
         task: the data of the plan.
     """
 
-    plan: Plan | None
+    plan: TrainingPlan | None
     problem: str
-    shown: Shown
+    shown: Runs
     job: TrainingJob | None
     present: TrainingJob | None
     task: Labelled | Language | None = None
@@ -56,12 +56,12 @@ class Bar:
             self._offer_one_seed(running)
             st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
-        canvas.news(news.number(self.job), lambda: st.rerun("train_curves"))
+        canvas.rerun_when(news.number(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:
         earlier = self.shown.candidates
         try:
-            visitor.start(self.plan or Plan(()))
+            visitor.start(self.plan or TrainingPlan(()))
         except HeadlightError as error:
             st.session_state["training_refused"] = f"This cannot be trained now: {error}."
         else:

@@ -16,11 +16,11 @@ from pages.kit.draw.sheet import Block
 CELL = "confusion"  # what the name of a matrix begins with in its events
 _MOST_LISTED = 200  # sentences of one cell
 
-Cell = tuple[int, int]
+ConfusionCell = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TestOutcome:
     """What the runs of one candidate make of the test rows.
 
     Attributes:
@@ -37,10 +37,10 @@ class Outcome:
     texts: tuple[str, ...]
     predicted: dict[int, tuple[int, ...]]
 
-    def of(self, seed: int | None) -> Outcome:
+    def of(self, seed: int | None) -> TestOutcome:
         """The same of one seed alone, if it has such a run; None = of all."""
         kept = {seed: self.predicted[seed]} if seed in self.predicted and seed is not None else self.predicted
-        return Outcome(self.name, self.classes, self.labels, self.texts, kept)
+        return TestOutcome(self.name, self.classes, self.labels, self.texts, kept)
 
     @property
     def seeds(self) -> str:
@@ -49,11 +49,11 @@ class Outcome:
         return f"seeds {numbers} together" if len(self.predicted) > 1 else f"seed {numbers}"
 
 
-def outcome(name: str, runs: Sequence[History], task: Labelled) -> Outcome | None:
+def outcome(name: str, runs: Sequence[History], task: Labelled) -> TestOutcome | None:
     """The outcome of those of a candidate's runs that were tested on exactly these rows; None when none was."""
     predicted = {run.recipe.seed: tuple(run.end.predicted) for run in runs if run.end and usable(run, task)}
     labels, texts = tuple(row.label for row in task.test), tuple(row.text for row in task.test)
-    return Outcome(name, task.classes, labels, texts, predicted) if predicted else None
+    return TestOutcome(name, task.classes, labels, texts, predicted) if predicted else None
 
 
 def usable(history: History, task: Labelled) -> bool:
@@ -65,14 +65,14 @@ def usable(history: History, task: Labelled) -> bool:
     return fits and start.fingerprint.startswith(task.fingerprint)
 
 
-def counts(of: Outcome) -> list[list[int]]:
+def counts(of: TestOutcome) -> list[list[int]]:
     """The numbers of test rows of each class (rows) that were taken for each class (columns), over all seeds."""
     labels = of.labels * len(of.predicted)
     answers = [answer for predicted in of.predicted.values() for answer in predicted]
     return judged.confusion(labels, answers, len(of.classes))
 
 
-def report(of: Outcome) -> Block:
+def report(of: TestOutcome) -> Block:
     """Precision, recall, F1 and number of test rows of each class, then accuracy and the means of the classes."""
     cells = counts(of)
     classes = judged.per_class(cells)
@@ -92,7 +92,7 @@ def report(of: Outcome) -> Block:
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
-def confusion(of: Outcome, chosen: Cell | None, number: int = 0) -> Block:
+def confusion(of: TestOutcome, chosen: ConfusionCell | None, number: int = 0) -> Block:
     """The confusion matrix; a click on a cell asks for its sentences. `number`: of the matrix on the page."""
     cells = counts(of)
     return sheet.matrix(
@@ -112,7 +112,7 @@ def confusion(of: Outcome, chosen: Cell | None, number: int = 0) -> Block:
     )
 
 
-def listed(of: Outcome, chosen: Cell) -> Block:
+def listed(of: TestOutcome, chosen: ConfusionCell) -> Block:
     """The test sentences of one cell of the confusion matrix, those that most seeds answered so first."""
     true, answer = chosen
     found = Counter(

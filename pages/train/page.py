@@ -9,7 +9,7 @@ from pages.kit.jobs import process, visitor
 from pages.kit.jobs.visit import NAME
 
 from . import recipe_controls, runs, saved_runs, section, task_words, uploads
-from .runs import Shown
+from .runs import Runs
 
 GONE = "What was trained here before is gone: the server keeps it for two hours."
 
@@ -33,7 +33,7 @@ def show() -> None:
             left, asks, positions = st.columns([1, 1.5, 1.6])
             with left:
                 name = recipe_controls.task()
-                with widgets.seen("recorded_lines", name == "news" and visitor.job_on(name) is None):
+                with widgets.kept_mounted("recorded_lines", name == "news" and visitor.job_on(name) is None):
                     widgets.segments("lines")
             with st.container(gap=None):
                 bar, top, own = (st.container(gap=None) for _ in range(3))
@@ -50,7 +50,7 @@ def show() -> None:
         plan, problem = recipe_controls.plan_of(wish, task, data)
         own_models.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")
-        places = section.Places(bar, tabs, opened)
+        places = section.Layout(bar, tabs, opened)
         shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, places)
         with tabs["Report"]:
             canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
@@ -64,7 +64,7 @@ def show() -> None:
 def say_task(name: str, task: task_words.Task, recorded: str = "") -> None:
     """What the task asks, with rows of its data, and what is there already of it."""
     below = [" · ".join(task_words.examples(task)), recorded]
-    said = [sheet.text(task_words.asked(name, task)), *(sheet.text(line, muted=True) for line in below if line)]
+    said = [sheet.text(task_words.question(name, task)), *(sheet.text(line, muted=True) for line in below if line)]
     canvas.sheet("asks", said)
 
 
@@ -80,7 +80,7 @@ def come_back(told: str) -> None:
         st.session_state.setdefault("brought", {}).setdefault(kept.kind, kept.content or b"asked for")
 
 
-def runs_of(name: str) -> Shown:
+def runs_of(name: str) -> Runs:
     """The runs of this task as far as they are now: the visitor's, or those that come with Headlight."""
     job, own = visitor.job_on(name), visitor.own_runs()
     shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else section.beforehand(name)

@@ -6,7 +6,7 @@ from typing import Any
 from mha_core.training.recipe import Recipe
 from pages.kit.draw.numbers import count
 
-from .runs import Shown
+from .runs import Runs
 
 # What candidates differ in: field of the recipe -> a value in words.
 _AXES: dict[str, Callable[[Any], str]] = {
@@ -36,7 +36,7 @@ _SHARED: dict[str, str] = {
 }
 
 
-def trained_with(shown: Shown, *, goes_on: bool = False) -> str:
+def trained_with(shown: Runs, *, goes_on: bool = False) -> str:
     """The settings of the picture: "Trained here with positions none, rotary · fused · …"; `goes_on`: it still is."""
     recipes = _recipes(shown)
     if not recipes:
@@ -55,7 +55,7 @@ def trained_with(shown: Shown, *, goes_on: bool = False) -> str:
     return f"{when} with {' · '.join(parts)}."
 
 
-def other_seeds(shown: Shown, wanted: Sequence[Recipe]) -> list[str]:
+def other_seeds(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
     """A sentence where "Train" would train each with another number of seeds than the picture has."""
     now, there = len({recipe.seed for recipe in wanted}), {len(own.histories) for own in shown.candidates}
     if not wanted or not there or there == {now}:
@@ -64,7 +64,7 @@ def other_seeds(shown: Shown, wanted: Sequence[Recipe]) -> list[str]:
     return [f"Train would use {count(now, 'seed')} each, not {many}."]
 
 
-def beyond(shown: Shown, wanted: Sequence[Recipe]) -> list[str]:
+def beyond(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
     """Sentences on what is chosen now and is not in the picture.
 
     `wanted`: the recipes that "Train" would train; empty while it can train none.
@@ -86,13 +86,13 @@ def beyond(shown: Shown, wanted: Sequence[Recipe]) -> list[str]:
     return sentences
 
 
-def untrained(shown: Shown, field: str, choices: Sequence[Any]) -> list[int]:
+def untrained(shown: Runs, field: str, choices: Sequence[Any]) -> list[int]:
     """The places of those choices of a field of the recipe that no run of the picture has; none without a picture."""
     trained = {getattr(recipe, field) for recipe in _recipes(shown)}
     return [at for at, choice in enumerate(choices) if trained and choice not in trained]
 
 
-def _recipes(shown: Shown) -> list[Recipe]:
+def _recipes(shown: Runs) -> list[Recipe]:
     return [own.histories[0].recipe for own in shown.candidates if own.histories]
 
 

@@ -30,7 +30,7 @@ _DECIMALS = 3
 
 
 @dataclass(frozen=True)
-class Answered:
+class PredictedRows:
     """What one model made of some texts.
 
     Attributes:
@@ -51,7 +51,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TableFilter:
     """The rows to see and their order.
 
     Attributes:
@@ -78,7 +78,7 @@ def chance_of(name: str) -> str:
     return f"P({name})"
 
 
-def frame(parts: Sequence[Answered]) -> DataFrame:
+def frame(parts: Sequence[PredictedRows]) -> DataFrame:
     """The answers of all these models, which have the same classes, in one table; a row knows its place in the data."""
     import pandas as pd
 
@@ -96,7 +96,7 @@ def frame(parts: Sequence[Answered]) -> DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def chosen(table: DataFrame, choice: Choice) -> DataFrame:
+def chosen(table: DataFrame, choice: TableFilter) -> DataFrame:
     """The rows of a table that are wanted, in the order that is wanted; equal ones stay as they were."""
     known, right = table["actual"] != NOT_KNOWN, table["predicted"] == table["actual"]
     kept = {EVERY: known | ~known, RIGHT: right, WRONG: known & ~right, OWN: table["row"] == TYPED}[choice.only]
@@ -120,7 +120,7 @@ def csv_of(table: DataFrame) -> bytes:
     return written.encode("utf-8-sig", "replace")
 
 
-def block(table: DataFrame, choice: Choice, rows: int) -> Block:
+def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
     """The first rows of a table that was chosen out of so many rows, each right or wrong."""
     head, first = list(map(str, table.columns)), table.head(MOST_SHOWN)
     cells, marks = [], dict[tuple[int, int], sheet.Mark]()

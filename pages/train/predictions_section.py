@@ -14,14 +14,14 @@ from pages.kit.frame import missing, widgets
 from pages.kit.picture import words
 
 from . import predictions
-from .predictions import CHOICES, Answered, Choice
+from .predictions import CHOICES, PredictedRows, TableFilter
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _KEYS = ("only", "true", "said", "sort", "desc")
 
-Answers = Callable[[], tuple[list[Answered], list[str]]]
+Answers = Callable[[], tuple[list[PredictedRows], list[str]]]
 
 
 def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
@@ -34,7 +34,7 @@ def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
     """
     names = predictions.columns(classes)
     with (
-        widgets.seen("predictions", seen),
+        widgets.kept_mounted("predictions", seen),
         widgets.folded("predictions", "Every prediction: a row a text, its probabilities", *_KEYS, lazy=True) as fold,
     ):
         choice = _controls(classes, names)
@@ -48,11 +48,11 @@ def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
         if not parts:
             canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
             return
-        with missing.told():
+        with missing.package_error():
             _draw_table(predictions.frame(parts), choice, notes, names)
 
 
-def _draw_table(table: DataFrame, choice: Choice, notes: Sequence[str], names: list[str]) -> None:
+def _draw_table(table: DataFrame, choice: TableFilter, notes: Sequence[str], names: list[str]) -> None:
     """Draws the chosen rows, and gives all of them as a file."""
     kept = predictions.chosen(table, choice)
     said = [sheet.text(sentence, muted=True) for sentence in notes]
@@ -67,7 +67,7 @@ def _draw_table(table: DataFrame, choice: Choice, notes: Sequence[str], names: l
     )
 
 
-def _controls(classes: Sequence[str], names: list[str]) -> Choice:
+def _controls(classes: Sequence[str], names: list[str]) -> TableFilter:
     """Draws what is kept and how it is sorted."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="predictions_bar"):
         only = widgets.choice("only", CHOICES)
@@ -75,7 +75,7 @@ def _controls(classes: Sequence[str], names: list[str]) -> Choice:
         predicted = widgets.optional_choice("said", "any", classes)
         by = widgets.choice("sort", names)
         down = widgets.switch("desc")
-    return Choice(only, actual, predicted, by, down)
+    return TableFilter(only, actual, predicted, by, down)
 
 
 def _sorter(names: list[str]) -> Callable[[dict[str, Any]], None]:

@@ -17,7 +17,7 @@ from pages.kit.picture.sharing import shared, turn
 
 from . import confusion
 from .answers import Trained
-from .predictions import Answered
+from .predictions import PredictedRows
 
 CACHE_BYTES = 16 * 2**20
 ENTRY_BYTES = 1024  # of the smallest with its key
@@ -41,24 +41,24 @@ def of_test_rows(trained: Trained, task: Labelled) -> Tensor:
     return torch.cat(found)
 
 
-def answered(models: Mapping[str, Trained], task: Labelled | None, typed: Sequence[str]) -> list[Answered]:
+def answered(models: Mapping[str, Trained], task: Labelled | None, typed: Sequence[str]) -> list[PredictedRows]:
     """What these models make of the test rows, and of typed texts after them; those with other classes are left out.
 
     Raises what `inference.probabilities_of_each` raises.
     """
     rows = task.test[:MOST_ROWS] if task else ()
     texts, labels = (*(row.text for row in rows), *typed), (*(row.label for row in rows), *[None] * len(typed))
-    parts = list[Answered]()
+    parts = list[PredictedRows]()
     for name, one in models.items():
         classes = inference.classes(one.model)
         if classes == (task.classes if task else parts[0].classes if parts else classes):
             own = of_texts(one, typed)
             found = own if task is None else torch.cat([of_test_rows(one, task), own])
-            parts.append(Answered(name, classes, texts, labels, found, len(typed)))
+            parts.append(PredictedRows(name, classes, texts, labels, found, len(typed)))
     return parts
 
 
-def notes(models: Mapping[str, Trained], parts: Sequence[Answered], task: Labelled | None) -> list[str]:
+def notes(models: Mapping[str, Trained], parts: Sequence[PredictedRows], task: Labelled | None) -> list[str]:
     """Sentences on what was asked: which models, which rows, and where the answers are not those of the report."""
     said = []
     if task is not None and len(task.test) > MOST_ROWS:

@@ -21,12 +21,12 @@ from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
-from pages.kit.jobs.training import Data, Plan
+from pages.kit.jobs.training import TrainingData, TrainingPlan
 from pages.kit.picture.limits import MOST_LAYERS, SIZES
 
 from . import picture_settings
 from .grid import POST, POST_CHOICES, combined, with_seeds
-from .runs import Shown
+from .runs import Runs
 
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {
@@ -96,7 +96,7 @@ def title_of(name: str) -> str:
     return next(title for title, known in TASKS.items() if known == name)
 
 
-def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaGenerator, device: str) -> Wish:
+def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGenerator, device: str) -> Wish:
     """Draws every control but the task; those that make no sense for it stay mounted for the link.
 
     Args:
@@ -107,11 +107,11 @@ def controls_of(name: str, shown: Shown, positions: DeltaGenerator, more: DeltaG
     """
     goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
     with more:
-        with widgets.seen("post", is_table):
+        with widgets.kept_mounted("post", is_table):
             post = widgets.choice("post", POST_CHOICES)
         model, sizes, training, measuring = _groups()
     as_post = is_table and post in POST
-    with positions, widgets.seen("kinds", not as_post), _marked(shown, "position", ENCODINGS):
+    with positions, widgets.kept_mounted("kinds", not as_post), _marked(shown, "position", ENCODINGS):
         encodings = widgets.pills("pe")
     with model:
         implementations, counts, masks = _of_the_model(name, goes_on, shown, seen=not as_post)
@@ -156,10 +156,10 @@ def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
         return chips, sizes, training, fields()
 
 
-def _of_the_model(name: str, goes_on: bool, picture: Shown, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
+def _of_the_model(name: str, goes_on: bool, picture: Runs, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
     """Draws what candidates may differ in beside their positions: implementations, layers, the padding mask."""
     usual = defaults(name).n_layers
-    with widgets.seen("kinds_more", seen):
+    with widgets.kept_mounted("kinds_more", seen):
         with _marked(picture, "implementation", list(IMPLEMENTATIONS)):
             implementations = widgets.pills("by")
         lit = st.container(key=f"usual_{usual}" if not st.session_state.get("nl") else "chosen_layers")
@@ -167,18 +167,18 @@ def _of_the_model(name: str, goes_on: bool, picture: Shown, *, seen: bool) -> tu
             counts = widgets.pills("nl")
         if not counts:
             st.caption(f"None chosen: {usual}, which suits the task")
-        with widgets.seen("keep", not goes_on), _marked(picture, "mask_padding", [True, False]):
+        with widgets.kept_mounted("keep", not goes_on), _marked(picture, "mask_padding", [True, False]):
             masks = [goes_on or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks
 
 
-def _marked(picture: Shown, field: str, choices: Sequence[Any]) -> DeltaGenerator:
+def _marked(picture: Runs, field: str, choices: Sequence[Any]) -> DeltaGenerator:
     """A place for the chips of a field: its name says which are not in the picture, and the style sheet marks them."""
     places = picture_settings.untrained(picture, field, choices)
     return st.container(key=f"chips_{field}_{''.join(f'n{at}_' for at in places)}")
 
 
-def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> tuple[Plan | None, str]:
+def plan_of(wish: Wish, task: Labelled | Language | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:
     """The plan that "Train" begins; None and the reason where it cannot."""
     if not wish.recipes:
         return None, "Choose at least one of each: positions, implementations that can compute them, and the mask."
@@ -189,7 +189,7 @@ def plan_of(wish: Wish, task: Labelled | Language | None, data: Data | None) -> 
         epoch = math.ceil(len(task.train) / recipes[0].batch)
         steps = wish.steps or EPOCHS * epoch
         recipes = [replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes]
-    plan = Plan(with_seeds(recipes, wish.seeds), data, float(wish.seconds), wish.ratio)
+    plan = TrainingPlan(with_seeds(recipes, wish.seeds), data, float(wish.seconds), wish.ratio)
     try:
         plan.check()
     except HeadlightError as error:
@@ -239,6 +239,6 @@ def _choice(key: str, usual: Recipe) -> dict[str, Any]:
     """The fields of the recipe that are chosen by a control; none where it is empty."""
     values = _CHOICES[key]
     name = next(name for name, own in values.items() if all(getattr(usual, field) == own[field] for field in own))
-    with widgets.seen(key, key != "pool" or usual.task not in LANGUAGE):
+    with widgets.kept_mounted(key, key != "pool" or usual.task not in LANGUAGE):
         chosen = widgets.optional_choice(key, name)
     return {} if chosen is None else dict(values[chosen])

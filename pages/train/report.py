@@ -8,21 +8,21 @@ from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
 from . import confusion, predictions_section, probabilities, summary, verdicts
-from .ask_section import Asked
-from .confusion import Outcome
-from .predictions import Answered
-from .runs import Shown, csv_of
+from .ask_section import Questions
+from .confusion import TestOutcome
+from .predictions import PredictedRows
+from .runs import Runs, csv_of
 
 _SHOWN_ON = ("explore", "shapes", "compare")
 
 
-def open_in(shown: Shown, *, seen: bool) -> None:
+def open_in(shown: Runs, *, seen: bool) -> None:
     """Links to the map of each candidate's model, under the curves."""
     ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in shown.ready.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 
-def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_open: bool) -> None:
+def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_open: bool) -> None:
     """Draws the choice of candidates and seeds, what they got right and wrong, and how all were trained.
 
     `asked`: their models and the sentences that were typed.
@@ -42,7 +42,7 @@ def draw(shown: Shown, task: Labelled | Language | None, asked: Asked, *, is_ope
         canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
 
 
-def outcomes(shown: Shown, task: Labelled | Language | None) -> dict[str, Outcome]:
+def outcomes(shown: Runs, task: Labelled | Language | None) -> dict[str, TestOutcome]:
     """What each candidate made of the test rows, where they were these rows."""
     if not isinstance(task, Labelled):
         return {}
@@ -50,10 +50,10 @@ def outcomes(shown: Shown, task: Labelled | Language | None) -> dict[str, Outcom
     return {name: one for name, one in judged.items() if one is not None}
 
 
-def _predictions(names: list[str], asked: Asked, *, is_open: bool) -> None:
+def _predictions(names: list[str], asked: Questions, *, is_open: bool) -> None:
     """Draws every prediction of these candidates: what the models say now."""
 
-    def answers() -> tuple[list[Answered], list[str]]:
+    def answers() -> tuple[list[PredictedRows], list[str]]:
         typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
         task = asked.task if asked.task and asked.task.classes == asked.classes else None
         chosen = {name: asked.models[name] for name in names if name in asked.models}
@@ -63,7 +63,7 @@ def _predictions(names: list[str], asked: Asked, *, is_open: bool) -> None:
     predictions_section.draw(asked.classes, answers, seen=is_open and bool(asked.classes))
 
 
-def _ways_out(shown: Shown, model: str | None) -> None:
+def _ways_out(shown: Runs, model: str | None) -> None:
     """The other pages on this model, and files."""
     if model is not None:
         ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
@@ -80,6 +80,6 @@ def _ways_out(shown: Shown, model: str | None) -> None:
     )
 
 
-def _heads(shown: Shown) -> list[sheet.Block]:
+def _heads(shown: Runs) -> list[sheet.Block]:
     scores = summary.heads(shown.candidates)
     return [sheet.title("Heads of the language models", "first seed, last look"), sheet.row(scores)] if scores else []

@@ -24,7 +24,7 @@ from .grid import grouped
 
 
 @dataclass(frozen=True)
-class Shown:
+class Runs:
     """Candidates and their models.
 
     Attributes:
@@ -39,7 +39,7 @@ class Shown:
     beforehand: bool = False
     timing: dict[str, Any] | None = None
 
-    def __add__(self, other: Shown) -> Shown:
+    def __add__(self, other: Runs) -> Runs:
         """Both, side by side; the names stay different."""
         taken = {mine.name for mine in self.candidates}
         more = [
@@ -74,7 +74,7 @@ class Shown:
         return next(candidate.histories[0] for candidate in self.candidates if candidate.name == name)
 
 
-def of_job(job: TrainingJob, names: Mapping[Path, str]) -> Shown:
+def of_job(job: TrainingJob, names: Mapping[Path, str]) -> Runs:
     """The runs of a job; `names`: the names of this visitor's models by their folders."""
     record = job.record
     models_of_runs = [None if folder is None else names.get(folder) for folder in record.saved]
@@ -87,15 +87,15 @@ def of_histories(
     *,
     beforehand: bool = False,
     timing: dict[str, Any] | None = None,
-) -> Shown:
+) -> Runs:
     """Runs that are there already, and the names of their models."""
     groups = grouped([history.recipe for history in histories])
     candidates = [Candidate(group.name, group.colour, tuple(histories[run] for run in group.runs)) for group in groups]
     firsts = [next((names[run] for run in group.runs if names[run] is not None), None) for group in groups]
-    return Shown(tuple(candidates), tuple(firsts), beforehand, timing)
+    return Runs(tuple(candidates), tuple(firsts), beforehand, timing)
 
 
-def of_shipped(task: str, *, fair: bool = False) -> Shown:
+def of_shipped(task: str, *, fair: bool = False) -> Runs:
     """The runs of a task that come with Headlight; of a damaged one nothing is shown.
 
     `fair`: of the news, those that were made fair, not those as in the long post (mha_core/training/reproduce.py).
@@ -104,7 +104,7 @@ def of_shipped(task: str, *, fair: bool = False) -> Shown:
 
 
 @lru_cache(maxsize=8)
-def _shipped(task: str, place: Path) -> Shown:
+def _shipped(task: str, place: Path) -> Runs:
     histories, names = [], list[str | None]()
     for folder in sorted(place.glob(f"{task}-*")):
         try:
@@ -116,7 +116,7 @@ def _shipped(task: str, place: Path) -> Shown:
     return of_histories([histories[at] for at in order], [names[at] for at in order], beforehand=True)
 
 
-def csv_of(shown: Shown) -> bytes:
+def csv_of(shown: Runs) -> bytes:
     """Every look at the test rows of every run as CSV."""
     out = io.StringIO()
     writer = csv.writer(out)

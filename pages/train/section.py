@@ -17,7 +17,7 @@ from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
-from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 from pages.kit.picture.fields import DEFAULTS
 
 from . import (
@@ -33,16 +33,16 @@ from . import (
 )
 from .bar import Bar
 from .curves import Candidate, Chart
-from .runs import Shown, of_shipped
+from .runs import Runs, of_shipped
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 
-Look = Callable[[], Shown]
+Look = Callable[[], Runs]
 Task = Labelled | Language | None
 
 
 @dataclass(frozen=True)
-class Places:
+class Layout:
     """Where the parts stand. bar: of the buttons; tabs: by their names; open: the name of the open one."""
 
     bar: DeltaGenerator
@@ -50,7 +50,9 @@ class Places:
     open: str
 
 
-def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look, task: Task, places: Places) -> Shown:
+def follow(
+    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task, places: Layout
+) -> Runs:
     """Draws the section; the bar by itself while the visitor's training is under way, and curves that have grown.
 
     Args:
@@ -80,13 +82,13 @@ def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look,
         links, switches = st.container(), st.container(key="train_switches")
         with switches:  # before the charts, which go by what a link says of them
             widgets.switch("apart")
-        with widgets.seen("bag", isinstance(task, Labelled)):
+        with widgets.kept_mounted("bag", isinstance(task, Labelled)):
             widgets.switch("bag")
         with charts:
             st.fragment(_draw_picture, key="train_curves")(picture, below)
         with links:
             report.open_in(shown, seen=places.open == "Curves")
-    asked = ask_section.asked_of(shown, task)
+    asked = ask_section.questions_of(shown, task)
     with places.tabs["Ask"]:
         ask_section.draw(asked, is_open=places.open == "Ask")
     with places.tabs["Report"]:
@@ -95,7 +97,7 @@ def follow(plan: Plan | None, problem: str, job: TrainingJob | None, look: Look,
     return shown
 
 
-def beforehand(task: str) -> Shown:
+def beforehand(task: str) -> Runs:
     """The runs of a task that come with Headlight, of the news those that the link says."""
     return of_shipped(task, fair=st.session_state.get("lines") == "made fair")
 
@@ -157,7 +159,7 @@ def _draw_picture(picture: _Picture, below: DeltaGenerator) -> None:
         _draw_film(shown, is_open=picture.open == "Film")
 
 
-def _draw_settings(shown: Shown, picture: _Picture) -> None:
+def _draw_settings(shown: Runs, picture: _Picture) -> None:
     """What the picture was trained with, and what of the controls is not in it."""
     beyond = picture_settings.beyond(shown, picture.wanted)
     told = picture_settings.trained_with(shown, goes_on=picture.goes_on)
@@ -168,7 +170,7 @@ def _draw_settings(shown: Shown, picture: _Picture) -> None:
     canvas.sheet("picture_settings", [sheet.text(" ".join(said), muted=True)])
 
 
-def _draw_charts(shown: Shown, picture: _Picture) -> None:
+def _draw_charts(shown: Runs, picture: _Picture) -> None:
     """Draws the curves, and writes the same as text."""
     apart = _is_on("apart")
     large = canvas.projected()
@@ -182,15 +184,15 @@ def _draw_charts(shown: Shown, picture: _Picture) -> None:
         reference=_reference(shown, picture.task),
     )
     filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
-    with missing.told():
+    with missing.package_error():
         _draw_panels(charts, shown, apart=apart, large=large, on_point=film.seek if filmed else None)
-    told = " · ".join(standing.told(shown.candidates)) if shown.begun else ""
+    told = " · ".join(standing.sentences(shown.candidates)) if shown.begun else ""
     pressed = sheet.text("Press a point of a curve: the film shows that step.")
     canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
 
 
 def _draw_panels(
-    charts: Sequence[Chart], shown: Shown, *, apart: bool, large: bool, on_point: Callable[[float], None] | None
+    charts: Sequence[Chart], shown: Runs, *, apart: bool, large: bool, on_point: Callable[[float], None] | None
 ) -> None:
     """Draws each chart in a panel of its own, side by side. Raises an ImportError without a package that draws."""
     canvas.charts()
@@ -205,7 +207,7 @@ def _draw_panels(
                     canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, on_point)
 
 
-def _reference(shown: Shown, task: Task) -> tuple[float, str] | None:
+def _reference(shown: Runs, task: Task) -> tuple[float, str] | None:
     """The accuracy that is possible without order, where it is asked for."""
     recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
     if not (_is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task)):
@@ -235,7 +237,7 @@ def _ghosts(picture: _Picture) -> Sequence[Candidate]:
     return () if hidden else ghosts
 
 
-def _draw_known(shown: Shown, *, over: bool) -> None:
+def _draw_known(shown: Runs, *, over: bool) -> None:
     """A table of what each candidate knows; what that means is said when the training is over."""
     begun = [candidate for candidate in shown.candidates if candidate.begun]
     if not begun:
@@ -253,7 +255,7 @@ def _draw_known(shown: Shown, *, over: bool) -> None:
     canvas.sheet("knows", [known])
 
 
-def _draw_film(shown: Shown, *, is_open: bool) -> None:
+def _draw_film(shown: Runs, *, is_open: bool) -> None:
     """Draws the maps of the first seed of each candidate."""
     if not is_open or not shown.candidates:
         return

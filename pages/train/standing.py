@@ -18,7 +18,7 @@ _ENDS = {
 }
 
 
-def told(candidates: Sequence[Candidate]) -> list[str]:
+def sentences(candidates: Sequence[Candidate]) -> list[str]:
     """A sentence for each candidate: how far it is, its accuracy and its spread over the seeds."""
     return [f"{candidate.name}: {_standing(candidate)}" for candidate in (one.as_now for one in candidates)]
 

@@ -89,7 +89,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     blind = any(one.name in never and one.histories[0].recipe.position == "none" for one in candidates)
     if never:
         said.append(
-            f"Never both of a pair right: {in_quotes(never)}."
+            f"Never right on both sentences of a pair: {in_quotes(never)}."
             + " Without positions both get the same answer, so at most one is right." * blind
         )
     if always:

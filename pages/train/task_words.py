@@ -24,7 +24,7 @@ _MOST_NAMED = 4  # classes
 _MOST_LETTERS = 60  # of a row
 
 
-def asked(name: str, task: Task) -> str:
+def question(name: str, task: Task) -> str:
     """What the task asks. `task`: its data, None when they are not at hand."""
     if task is None:
         return _NO_DATA.get(name, "")

@@ -14,10 +14,10 @@ from mha_core.training.tasks import Labelled, Language
 from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
-from pages.kit.jobs.training import MOST_BYTES, Data
+from pages.kit.jobs.training import MOST_BYTES, TrainingData
 
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
-Brought = tuple[Labelled | Language | None, Data | None, list[str]]
+Brought = tuple[Labelled | Language | None, TrainingData | None, list[str]]
 _MOST_NAMED = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
@@ -57,7 +57,7 @@ def data_of(name: str, keep_duplicates: bool | None, context: int) -> Brought:
     return task, data, [problem] if problem else []
 
 
-def _summary(task: Labelled | Language, data: Data) -> str:
+def _summary(task: Labelled | Language, data: TrainingData) -> str:
     """The data in words, before anything is trained on it."""
     sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
@@ -68,7 +68,7 @@ def _summary(task: Labelled | Language, data: Data) -> str:
     return " ".join([*sentences, *task.notes])
 
 
-def _text(contents: dict[str, bytes]) -> Data:
+def _text(contents: dict[str, bytes]) -> TrainingData:
     """The visitor's text, pasted or out of a file; Shakespeare's while there is none."""
 
     def pasted() -> None:
@@ -77,10 +77,10 @@ def _text(contents: dict[str, bytes]) -> Data:
     with st.expander("Your own text instead", expanded=False):
         st.text_area(_TEXT, key="pasted", on_change=pasted, height=140)
         _upload("Or a text file (UTF-8, at most 1 MB)", ["txt", "md"], "text_file", 1, contents, "text")
-    return Data("text", contents.get("text") or shakespeare())
+    return TrainingData("text", contents.get("text") or shakespeare())
 
 
-def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> Data | None:
+def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> TrainingData | None:
     """The visitor's table, and its columns."""
     megabytes = MOST_BYTES // 2**20
     with st.expander("Your table", expanded=name == "csv" and name not in contents):
@@ -95,7 +95,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             text = widgets.text("tc")
         with middle:
             label = widgets.text("lc")
-        with right, widgets.seen("dups", keep_duplicates is None):  # the long post's experiment decides it itself
+        with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
             keep = widgets.switch("dups")
         if name == "news" and tasks.can_ask_hub():
             alone = st.get_option("server.address") in _THIS_MACHINE
@@ -103,8 +103,8 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
                 contents["hub"] = b"asked for"
                 contents.pop("news", None)
     if name in contents:
-        return Data(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
-    return Data("hub") if name == "news" and "hub" in contents else None
+        return TrainingData(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
+    return TrainingData("hub") if name == "news" and "hub" in contents else None
 
 
 def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: dict[str, bytes], name: str) -> None:
@@ -116,7 +116,7 @@ def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: di
     st.file_uploader(label, kinds, key=key, on_change=take, max_upload_size=megabytes)
 
 
-def _read(data: Data, context: int) -> tuple[Labelled | Language | None, str]:
+def _read(data: TrainingData, context: int) -> tuple[Labelled | Language | None, str]:
     """The task of these bytes, or the reason why there is none; read once."""
     wanted = (data, context if data.kind == "text" else 0)
     known = st.session_state.get("read_data")
@@ -131,7 +131,7 @@ def _read(data: Data, context: int) -> tuple[Labelled | Language | None, str]:
     return known[1]
 
 
-def _task_of(data: Data, context: int) -> Labelled | Language:
+def _task_of(data: TrainingData, context: int) -> Labelled | Language:
     if data.kind == "text":
         return tasks.from_text(data.content, length=context)
     if data.kind == "hub":

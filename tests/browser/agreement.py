@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from pages.compare.tries import FIRST_AT
-from pages.kit.picture.asked import Asked
+from pages.kit.picture.link_query import LinkQuery
 
 from .compare_page import Compare
 from .explore_page import Explore
@@ -20,7 +20,7 @@ PAGES: dict[str, type[Tab]] = {"/": Explore, "/compare": Compare, "/masks": Mask
 
 def asked(path: str, raw: bytes) -> tuple[str, list[str]]:
     """The digest of the picture that the server makes of a link, and the sentences in its boxes."""
-    query = Asked(raw, minilm_at=FIRST_AT if path == "/compare" else "")
+    query = LinkQuery(raw, minilm_at=FIRST_AT if path == "/compare" else "")
     left, _ = query.within()
     if path != "/compare":
         return left.digest, [left.text]

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator
 
 from pages.kit.draw import pages
-from pages.kit.lessons.schema import Lesson, Step
+from pages.kit.lessons.schema import Lesson, LessonStep
 
 from .tab import Tab
 
@@ -79,7 +79,7 @@ class Beside(Tab):
     def press(self, name: str) -> None:
         self.lesson.get_by_role("button", name=name).click()
 
-    def options(self, step: Step) -> list[str]:
+    def options(self, step: LessonStep) -> list[str]:
         """The options as they stand there, without their letters."""
         group = self.lesson.get_by_role("group", name=step.ask)
         texts: list[str] = group.locator(".text").all_inner_texts()

@@ -15,7 +15,8 @@ from .expected import TIRED, run_of, written
 from .explore_page import Explore
 from .modules import Modules
 
-NOBODY, DROP = "nobody may look at it", "keep the weight, drop its value"
+HIDE, ZERO = "hide it from all others", "keep the weight, zero its value"
+HIDDEN = "hidden from all others: “[CLS]” ×"
 
 
 def cosine(**settings: object) -> str:
@@ -31,26 +32,28 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     explore.shows(mask="causal")
     column = explore.group("the column of “[CLS]”")
     asked.clear()
-    explore.button(NOBODY).click()
+    explore.button(HIDE).click()
     now = explore.shows(mask="causal & unseen:0")
     assert len(asked) == 1
     assert explore.hover(10, 0) == "it → [CLS] 0.00, blocked by the mask"
     assert explore.hover(10, 2) == f"it → animal {written(float(now.weights[3, 1, 10, 2]))}"
-    expect(explore.button(NOBODY)).to_have_attribute("aria-pressed", "true")
+    expect(explore.button(HIDE)).to_have_attribute("aria-pressed", "true")
     expect(column).to_contain_text("No other token may look at “[CLS]”")
     expect(column).to_contain_text(cosine(mask="causal & unseen:0"))
     explore.wait_for_query(mask=["combination"], rule=["causal & unseen:0"])
-    expect(explore.view.locator(".chip-of-change")).to_have_text(["mask: causal ×", "nobody may look at “[CLS]” ×"])
-    explore.button(NOBODY).click()
+    expect(explore.view.locator(".chip-of-change")).to_have_text(
+        ["mask: causal ×", "hidden from all others: “[CLS]” ×"]
+    )
+    explore.button(HIDE).click()
     explore.shows(mask="causal")
     explore.wait_for_query(mask=["causal"])
 
-    explore.button(DROP).click()
+    explore.button(ZERO).click()
     now = explore.shows(mask="causal", values_off=(0,))
     assert explore.hover(10, 0) == f"it → [CLS] {written(float(now.weights[3, 1, 10, 0]))}"
-    expect(column).to_contain_text("its value goes to no other token")
+    expect(column).to_contain_text("its value is zeroed for all others")
     explore.wait_for_query(unheard=["0"])
-    explore.button("take back: value of “[CLS]” dropped").click()
+    explore.button("take back: value of “[CLS]” zeroed").click()
     explore.shows(mask="causal")
     expect(column.locator("p")).to_have_text("")
 

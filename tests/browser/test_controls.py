@@ -259,7 +259,7 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.button("switch this head off").click()
     explore.shows(heads_off=((3, 1),))
     expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
-    expect(value).to_have_text("nothing: this head is off, so nothing of it is handed on.")
+    expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
     expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
     explore.tile(3, 2).click()
     explore.settled()

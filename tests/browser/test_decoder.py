@@ -33,7 +33,7 @@ def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
     explore.view.get_by_role("button", name="Switch heads off").click()
     expect(explore.view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
     expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
-    explore.button("the first 7 off").click()
+    explore.button("the 7 strongest off").click()
     expect(bar(explore, "␣Drive").locator(".value")).to_contain_text("→")
     assert chances(explore, "␣Drive") == pytest.approx([0.84, 0.02], abs=0.01)
     explore.page.keyboard.press("Escape")
@@ -57,14 +57,14 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
     written = explore.chips()
     assert written[:6] == ["The", "␣capital", "␣of", "␣France", "␣is", "␣Paris"]
     text = explore.box.input_value()
-    explore.button("take back").click()
+    explore.button("remove last").click()
     expect(explore.box).not_to_have_value(text)
     explore.settled()
     left = explore.box.input_value()
     assert text.startswith(left), "what was written last is gone"
     assert explore.chips()[:-1] == written[: len(explore.chips()) - 1], "two line breaks in a row are read as one token"
     explore.box.fill("The capital of France is")
-    expect(explore.button("take back")).to_be_hidden()
+    expect(explore.button("remove last")).to_be_hidden()
 
     explore.settled()
     explore.view.get_by_role("button", name="Switch heads off").click()

@@ -57,7 +57,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Any:
         return found.result, found.picked
 
     def verdict_on(name: str, tokens: tuple[str, ...], quantities: dict[str, Tensor | float]) -> judging.Verdict:
-        monkeypatch.setattr(judging, "shown", lambda page, query: Made(tokens, quantities))
+        monkeypatch.setattr(judging, "scene_of", lambda page, query: Made(tokens, quantities))
         return judging.verdict(STEPS[name], Query(b""))
 
     told.whole = verdict_on  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from pages.claims import page
 from pages.claims.page import OURS, SHOW, by_name
 from pages.kit.lessons import course
 from pages.kit.lessons.quantities import times
-from pages.kit.lessons.schema import Step
+from pages.kit.lessons.schema import LessonStep
 from pages.kit.lessons.verdict import Verdict
 from pages.kit.picture.fields import FIELDS
 
@@ -80,7 +80,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a claim would be judged by, replaced by what computes nothing and counts."""
     calls: list[str] = []
 
-    def verdict(step: Step, query: object) -> Verdict:
+    def verdict(step: LessonStep, query: object) -> Verdict:
         calls.append(step.query)
         return Verdict("B", "", (("one", 0.25, "0.25"), ("two", 1.0, "1")), "B: so.", "depends", "It was seen to.")
 

@@ -72,7 +72,7 @@ def test_the_sentence_has_the_cosine_of_both_ways_to_lose_a_token(model: Model) 
 def test_such_settings_have_a_label_and_a_link(model: Model) -> None:
     settings = Settings(PRESETS[0], "causal & unseen:0:4", values_off=(2,))
     said = words.label(settings, model)
-    assert said == "mask causal, nobody looks at “[CLS]” and “'”, without the value of “animal”"
+    assert said == "mask causal, “[CLS]” and “'” hidden from all others, without the value of “animal”"
     assert Settings("how are you").digest != Settings("how are you", values_off=(1,)).digest
     for wrong in ("x", "-1", "1-", "1.2", "1234"):
         with pytest.raises(HeadlightError, match="“unheard” of a link has places of tokens"):

@@ -14,7 +14,7 @@ import torch
 from mha_core.errors import HeadlightError
 from pages.compare import contrasts, message, pairs, tries
 from pages.kit.picture import pictures
-from pages.kit.picture.asked import Refused
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS

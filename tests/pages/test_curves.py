@@ -15,7 +15,7 @@ from mha_core.training.recipe import Recipe
 from pages.kit.draw import figures
 from pages.kit.draw.palette import PALETTES, candidate_colour
 from pages.train.curves import Candidate, charts
-from pages.train.standing import ended, progress, told
+from pages.train.standing import ended, progress, sentences
 
 
 def learned(
@@ -133,7 +133,7 @@ def test_what_is_no_number_is_a_gap() -> None:
 def test_nothing_is_drawn_before_the_first_look() -> None:
     waiting = Candidate("w", 0, (History(Recipe()), learned([])))
     assert charts([waiting], "dark") == []
-    assert told([waiting]) == ["w: not begun"]
+    assert sentences([waiting]) == ["w: not begun"]
     assert len(charts([waiting, SEEDS], "dark")) == 2
 
 
@@ -173,7 +173,7 @@ def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
     assert named(induction.figure, "rotary, layer 1 head 1")["y"] == [0.1, 0.9]
     dashes = [line["line"]["dash"] for line in induction.figure["data"]]
     assert len(set(dashes)) == 2
-    assert told([own]) == [
+    assert sentences([own]) == [
         "rotary: 0.900 after 10 of 40 steps (seed 1), induction 0.900 (layer 1 head 1), "
         "previous token 0.900 (layer 1 head 1)"
     ]
@@ -184,16 +184,16 @@ def test_over_seeds_each_has_its_own_best_head() -> None:
     own = Candidate("r", 3, (learned([0.1, 0.9], scores=SCORES), learned([0.1, 0.9], 2, scores=swapped)))
     induction = charts([own], "dark")[2].figure
     assert named(induction, "r, layer 1 best head")["y"] == [0.1, 0.9]
-    assert told([own])[0].endswith("2 seeds), induction 0.900, previous token 0.900")
+    assert sentences([own])[0].endswith("2 seeds), induction 0.900, previous token 0.900")
 
 
 def test_the_same_told_as_text() -> None:
-    assert told([SEEDS, OTHER]) == [
+    assert sentences([SEEDS, OTHER]) == [
         "none: 0.500 after 20 of 40 steps (lowest 0.500, highest 0.500, 2 seeds)",
         "a <b>: 1.000 after 40 steps (seed 1)",
     ]
     apart = Candidate("x", 1, (learned([0.1, 1.0], 1, end="target"), learned([0.3, 0.5, 0.75], 2), History(Recipe())))
-    assert told([apart]) == [
+    assert sentences([apart]) == [
         "x: 0.875 after 10 to 20 of 40 steps (lowest 0.750, highest 1.000, 2 seeds); "
         "it reached its target (1 of 3 seeds); 1 more not begun"
     ]
@@ -201,13 +201,13 @@ def test_the_same_told_as_text() -> None:
 
 def test_why_a_run_ended_is_told() -> None:
     for reason, words in (("time", "time budget used up"), ("not a number", "NaN or infinite")):
-        (sentence,) = told([Candidate("x", 0, (learned([0.1, 0.2], end=reason),))])
+        (sentence,) = sentences([Candidate("x", 0, (learned([0.1, 0.2], end=reason),))])
         assert sentence.endswith(words)
 
 
 def test_one_is_said_only_of_one() -> None:
     for value, text in {1.0: "1.000", 0.99996: ">0.999", 0.0: "0.000", 0.0001: "<0.001"}.items():
-        assert told([Candidate("x", 0, (learned([value]),))])[0].startswith(f"x: {text} after 0")
+        assert sentences([Candidate("x", 0, (learned([value]),))])[0].startswith(f"x: {text} after 0")
 
 
 def test_progress_in_words() -> None:

@@ -17,10 +17,10 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 from pages.positions import in_model, measures
-from pages.positions.encodings import Sizes, build, build_or_default
+from pages.positions.encodings import TableSizes, build, build_or_default
 from pages.positions.measures import by_distance, table
 
-SIZES = [Sizes(1, 2, 1), Sizes(7, 12, 3), Sizes(300, 96, 6)]
+SIZES = [TableSizes(1, 2, 1), TableSizes(7, 12, 3), TableSizes(300, 96, 6)]
 each_size = pytest.mark.parametrize("sizes", SIZES, ids=str)
 
 
@@ -29,7 +29,7 @@ def angle(place: int, pair: int, width: int) -> float:
 
 
 @each_size
-def test_sinusoids_are_the_papers(sizes: Sizes) -> None:
+def test_sinusoids_are_the_papers(sizes: TableSizes) -> None:
     rows = table(build("sinusoidal", sizes, 0.5))
     assert rows.shape == (sizes.n, sizes.d_model)
     for place in (0, sizes.n // 2, sizes.n - 1):
@@ -40,7 +40,7 @@ def test_sinusoids_are_the_papers(sizes: Sizes) -> None:
 
 
 @each_size
-def test_a_rotation_is_its_cosines_and_sines(sizes: Sizes) -> None:
+def test_a_rotation_is_its_cosines_and_sines(sizes: TableSizes) -> None:
     encoding, half = build("rotary", sizes), sizes.d_head // 2
     rows = table(encoding)
     assert rows.shape == (sizes.n, sizes.d_head)
@@ -53,7 +53,7 @@ def test_a_rotation_is_its_cosines_and_sines(sizes: Sizes) -> None:
 
 
 def test_the_learned_table_is_the_models(model: Model) -> None:
-    encoding = build("learned", Sizes(9, 50, 6))
+    encoding = build("learned", TableSizes(9, 50, 6))
     own = next(value for name, value in model.encoder.named_parameters() if name == "position.table")
     assert torch.equal(table(encoding).float(), own[:9])
     assert encoding.origin == "pretrained"
@@ -61,7 +61,7 @@ def test_the_learned_table_is_the_models(model: Model) -> None:
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("sinusoidal", SIZES[1]), ("rotary", SIZES[1]), ("rotary", SIZES[2])])
-def test_a_pair_turns_evenly(name: str, sizes: Sizes) -> None:
+def test_a_pair_turns_evenly(name: str, sizes: TableSizes) -> None:
     encoding = build(name, sizes)
     for pair in range(encoding.width // 2):
         turn = measures.turn_of(encoding, pair)
@@ -91,7 +91,7 @@ def test_by_distance_against_loops(shape: tuple[int, ...], signed: bool) -> None
 
 
 @each_size
-def test_similarity(sizes: Sizes) -> None:
+def test_similarity(sizes: TableSizes) -> None:
     n = sizes.n
     cosines = measures.similarity(build("sinusoidal", sizes, 0.3))
     turned = measures.similarity(build("rotary", sizes))
@@ -107,7 +107,7 @@ def test_similarity(sizes: Sizes) -> None:
 
 
 @each_size
-def test_biases(sizes: Sizes) -> None:
+def test_biases(sizes: TableSizes) -> None:
     slope = -measures.bias(build("alibi", sizes))
     away = (torch.arange(sizes.n) - torch.arange(sizes.n)[:, None]).abs()
     for head in range(sizes.n_heads):
@@ -126,18 +126,18 @@ def test_biases(sizes: Sizes) -> None:
 
 def test_shaw_takes_the_models_own_queries(model: Model) -> None:
     text = "how are you"
-    shaw = build("shaw", Sizes(5, 384, 12), real=(Settings(text), 4))
+    shaw = build("shaw", TableSizes(5, 384, 12), real=(Settings(text), 4))
     steps = model.run(text, trace_layer=4).steps
     assert torch.equal(shaw.q.float(), next(step.value for step in steps if step.name == "q"))
     assert shaw.queries.endswith("MiniLM's layer 4")
-    other = build("shaw", Sizes(5, 96, 12), real=(Settings(text), 4))
+    other = build("shaw", TableSizes(5, 96, 12), real=(Settings(text), 4))
     assert "random" in other.queries
-    assert torch.equal(other.q, build("shaw", Sizes(5, 96, 12)).q)
+    assert torch.equal(other.q, build("shaw", TableSizes(5, 96, 12)).q)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_far_is_the_first_row_of_what_is_near(name: str) -> None:
-    encoding = build(name, Sizes(30, 24, 3))
+    encoding = build(name, TableSizes(30, 24, 3))
     near = measures.similarity(encoding)
     row = near[:, 0].mean(dim=0) if near.dim() == 3 else near[0]
     assert measures.far_curve(encoding, 30) == pytest.approx(row.tolist(), abs=1e-9)
@@ -156,29 +156,29 @@ def test_norms(model: Model) -> None:
     assert isinstance(encoder, Encoder)
     added = encoder.words.weight[words.ids] + encoder.segment
     assert norms.embedding == pytest.approx(added.norm(dim=-1).tolist(), rel=1e-5)
-    assert norms.trained == pytest.approx(table(build("learned", Sizes(n, 1, 1))).norm(dim=-1).tolist())
+    assert norms.trained == pytest.approx(table(build("learned", TableSizes(n, 1, 1))).norm(dim=-1).tolist())
     assert norms.waves == pytest.approx([0.1 * math.sqrt(width / 2)] * n)
 
 
 def test_the_same_numbers_each_time() -> None:
     for name in NAMES:
-        first, second = (measures.bias(build(name, Sizes(6, 12, 3))) for _ in range(2))
+        first, second = (measures.bias(build(name, TableSizes(6, 12, 3))) for _ in range(2))
         assert torch.equal(first, second)
 
 
 def test_odd_sizes_are_told_and_replaced() -> None:
-    for name, sizes in (("sinusoidal", Sizes(4, 7, 1)), ("rotary", Sizes(4, 9, 3))):
+    for name, sizes in (("sinusoidal", TableSizes(4, 7, 1)), ("rotary", TableSizes(4, 9, 3))):
         with pytest.raises(PositionError, match="choose an even number"):
             build(name, sizes)
         encoding, why = build_or_default(name, sizes)
-        assert encoding.sizes == Sizes(4, 384, 12)
+        assert encoding.sizes == TableSizes(4, 384, 12)
         assert why.endswith("It is shown for d_model 384 and 12 heads instead.")
-        assert build_or_default(name, Sizes(4, 8, 2))[1] == ""
+        assert build_or_default(name, TableSizes(4, 8, 2))[1] == ""
 
 
 def test_a_bias_that_is_too_large() -> None:
     with pytest.raises(HeadlightError, match="at most 4,000,000 are computed here"):
-        build("t5", Sizes(512, 64, 64))
+        build("t5", TableSizes(512, 64, 64))
 
 
 def test_on_the_model(model: Model) -> None:

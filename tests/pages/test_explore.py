@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mha_core import Model
-from pages.kit.picture.asked import Refused
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes

@@ -22,7 +22,7 @@ from pages.by_hand import embeddings, real_cell
 from pages.claims.page import by_name
 from pages.compare import orders, pairs
 from pages.implementations import parity, timing_tables
-from pages.implementations.timing import AtLength, Plan, TimingJob
+from pages.implementations.timing import AtLength, TimingJob, TimingPlan
 from pages.kit.lessons import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing, without_heads
@@ -139,7 +139,7 @@ def positions() -> list[str]:
     problem.problem(TEXT)
     in_model.norms(in_model.words(TEXT), 1.0)
     for name in ("learned", "shaw", "rotary"):
-        encodings.build(name, encodings.Sizes(7, 384, 12), 1.0, (TEXT, 1))
+        encodings.build(name, encodings.TableSizes(7, 384, 12), 1.0, (TEXT, 1))
     return found.notices
 
 
@@ -162,7 +162,7 @@ def masked() -> list[str]:
 
 
 def side_by_side() -> list[str]:
-    return maps.shown(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
+    return maps.panels(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
 
 
 MESSAGES: dict[str, Callable[[], Any]] = {
@@ -184,7 +184,7 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "positions": positions,
     "side by side": side_by_side,
     "parity on a sentence": lambda: parity.of_sentence(CAUSAL, 1).notices,
-    "parity on random numbers": lambda: parity.of_random(parity.Sizes(2, 8, 24, 4), "causal", "auto").notices,
+    "parity on random numbers": lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
     "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,
 }
 ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
@@ -265,7 +265,7 @@ class PlayedRace(TimingJob):
 
 def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     gpu(None)
-    plan = Plan("forward with maps", ("fused",), 1, (8, 12), 24, 4, seconds=0.01)
+    plan = TimingPlan("forward with maps", ("fused",), 1, (8, 12), 24, 4, seconds=0.01)
     with_room, full, by_name = (PlayedRace(one) for one in (plan, plan, replace(plan, device="cuda")))
     full.full_at = by_name.full_at = 12  # the first length has its times of the GPU
     for job in (with_room, full, by_name):
@@ -273,7 +273,7 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
     assert (full.machine.split(",")[0], full.error) == ("cpu", "")
     assert [one.length for one in full.results] == [8, 12]
-    assert timing_tables.told(full)[0] == NOTICE
+    assert timing_tables.notices(full)[0] == NOTICE
     assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"
 
 
@@ -281,7 +281,7 @@ def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu])
     gpu(0)
     for compute in (
         lambda: checked(CASES["heads"], "cuda"),
-        lambda: parity.of_random(parity.Sizes(2, 8, 24, 4), "none", "cuda"),
+        lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "none", "cuda"),
     ):
         with pytest.raises(DeviceError, match=r"cuda:0 is out of memory; choose smaller sizes or choose the cpu"):
             compute()

@@ -13,7 +13,7 @@ import torch
 from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.training import plan_time
-from pages.kit.jobs.training import Plan
+from pages.kit.jobs.training import TrainingPlan
 from pages.kit.picture import sharing
 from pages.train import recipe_controls
 
@@ -29,7 +29,7 @@ SAID = "cuda:0 is out of memory; this was computed on the CPU."
 
 @pytest.mark.parametrize(("present", "device"), [("cuda", "auto"), ("cpu", "cpu")])
 def test_auto_stays_auto_where_it_can_fall_back(
-    shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch, present: str, device: str
+    shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch, present: str, device: str
 ) -> None:
     monkeypatch.setattr(recipe_controls, "devices", SimpleNamespace(pick=lambda _: torch.device(present)))
     plan = plan_of(Train(**TINY, pe=["none"]), planned)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
 from pages.implementations import cases, parity, timing
-from pages.implementations.parity import Sizes
+from pages.implementations.parity import InputSizes
 from pages.implementations.short_sources import short_source
 from pages.kit.draw.numbers import scientific
 from pages.kit.jobs import job
@@ -56,7 +56,7 @@ def sources(app: AppTest) -> list[str]:
     return [str(code.value) for code in app.code if code.language == "python" and str(code.value).startswith("class ")]
 
 
-def expected(settings: Settings, layer: int, sizes: Sizes, *, largest: bool = False) -> list[dict[str, Any]]:
+def expected(settings: Settings, layer: int, sizes: InputSizes, *, largest: bool = False) -> list[dict[str, Any]]:
     both = parity.of_sentence(settings, layer), parity.of_random(sizes, settings.mask, settings.device)
     return [parity.differences(each, dtype, largest=largest) for each in both for dtype in parity.DTYPES]
 
@@ -64,7 +64,7 @@ def expected(settings: Settings, layer: int, sizes: Sizes, *, largest: bool = Fa
 def test_default(opened: Callable[..., AppTest]) -> None:
     app = opened()
     tables = differences(app)
-    assert tables == expected(Settings(PRESETS[0]), 3, Sizes(1, 128, 384, 12))
+    assert tables == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
     assert {row[-1] for table in tables for row in table["rows"]} == {"OK"}
     assert notices(app) == []
     assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
@@ -74,7 +74,7 @@ def test_the_picture_of_the_differences_is_of_the_tables() -> None:
     app = app_at("implementations").run()
     (bars,) = [block for block in blocks(app, "opening_picture") if block["kind"] == "bars"]
     assert bars["labels"] == ALL
-    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(Sizes(1, 128, 384, 12), "none", "auto")
+    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(InputSizes(1, 128, 384, 12), "none", "auto")
     differences = [[each for one in both for each in one.agreements["float32"][name].every] for name in ALL]
     shares = [max(each.relative / each.bound for each in of_name) for of_name in differences]
     assert bars["sizes"] == pytest.approx(shares, abs=1e-3)
@@ -86,7 +86,7 @@ def test_the_picture_of_the_differences_is_of_the_tables() -> None:
 def test_it_opens_with_one_sentence_and_seven_sources() -> None:
     app = app_at("implementations").run()
     (opening,) = [block["text"] for block in blocks(app, "opening")]
-    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(Sizes(1, 128, 384, 12), "none", "auto")
+    both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(InputSizes(1, 128, 384, 12), "none", "auto")
     largest = max(one.worst for equality in both for one in equality.agreements["float32"].values())
     assert opening == (
         f"Seven ways to write it, the same numbers: the largest relative difference is {scientific(largest)}, "
@@ -118,12 +118,12 @@ def test_a_link_gives_the_page(opened: Callable[..., AppTest]) -> None:
         dev="cpu",
     )
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
-    assert differences(app) == expected(settings, 5, Sizes(2, 9, 24, 3), largest=True)
+    assert differences(app) == expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True)
     assert notices(app) == []
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = app.session_state["timing_job"].plan
-    assert plan == timing.Plan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
+    assert plan == timing.TimingPlan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], k
 def test_sizes_that_cannot_be_leave_the_rest(opened: Callable[..., AppTest], sizes: dict[str, str], told: str) -> None:
     app = opened(**sizes)
     assert [sentence for sentence in notices(app) if sentence.startswith(told)]
-    assert differences(app) == expected(Settings(PRESETS[0]), 3, Sizes(1, 1, 1, 1))[:2]
+    assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2]
     assert app.button(key="start").disabled
     assert len(sources(app)) == 2
 
@@ -218,7 +218,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside(opened: Callable
     assert [button["text"] for button in choice["buttons"]] == list(cases.CASES)
     assert [button["pressed"] for button in choice["buttons"]] == [False, False, False, True]
     press(app, "cases", {"case": cases.NOTEBOOK})
-    sizes = Sizes(8, 80, 12, 2, "none")
+    sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.of_random(sizes, "none", "auto")
     assert differences(app)[2:] == [parity.differences(equality, dtype, largest=False) for dtype in parity.DTYPES]
     (told,) = [block["text"] for block in blocks(app, "reported")]
@@ -250,7 +250,7 @@ def test_biases_off_changes_the_tables_and_says_what_each_does(opened: Callable[
     assert rows["value"][2] == rows["output"][2] == "0"
     bare = opened(b="1", n="9", d="24", h="3", biases="none")
     assert differences(bare)[2:] != differences(app)[2:]
-    assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, Sizes(1, 9, 24, 3, "none"))[2:]
+    assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, InputSizes(1, 9, 24, 3, "none"))[2:]
     (kinds,) = [block for block in blocks(bare) if block.get("head", [""])[0] == "implementation"]
     assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,304", "2,304")}
     assert kinds["caption"].startswith("Parameters for d_model 24 and 3 heads, with no biases;")

@@ -10,14 +10,14 @@ import torch
 from mha_core import attention
 from pages.by_hand import in_print
 from pages.by_hand.examples import EXAMPLES, IDS
-from pages.by_hand.printed import PRINTED, Printed, of
+from pages.by_hand.printed import PRINTED, PrintedRows, of
 from pages.by_hand.workbook import defaults
 from pages.kit.draw.sheet import Block
 
 from .conftest import app_at, blocks
 
 
-def the(example: str, name: str) -> Printed:
+def the(example: str, name: str) -> PrintedRows:
     return next(one for one in of(example) if one.name == name)
 
 
@@ -102,8 +102,8 @@ def test_the_second_product_is_with_the_other_matrix(monkeypatch: pytest.MonkeyP
 
 def test_another_table_is_spoken_of_otherwise() -> None:
     """The reasons are computed from the table, not written for it."""
-    rounded = Printed("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
+    rounded = PrintedRows("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
     assert in_print.different(rounded) == []
-    wrong = Printed("one head", "weights", ((0.50, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
+    wrong = PrintedRows("one head", "weights", ((0.50, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
     assert in_print.different(wrong) == [(0, 0)]
     assert "cut off" not in in_print.reason(wrong)

@@ -13,7 +13,7 @@ from torch import Tensor
 from mha_core import Model
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import RuleError, parse
-from pages.kit.lessons.quantities.scene import NAMES, Shown, shown
+from pages.kit.lessons.quantities.scene import NAMES, PageScene, scene_of
 from pages.shapes.time_first_lessons import after_dropout
 
 TIRED = "The animal didn't cross the street because it was too tired"
@@ -30,11 +30,11 @@ def test_every_quantity_is_in_the_docs() -> None:
     assert [name for name in NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
-def at(**keys: object) -> Shown:
-    return shown("shapes", {"at": "3.1", **keys})
+def at(**keys: object) -> PageScene:
+    return scene_of("shapes", {"at": "3.1", **keys})
 
 
-def value(rule: str, scene: Shown) -> Tensor:
+def value(rule: str, scene: PageScene) -> Tensor:
     return evaluate(parse(rule), scene).tensor
 
 
@@ -51,7 +51,7 @@ def projections(model: Model, layer: int, text: str = TIRED) -> tuple[Tensor, Te
 
 
 def test_heads_cost_no_parameters() -> None:
-    scene = shown("implementations", {"d": 96})
+    scene = scene_of("implementations", {"d": 96})
     for heads in (1, 12, 48):
         assert set(value(f"parameters({heads})", scene).tolist()) == {4 * 96 * 96 + 4 * 96}
     with pytest.raises(RuleError, match="7 equal heads"):
@@ -95,7 +95,7 @@ def test_softmax_over_another_axis(model: Model) -> None:
 
 
 def test_padding_that_nobody_masks(model: Model) -> None:
-    scene = shown("masks", {"s": "how are you", "pad": LONG})
+    scene = scene_of("masks", {"s": "how are you", "pad": LONG})
     ids, length = model.tokenize("how are you")[1], len(model.tokenize(LONG)[1])
     padded = model.run([*ids, *[model.pad_id] * (length - len(ids))])
     alone, beside = model.run("how are you").hidden[-1].mean(dim=0), padded.hidden[-1][: len(ids)].mean(dim=0)
@@ -106,7 +106,7 @@ def test_padding_that_nobody_masks(model: Model) -> None:
     assert number(parse('weight_on_padding("not masked")'), scene) == pytest.approx(on_padding, abs=1e-5)
     assert number(parse('weight_on_padding("masked")'), scene) == pytest.approx(0, abs=1e-6)
     with pytest.raises(RuleError, match="nothing is padded"):
-        number(parse('cosine_in_batch("masked")'), shown("masks", {"s": "how are you", "pad": "who was she"}))
+        number(parse('cosine_in_batch("masked")'), scene_of("masks", {"s": "how are you", "pad": "who was she"}))
 
 
 def test_one_mask_means_two_things(model: Model) -> None:
@@ -122,13 +122,13 @@ def test_one_mask_means_two_things(model: Model) -> None:
 
 
 def test_a_row_that_may_look_at_nobody() -> None:
-    scene = shown("masks", {"s": "how are you", "mask": "combination", "rule": "causal & !sinks:1"})
+    scene = scene_of("masks", {"s": "how are you", "mask": "combination", "rule": "causal & !sinks:1"})
     assert bool(value('empty_row("softmax")', scene).isnan().all())
     assert value('empty_row("-1e9")', scene).tolist() == pytest.approx([0.2] * 5)
     for name in ("torch", "ours"):
         assert value(f'empty_row("{name}")', scene).tolist() == [0] * 5
     with pytest.raises(RuleError, match="every row may look"):
-        value('empty_row("ours")', shown("masks", {"s": "how are you"}))
+        value('empty_row("ours")', scene_of("masks", {"s": "how are you"}))
 
 
 def test_rows_after_dropout(model: Model) -> None:
@@ -147,7 +147,7 @@ def test_rows_after_dropout(model: Model) -> None:
 
 
 def test_weight_is_not_what_is_handed_over(model: Model) -> None:
-    scene, (_, _, v) = shown("explore", {"at": "1.10"}), projections(model, 1)
+    scene, (_, _, v) = scene_of("explore", {"at": "1.10"}), projections(model, 1)
     lengths = v.square().sum(dim=-1).sqrt()
     torch.testing.assert_close(value("value_lengths(1)", scene), lengths, rtol=1e-4, atol=1e-5)
     assert float(lengths[10, 0] / lengths[10, 1:-1].mean()) == pytest.approx(0.013, abs=0.002)
@@ -161,11 +161,11 @@ def test_weight_is_not_what_is_handed_over(model: Model) -> None:
 
 def test_each_column_closed(model: Model) -> None:
     whole, n = model.run(TIRED), len(model.run(TIRED).tokens)
-    found = value("cosine_without", shown("masks", {}))
+    found = value("cosine_without", scene_of("masks", {}))
     for place in (0, 2, n - 1):
         allow = torch.ones(n, n, dtype=torch.bool)
         allow[:, place] = torch.arange(n) == place
         closed = model.run(TIRED, mask=allow).sentence
         assert float(found[place]) == pytest.approx(float(closed @ whole.sentence), abs=1e-5)
     with pytest.raises(RuleError, match="at most 40"):
-        value("cosine_without", shown("masks", {"s": "word " * 41}))
+        value("cosine_without", scene_of("masks", {"s": "word " * 41}))

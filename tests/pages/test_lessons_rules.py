@@ -13,7 +13,7 @@ from mha_core.measure import rounding
 from pages.kit.lessons import references
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
-from pages.kit.lessons.quantities.scene import Shown, shown
+from pages.kit.lessons.quantities.scene import PageScene, scene_of
 from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
@@ -254,10 +254,10 @@ def test_the_names_are_those_of_the_picture() -> None:
         pictures.picture(settings).run
         for settings in (Settings(text), Settings(text, temperature=0.5), Settings("how were you", mask="causal"))
     )
-    two = shown("compare", {"s": text, "t": "0.5", "s2": "how were you", "mask2": "causal", "pos2": "as trained"})
-    one = shown("explore", {"s": text, "t": "0.5"})
+    two = scene_of("compare", {"s": text, "t": "0.5", "s2": "how were you", "mask2": "causal", "pos2": "as trained"})
+    one = scene_of("explore", {"s": text, "t": "0.5"})
 
-    def tensor(scene: Shown, rule: str) -> torch.Tensor:
+    def tensor(scene: PageScene, rule: str) -> torch.Tensor:
         return evaluate(parse(rule), scene).tensor
 
     assert torch.equal(tensor(two, "W"), sharp.weights)

@@ -18,7 +18,7 @@ from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
 from pages.by_hand import real_cell
 from pages.kit.lessons import course
-from pages.kit.lessons.schema import Step
+from pages.kit.lessons.schema import LessonStep
 from pages.kit.lessons.variants import picked
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing
@@ -35,7 +35,7 @@ MIRROR = ("the dog bit the man", "the man bit the dog", "the cat bit the man")
 FAIR = ("she won a prize at the fair", "the rules of the game are fair")
 
 
-def as_it_opens(step: Step) -> Query:
+def as_it_opens(step: LessonStep) -> Query:
     return Query(step.query.encode("ascii"))
 
 

@@ -10,7 +10,7 @@ import torch
 from pages.kit.lessons.course import course
 from pages.kit.lessons.evaluate import evaluate, number
 from pages.kit.lessons.grammar import RuleError, parse
-from pages.kit.lessons.quantities.scene import Shown, shown
+from pages.kit.lessons.quantities.scene import PageScene, scene_of
 from pages.kit.lessons.verdict import Verdict, verdict
 from pages.kit.picture import models, pictures
 from pages.kit.picture.models import SMOLLM2
@@ -22,12 +22,12 @@ TWICE = f"{ROUND} {ROUND}"
 TWO_LAYERS = "words-2layers-1"
 
 
-def of_smollm2(text: str = HOT, **keys: object) -> Shown:
-    return shown("explore", {"model": SMOLLM2, "s": text, **keys})
+def of_smollm2(text: str = HOT, **keys: object) -> PageScene:
+    return scene_of("explore", {"model": SMOLLM2, "s": text, **keys})
 
 
-def of_words(text: str = TWICE, model: str = TWO_LAYERS, **keys: object) -> Shown:
-    return shown("explore", {"model": model, "s": text, **keys})
+def of_words(text: str = TWICE, model: str = TWO_LAYERS, **keys: object) -> PageScene:
+    return scene_of("explore", {"model": model, "s": text, **keys})
 
 
 def step_now(lesson: str, step: int, **changes: str | list[str]) -> Verdict:
@@ -58,7 +58,7 @@ def test_the_first_choice_and_the_temperature_of_the_answer() -> None:
 def test_what_has_no_next_word() -> None:
     for rule in ('choice("cold")', "first_choice"):
         with pytest.raises(RuleError, match="no next word"):
-            number(parse(rule), shown("explore", {"s": HOT}))
+            number(parse(rule), scene_of("explore", {"s": HOT}))
     with pytest.raises(RuleError, match="above 0"):
         number(parse('softened("star", 0)'), of_words())
     with pytest.raises(RuleError, match="does not stand alone"):
@@ -86,7 +86,7 @@ def test_what_no_text_says_twice() -> None:
     with pytest.raises(RuleError, match="layers 0 to 1"):
         evaluate(parse("looks_behind(2)"), of_words())
     with pytest.raises(RuleError, match="no next word"):
-        number(parse("hits"), shown("explore", {"s": "can you see can you hear"}))
+        number(parse("hits"), scene_of("explore", {"s": "can you see can you hear"}))
 
 
 def test_a_verdict_follows_what_the_page_shows() -> None:

@@ -16,8 +16,8 @@ from mha_core import Model, masks
 from mha_core.errors import HeadlightError
 from mha_core.show.cells import write_cells
 from pages.kit.picture import mask_codec, models, pictures, rules
-from pages.kit.picture.asked import Refused
 from pages.kit.picture.limits import WIDEST_WINDOW
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings

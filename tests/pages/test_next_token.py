@@ -240,5 +240,5 @@ def test_where_random_tokens_cannot_be_run_the_picture_stays(monkeypatch: pytest
 
     monkeypatch.setattr(head_kinds, "repeated_ids", refuse)
     shown = picture(PARIS, temperature=1.7)  # nobody has asked for it yet
-    assert repeated.found(shown) == {}
+    assert repeated.heads(shown) == {}
     assert repeated.in_words(shown) == "Random tokens, said twice: period=0: choose 1 to 3 tokens, at least once."

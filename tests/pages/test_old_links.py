@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 
 from pages.kit.picture import link_version
-from pages.kit.picture.asked import Asked
 from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.link_query import LinkQuery
 
 from .conftest import answers, app_at, payloads, unpacked
 
@@ -69,7 +69,7 @@ def test_a_link_shows_the_picture_that_it_showed(name: str) -> None:
     said, _ = unpacked(answers(ROUTES[link["page"]], raw)[0])
     assert [said["digest"]] == link["digests"]
     assert {key: said[key] for key in link["place"]} == link["place"]
-    query = Asked(raw.encode())
+    query = LinkQuery(raw.encode())
     for key in link["asked"].keys() - set(link["told"]):
         used, wanted = query[key], link["values"].get(key, DEFAULTS[key])
         assert (sorted(used), key) == (sorted(wanted), key) if isinstance(used, list) else used == wanted

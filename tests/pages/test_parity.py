@@ -14,7 +14,7 @@ from mha_core.errors import SizeError, TooLong
 from mha_core.measure import agreement
 from mha_core.measure.agreement import BIASES
 from pages.implementations import parity
-from pages.implementations.parity import FEATURES, Equality, Sizes
+from pages.implementations.parity import FEATURES, Equality, InputSizes
 from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -49,14 +49,14 @@ def test_every_row_is_within_its_bound_on_sentences(text: str, mask: str, layer:
 @pytest.mark.parametrize(
     ("sizes", "mask"),
     [
-        (Sizes(1, 1, 1, 1), "none"),
-        (Sizes(1, 128, 384, 12), "causal"),
-        (Sizes(3, 7, 30, 5), "none"),
-        (Sizes(1, 64, 1024, 64), "causal"),
-        (Sizes(32, 64, 64, 8), "none"),
+        (InputSizes(1, 1, 1, 1), "none"),
+        (InputSizes(1, 128, 384, 12), "causal"),
+        (InputSizes(3, 7, 30, 5), "none"),
+        (InputSizes(1, 64, 1024, 64), "causal"),
+        (InputSizes(32, 64, 64, 8), "none"),
     ],
 )
-def test_every_row_is_within_its_bound_on_random_input(sizes: Sizes, mask: str) -> None:
+def test_every_row_is_within_its_bound_on_random_input(sizes: InputSizes, mask: str) -> None:
     equality = parity.of_random(sizes, mask, "auto")
     assert equality.shape == (sizes.b, sizes.n, sizes.d_model)
     check(equality)
@@ -74,14 +74,14 @@ def test_it_is_the_hidden_state_that_enters_the_layer(model: Model) -> None:
 
 def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = parity.of_sentence(Settings(PRESETS[3]), 1)
-    random = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
+    random = parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto")
     monkeypatch.setattr(agreement, "agreements", None)
     assert parity.of_sentence(Settings(PRESETS[3]), 1) is first
-    assert parity.of_random(Sizes(1, 3, 4, 2), "none", "auto") is random
+    assert parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto") is random
 
 
 def test_a_row_above_its_bound_says_so() -> None:
-    equality = parity.of_random(Sizes(1, 3, 4, 2), "none", "auto")
+    equality = parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
     worse = agreement.Agreement(*[agreement.Difference(0.5, 0.25, 1e-6)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
@@ -95,9 +95,9 @@ def test_a_row_above_its_bound_says_so() -> None:
 
 def test_sizes_that_cannot_be() -> None:
     with pytest.raises(SizeError, match="d_model=50 cannot be split into 6"):
-        parity.of_random(Sizes(1, 3, 50, 6), "none", "auto")
+        parity.of_random(InputSizes(1, 3, 50, 6), "none", "auto")
     with pytest.raises(SizeError, match="at most"):
-        parity.of_random(Sizes(2, 512, 384, 12), "none", "auto")
+        parity.of_random(InputSizes(2, 512, 384, 12), "none", "auto")
     with pytest.raises(TooLong):
         parity.of_sentence(Settings("a b " * 300), 0)
 

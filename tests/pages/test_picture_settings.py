@@ -7,10 +7,10 @@ from dataclasses import replace
 from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from pages.train import picture_settings, runs
-from pages.train.runs import Shown
+from pages.train.runs import Runs
 
 
-def shown(*recipes: Recipe, beforehand: bool = False) -> Shown:
+def shown(*recipes: Recipe, beforehand: bool = False) -> Runs:
     return runs.of_histories([History(recipe) for recipe in recipes], [None] * len(recipes), beforehand=beforehand)
 
 
@@ -26,7 +26,7 @@ def test_the_settings_of_the_picture() -> None:
     uneven = shown(NONE, replace(NONE, seed=2), ROTARY)
     assert "1 to 2 seeds each" in picture_settings.trained_with(uneven)
     assert picture_settings.trained_with(uneven, goes_on=True).startswith("In training with")
-    assert picture_settings.trained_with(Shown()) == ""
+    assert picture_settings.trained_with(Runs()) == ""
 
 
 def test_what_is_chosen_and_not_in_the_picture() -> None:
@@ -34,7 +34,7 @@ def test_what_is_chosen_and_not_in_the_picture() -> None:
     assert picture_settings.beyond(picture, [NONE, ROTARY]) == []
     assert picture_settings.beyond(picture, [NONE]) == [], "less than the picture is nothing new"
     assert picture_settings.beyond(picture, []) == []
-    assert picture_settings.beyond(Shown(), [NONE]) == []
+    assert picture_settings.beyond(Runs(), [NONE]) == []
     other = replace(NONE, position="learned", n_layers=2, implementation="torch", mask_padding=False)
     assert picture_settings.beyond(picture, [NONE, other]) == [
         "Not trained yet: learned, torch, 2 layers, padding not masked."
@@ -52,7 +52,7 @@ def test_the_places_of_choices_that_are_not_in_the_picture() -> None:
     names = ["none", "sinusoidal", "rotary", "alibi"]
     assert picture_settings.untrained(shown(NONE, ROTARY), "position", names) == [1, 3]
     assert picture_settings.untrained(shown(NONE), "n_layers", range(1, 5)) == [1, 2, 3]
-    assert picture_settings.untrained(Shown(), "position", names) == [], "there is no picture yet"
+    assert picture_settings.untrained(Runs(), "position", names) == [], "there is no picture yet"
 
 
 def test_other_seeds_than_those_of_the_picture_are_told() -> None:
@@ -60,5 +60,5 @@ def test_other_seeds_than_those_of_the_picture_are_told() -> None:
     three = [replace(ROTARY, seed=seed) for seed in range(3)]
     assert picture_settings.other_seeds(picture, three) == ["Train would use 3 seeds each, not 5."]
     assert picture_settings.other_seeds(picture, []) == []
-    assert picture_settings.other_seeds(Shown(), three) == []
+    assert picture_settings.other_seeds(Runs(), three) == []
     assert picture_settings.other_seeds(picture, [replace(ROTARY, seed=seed) for seed in range(5)]) == []

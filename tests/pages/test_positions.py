@@ -235,13 +235,13 @@ def test_only_the_controls_that_act_are_in_sight(
     as_it_opens: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places: dict[str, bool] = {}
-    seen = widgets.seen
+    seen = widgets.kept_mounted
 
     def noted(name: str, shown: bool) -> Any:
         places[name] = shown
         return seen(name, shown)
 
-    monkeypatch.setattr(widgets, "seen", noted)
+    monkeypatch.setattr(widgets, "kept_mounted", noted)
 
     def hidden(**link: str) -> set[str]:
         as_it_opens(**link)

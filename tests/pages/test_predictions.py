@@ -15,7 +15,7 @@ from mha_core.training.tasks import Labelled
 from pages.kit.picture import pictures
 from pages.train import predictions, probabilities, uploads
 from pages.train.answers import Trained
-from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, Answered, Choice
+from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, PredictedRows, TableFilter
 
 from .train_app import Train, no_job_stays
 
@@ -36,8 +36,8 @@ def task() -> Labelled:
     return replace(whole, test=whole.test[:60])
 
 
-def made(classes: tuple[str, ...], rows: list[list[float]], labels: tuple[int | None, ...]) -> Answered:
-    return Answered("mine", classes, tuple(f"={at}" for at in range(len(rows))), labels, torch.tensor(rows), 1)
+def made(classes: tuple[str, ...], rows: list[list[float]], labels: tuple[int | None, ...]) -> PredictedRows:
+    return PredictedRows("mine", classes, tuple(f"={at}" for at in range(len(rows))), labels, torch.tensor(rows), 1)
 
 
 SMALL = made(("row", "=b"), [[0.25, 0.75], [0.6, 0.4], [0.9, 0.1], [0.3, 0.7]], (1, 1, 0, None))
@@ -69,20 +69,20 @@ def test_models_of_other_classes_are_left_out(models: dict[str, Trained], task: 
 @pytest.mark.parametrize(
     ("choice", "rows"),
     [
-        (Choice(), [0, 1, 2, 3]),
-        (Choice(down=True), [3, 2, 1, 0]),
-        (Choice(RIGHT), [0, 2]),
-        (Choice(WRONG), [1]),
-        (Choice(OWN), [3]),
-        (Choice(actual="=b"), [0, 1]),
-        (Choice(EVERY, predicted="row", by="P(row)", down=True), [2, 1]),
-        (Choice(by="P(row)"), [0, 3, 1, 2]),
-        (Choice(by="predicted"), [0, 3, 1, 2]),
-        (Choice(by="nothing", down=True), [0, 1, 2, 3]),
-        (Choice(WRONG, predicted="=b"), []),
+        (TableFilter(), [0, 1, 2, 3]),
+        (TableFilter(down=True), [3, 2, 1, 0]),
+        (TableFilter(RIGHT), [0, 2]),
+        (TableFilter(WRONG), [1]),
+        (TableFilter(OWN), [3]),
+        (TableFilter(actual="=b"), [0, 1]),
+        (TableFilter(EVERY, predicted="row", by="P(row)", down=True), [2, 1]),
+        (TableFilter(by="P(row)"), [0, 3, 1, 2]),
+        (TableFilter(by="predicted"), [0, 3, 1, 2]),
+        (TableFilter(by="nothing", down=True), [0, 1, 2, 3]),
+        (TableFilter(WRONG, predicted="=b"), []),
     ],
 )
-def test_rows_are_kept_and_sorted_as_asked(choice: Choice, rows: list[int]) -> None:
+def test_rows_are_kept_and_sorted_as_asked(choice: TableFilter, rows: list[int]) -> None:
     table = predictions.frame([SMALL])
     kept = predictions.chosen(table, choice)
     assert list(kept.index) == rows
@@ -92,12 +92,12 @@ def test_rows_are_kept_and_sorted_as_asked(choice: Choice, rows: list[int]) -> N
 
 
 def test_right_and_wrong_are_told_in_words_and_colour() -> None:
-    block = predictions.block(predictions.frame([SMALL]), Choice(by="P(row)", down=True), 4)
+    block = predictions.block(predictions.frame([SMALL]), TableFilter(by="P(row)", down=True), 4)
     assert [row[4] for row in block["rows"]] == ["=b ✓", "row ✗", "row ✓", "=b"]
     assert block["marks"] == [[0, 4, "good"], [1, 4, "bad"], [2, 4, "good"]]
     assert block["order"] == [2, True]
     long = predictions.frame([SMALL] * 50)
-    assert len(predictions.block(long, Choice(), 200)["rows"]) == predictions.MOST_SHOWN
+    assert len(predictions.block(long, TableFilter(), 200)["rows"]) == predictions.MOST_SHOWN
 
 
 def test_the_file_holds_every_digit_and_no_formula() -> None:

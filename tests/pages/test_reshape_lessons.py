@@ -15,20 +15,20 @@ from mha_core.attention import functional, sequence_first
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines, reshape_lessons, time_first_lessons
-from pages.shapes.lesson import MOST_SHOWN, Lesson
+from pages.shapes.lesson import MOST_SHOWN, StepLesson
 from pages.shapes.reshape_lessons import LESSONS
 
 TEXTS = ["", "The animal didn't cross the street because it was too tired", "a b c " * 40]
 HEADS = [0, 11]
 
 
-def blocks(lesson: Lesson, kind: str) -> list[dict[str, Any]]:
+def blocks(lesson: StepLesson, kind: str) -> list[dict[str, Any]]:
     """The blocks of a kind, those inside rows too."""
     flat = [inner for block in lesson.blocks for inner in (block, *block.get("blocks", []))]
     return [block for block in flat if block["kind"] == kind]
 
 
-def said(lesson: Lesson) -> str:
+def said(lesson: StepLesson) -> str:
     return " ".join(block["text"] for block in blocks(lesson, "text"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention import AttentionLayer
 from pages.kit.picture import models, pictures
-from pages.kit.picture.asked import Refused
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced

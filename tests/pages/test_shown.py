@@ -39,7 +39,7 @@ def test_seeds_belong_together_and_the_first_with_weights_is_asked(shipped: Path
 
 def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
-    written = runs.csv_of(runs.Shown((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
+    written = runs.csv_of(runs.Runs((Candidate("=1+1", 0, (history,)),), (None,))).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["candidate"] for row in rows] == ["'=1+1"] * len(history.evaluations)
     assert [float(row["test_accuracy"]) for row in rows] == [look.test_accuracy for look in history.evaluations]

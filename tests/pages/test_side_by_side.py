@@ -95,7 +95,7 @@ def test_it_says_what_computed_it(shipped: Path) -> None:
 
 def test_what_cannot_be_shown_is_said() -> None:
     with pytest.raises(TooLong):
-        maps.shown([Side("none", Settings("can " * 30))], 0, None)
+        maps.panels([Side("none", Settings("can " * 30))], 0, None)
     app = app_at("side_by_side", s="can " * 30).run()
     said = [block for block in blocks(app, "side_by_side") if block["kind"] == "notices"]
     assert "24" in said[0]["sentences"][0]

@@ -17,7 +17,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, household
+from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, client_network
 
 from .looped import run
 from .waiting import wait
@@ -121,7 +121,7 @@ def test_who_is_refused_does_not_keep_others_out() -> None:
     ],
 )
 def test_a_household_is_counted_once(address: str, whose: str) -> None:
-    assert household(address) == whose
+    assert client_network(address) == whose
 
 
 def test_this_process_may_have_many_connections() -> None:

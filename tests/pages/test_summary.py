@@ -112,7 +112,7 @@ def test_language_models_have_no_interval_and_another_level() -> None:
     [
         (
             {"none": 0.0, "rotary": 1.0},
-            ["never both of a pair right: “none”.", "in every pair: “rotary”."],
+            ["never right on both sentences of a pair: “none”.", "in every pair: “rotary”."],
             ["without positions"],
         ),
         ({"none": 0.25}, ["both right: “none” in 25.0 %."], ["never"]),

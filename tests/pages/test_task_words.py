@@ -30,7 +30,7 @@ def test_two_rows_of_the_test_data_with_their_classes(name: str) -> None:
 
 def test_who_did_what_is_told_as_the_page_promises() -> None:
     assert pairs(tasks.build("who")) == [("the fox visited the queen", "fox"), ("the queen visited the fox", "queen")]
-    assert task_words.asked("who", tasks.build("who")) == (
+    assert task_words.question("who", tasks.build("who")) == (
         "Who acts in the sentence? One of “dog”, “cat”, “fox”, “horse” and 6 more."
     )
 
@@ -53,13 +53,13 @@ def test_of_a_table_its_shortest_rows_of_two_classes() -> None:
     task = Labelled("csv", "Mine", 1, ("a", "b"), rows, rows, ("how are you",), ("q",))
     assert task_words.rows(task) == [("short", "a"), ("other text", "b")]
     assert task_words.usual_texts(task) == ("how are you", "short", "other text")
-    assert task_words.asked("csv", task) == "Which of “a”, “b” is the text?"
+    assert task_words.question("csv", task) == "Which of “a”, “b” is the text?"
 
 
 def test_of_made_up_news_that_it_is_made_up_and_two_rows_of_two_classes() -> None:
     task = tasks.build("made_up")
     assert isinstance(task, Labelled)
-    asked = task_words.asked("made_up", task)
+    asked = task_words.question("made_up", task)
     assert asked.endswith("All of it is made up.")
     assert all(name in asked for name in task.classes)
     (first, one), (second, other) = pairs(task)
@@ -71,4 +71,4 @@ def test_of_made_up_news_that_it_is_made_up_and_two_rows_of_two_classes() -> Non
 
 def test_without_data_it_is_said_what_to_bring() -> None:
     assert task_words.examples(None) == []
-    assert all(task_words.asked(name, None) for name in TASKS.values() if name not in tasks.NAMES)
+    assert all(task_words.question(name, None) for name in TASKS.values() if name not in tasks.NAMES)

@@ -16,12 +16,12 @@ from mha_core.errors import DeviceError, SizeError
 from mha_core.measure.agreement import BIASES
 from mha_core.pretrained import memory
 from pages.implementations import timing
-from pages.implementations.timing import YARDSTICK, Plan, TimingJob
+from pages.implementations.timing import YARDSTICK, TimingJob, TimingPlan
 from pages.kit.jobs import job
 
 from .waiting import PATIENCE
 
-SMALL = Plan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
+SMALL = TimingPlan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
 
 
 class Gate:

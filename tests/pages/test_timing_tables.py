@@ -6,7 +6,7 @@ import pytest
 
 from mha_core.clock import Spread
 from pages.implementations import timing, timing_tables
-from pages.implementations.timing import YARDSTICK, AtLength, Plan, TimingJob
+from pages.implementations.timing import YARDSTICK, AtLength, TimingJob, TimingPlan
 from pages.kit.server.queue import Work
 
 from .waiting import PATIENCE, Clock, of_jobs
@@ -14,7 +14,7 @@ from .waiting import PATIENCE, Clock, of_jobs
 
 def timed(*, peaks: bool = True, lengths: tuple[int, ...] = (16, 20)) -> TimingJob:
     """A job as it is after both lengths, with figures of our own."""
-    job = TimingJob(Plan("training step with maps", ("einsum", "naive"), 2, lengths, 24, 3))
+    job = TimingJob(TimingPlan("training step with maps", ("einsum", "naive"), 2, lengths, 24, 3))
     results = []
     for length in (16, 20):
         times = {YARDSTICK: Spread(0.002, 0.001, 0.003, 7), "naive": Spread(0.003, 0.002, 0.006, 7)}
@@ -63,16 +63,16 @@ def test_memory_that_was_not_measured_is_not_drawn() -> None:
     job = timed(peaks=False)
     assert timing_tables.memory_figure(job, "dark") is None
     assert timing_tables.table(job)["rows"][0][6:] == ["–", "–"]
-    assert timing_tables.told(job) == ["Peak memory is not measured on this device."]
+    assert timing_tables.notices(job) == ["Peak memory is not measured on this device."]
 
 
 def test_the_words() -> None:
     job = timed(lengths=(16, 20, 32))
     assert timing_tables.summary(job) == "training step with maps · b 2, d_model 24, 3 heads, float32 · cpu, a machine"
     assert timing_tables.progress(job) == "Length 32, 3 of 3 · 0 s"
-    assert timing_tables.told(job) == []
+    assert timing_tables.notices(job) == []
     job.error = "the device is out of memory"
-    assert timing_tables.told(job) == ["The timing ended early: the device is out of memory."]
+    assert timing_tables.notices(job) == ["The timing ended early: the device is out of memory."]
 
 
 def test_the_words_of_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,4 +89,4 @@ def test_the_words_of_one_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(timing.TASKS, job.plan.task, (stop, True))
     job.start()
     job.join(PATIENCE)
-    assert timing_tables.told(job) == ["Stopped after 4.5 s; results for 2 of 3 lengths are kept."]
+    assert timing_tables.notices(job) == ["Stopped after 4.5 s; results for 2 of 3 lengths are kept."]

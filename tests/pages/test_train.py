@@ -13,7 +13,7 @@ import pytest
 from mha_core.training import saved, tasks
 from mha_core.training.recipe import defaults
 from pages.kit.jobs import job
-from pages.kit.jobs.training import Plan
+from pages.kit.jobs.training import TrainingPlan
 from pages.kit.server.queue import Work
 from pages.train.recipe_controls import LANGUAGE, TASKS
 
@@ -66,7 +66,7 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("title", ["who did what", "full names", "your own CSV"])
-def test_a_task_has_its_own_recipe(shipped: Path, planned: list[Plan], title: str) -> None:
+def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan], title: str) -> None:
     page, name = Train(task=title), TASKS[title]
     if name not in tasks.NAMES:
         assert page.off("train_start")
@@ -85,7 +85,7 @@ def test_a_task_has_its_own_recipe(shipped: Path, planned: list[Plan], title: st
     assert page.notices() == []
 
 
-def test_a_link_gives_the_plan(shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_gives_the_plan(shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     page = Train(
         task="food review",

@@ -11,10 +11,10 @@ import streamlit as st
 from mha_core.training import plan_time, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import visitor
-from pages.kit.jobs.training import Data, Plan
+from pages.kit.jobs.training import TrainingData, TrainingPlan
 from pages.train import ask_section, task_words, uploads
 from pages.train.grid import POST_CHOICES
-from pages.train.runs import Shown
+from pages.train.runs import Runs
 
 from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
 
@@ -46,7 +46,7 @@ def test_of_a_table_in_english_the_posts_sentences_are_asked_first() -> None:
     """Its own rows may be articles, whose maps have a thousand times as many cells."""
     long = "and how are you today, said the man who can do that before you know it. " * 20
     lines = [f'"{word} {other}: {long}",{word}' for word in ("sport", "tech") for other in "abcdefgh"]
-    asked = ask_section.asked_of(Shown(), tasks.from_csv("\n".join(["text,label", *lines]).encode()))
+    asked = ask_section.questions_of(Runs(), tasks.from_csv("\n".join(["text,label", *lines]).encode()))
     assert (asked.typed(0), asked.typed(1), asked.texts[2]) == ("how are you", "you how are", "can you can that")
     assert len(asked.texts) > 3
 
@@ -66,19 +66,19 @@ def test_a_bad_table_is_told(shipped: Path) -> None:
     assert not page.off("train_start")
 
 
-def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[Plan]) -> None:
+def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[TrainingPlan]) -> None:
     page = Train(task="your own text", seeds="1", cut="96", pe=["rotary"])
     assert "Shakespeare’s Coriolanus, acts I to IV, in the public domain" in page.texts()
     assert "Which character comes next in the text?" in page.texts()
     plan = plan_of(page, planned)
-    assert plan.data == Data("text", uploads.shakespeare())
+    assert plan.data == TrainingData("text", uploads.shakespeare())
     assert [recipe.max_len for recipe in plan.recipes] == [96]
     own = "the cat sat on the mat. " * 40
     page.app.text_area(key="pasted").set_value(own).run()
     assert "Shakespeare" not in page.texts()
-    assert plan_of(page, planned).data == Data("text", own.encode())
+    assert plan_of(page, planned).data == TrainingData("text", own.encode())
     page.app.text_area(key="pasted").set_value("").run()
-    assert plan_of(page, planned).data == Data("text", uploads.shakespeare())
+    assert plan_of(page, planned).data == TrainingData("text", uploads.shakespeare())
 
 
 def test_a_context_out_of_bounds_is_told(shipped: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_context_out_of_bounds_is_told(shipped: Path) -> None:
     assert page.off("train_start")
 
 
-def test_columns_of_other_names_are_guessed_and_told(shipped: Path, planned: list[Plan]) -> None:
+def test_columns_of_other_names_are_guessed_and_told(shipped: Path, planned: list[TrainingPlan]) -> None:
     page = Train(**TINY, task="your own CSV", pe=["none"])
     upload(page, "csv_file", NEWS.replace("text,label", "Meldung;Rubrik", 1).replace(",", ";").encode())
     assert "Texts were found in the column “Meldung”, labels in “Rubrik”" in page.texts()
@@ -97,7 +97,7 @@ def test_columns_of_other_names_are_guessed_and_told(shipped: Path, planned: lis
 
 
 @pytest.mark.parametrize("choice", POST_CHOICES[1:])
-def test_the_long_posts_experiment(shipped: Path, planned: list[Plan], choice: str) -> None:
+def test_the_long_posts_experiment(shipped: Path, planned: list[TrainingPlan], choice: str) -> None:
     page = Train(task="your own CSV", post=choice, seeds="1")
     upload(page, "csv_file", (NEWS + "\nsport a,sport").encode())
     plan = plan_of(page, planned)
@@ -118,7 +118,7 @@ def test_the_long_posts_experiment(shipped: Path, planned: list[Plan], choice: s
 
 
 def test_the_hub_is_asked_only_when_a_button_says_so(
-    shipped: Path, planned: list[Plan], monkeypatch: pytest.MonkeyPatch
+    shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -135,7 +135,7 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
     assert page.off("train_start")
     page.app.button(key="hub").click().run()
     plan = plan_of(page, planned)
-    assert plan.data == Data("hub")
+    assert plan.data == TrainingData("hub")
     assert plan.recipes[0].task == "news"
     assert plan.recipes[0].evaluations == 10
     page.app.run()

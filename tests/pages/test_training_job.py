@@ -22,7 +22,7 @@ from mha_core.training.events import End, Evaluation, Step, to_line
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import job, process, record, training
 from pages.kit.jobs.record import Record
-from pages.kit.jobs.training import Data, Plan, TrainingJob
+from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
@@ -46,10 +46,12 @@ NewJob = Callable[..., TrainingJob]
 def new_job(tmp_path: Path) -> Iterator[NewJob]:
     """Starts jobs of tiny recipes; every one is over in the end."""
 
-    def start(*recipes: Recipe, data: Data | None = None, seconds: float = 120, session: str = "") -> TrainingJob:
+    def start(
+        *recipes: Recipe, data: TrainingData | None = None, seconds: float = 120, session: str = ""
+    ) -> TrainingJob:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
-        return TrainingJob(Plan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
+        return TrainingJob(TrainingPlan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
 
     yield start
     job.reset()
@@ -81,7 +83,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def test_a_job_has_all_its_results(new_job: NewJob) -> None:
     """Data from outside are handed over, and not kept."""
     text = replace(TINY, task="text", max_len=32)
-    done = new_job(text, replace(text, position="none"), data=Data("text", b"to be or not to be, that is it. " * 40))
+    done = new_job(
+        text, replace(text, position="none"), data=TrainingData("text", b"to be or not to be, that is it. " * 40)
+    )
     shares = [done.share]
     while not done.over:
         done.heard()
@@ -193,7 +197,7 @@ def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: p
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    failed = new_job(replace(TINY, task="text"), data=Data("text", b"to be or not to be. " * 40))
+    failed = new_job(replace(TINY, task="text"), data=TrainingData("text", b"to be or not to be. " * 40))
     failed.join(PATIENCE)
     assert failed.error == (
         "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
@@ -201,7 +205,7 @@ def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: p
 
 
 def test_the_workers_error_is_told(new_job: NewJob) -> None:
-    failed = new_job(replace(TINY, task="csv"), data=Data("csv", b"a,b\n1,2\n"))
+    failed = new_job(replace(TINY, task="csv"), data=TrainingData("csv", b"a,b\n1,2\n"))
     failed.join(PATIENCE)
     assert "no column 'label'" in failed.error
     assert not failed.stopped
@@ -265,17 +269,20 @@ def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("plan", "match"),
     [
-        (Plan(()), "0 runs; choose 1 to 40"),
-        (Plan((TINY,) * 41), "41 runs"),
-        (Plan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
-        (Plan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
-        (Plan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
-        (Plan((TINY,), seconds=1e9), "a time budget of 1e.09 s; choose up to 1,800 s"),
-        (Plan((TINY,), seconds=float("nan")), "a time budget of nan s"),
-        (Plan((TINY,), Data("csv", bytes(5 * 2**20 + 1))), "a file of 5,242,881 bytes; at most 5,242,880"),
+        (TrainingPlan(()), "0 runs; choose 1 to 40"),
+        (TrainingPlan((TINY,) * 41), "41 runs"),
+        (TrainingPlan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
+        (TrainingPlan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
+        (TrainingPlan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
+        (TrainingPlan((TINY,), seconds=1e9), "a time budget of 1e.09 s; choose up to 1,800 s"),
+        (TrainingPlan((TINY,), seconds=float("nan")), "a time budget of nan s"),
+        (
+            TrainingPlan((TINY,), TrainingData("csv", bytes(5 * 2**20 + 1))),
+            "a file of 5,242,881 bytes; at most 5,242,880",
+        ),
     ],
 )
-def test_what_cannot_be_trained_is_refused(plan: Plan, match: str) -> None:
+def test_what_cannot_be_trained_is_refused(plan: TrainingPlan, match: str) -> None:
     with pytest.raises(SizeError, match=match):
         TrainingJob(plan, Path())
     assert not job.under_way()

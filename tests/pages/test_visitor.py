@@ -26,7 +26,7 @@ from mha_core.training.tasks import build
 from pages.kit.jobs import job, process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 
 from .waiting import PATIENCE, wait
 
@@ -87,7 +87,7 @@ def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkey
 
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     visitor, other = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((TINY, replace(TINY, seed=2)))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY, replace(TINY, seed=2)))))
     assert visitor.asks(visit.job) is training
     assert other.asks(visit.job) is None
     training.join(PATIENCE)
@@ -104,7 +104,7 @@ def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
 
 def test_everything_goes_with_the_visit() -> None:
     visitor = Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
     wait(lambda: training.record.step)
     folder = training.folder.parent
     assert folder.is_dir()
@@ -118,7 +118,7 @@ def test_everything_goes_with_the_visit() -> None:
 def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, later, other = Visitor(), Visitor(), Visitor()
     assert visitor.asks(visit.name) == ""  # there is nothing to come back to
-    training = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     name = visitor.asks(visit.name)
     assert len(name) == 22  # 128 bits
     assert visitor.asks(visit.name) == name
@@ -161,7 +161,7 @@ def test_a_session_with_a_visit_of_its_own_keeps_it() -> None:
 
 def test_a_training_goes_on_while_its_tab_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, later = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(Plan((ENDLESS,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
     name = visitor.asks(visit.name)
     wait(lambda: training.record.step)
     visitor.leaves()
@@ -204,13 +204,13 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
     visitor = Visitor()
-    first = visitor.asks(lambda: visit.start(Plan((TINY,))))
-    second = visitor.asks(lambda: visit.start(Plan((TINY,))))
+    first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
+    second = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     first.join(PATIENCE)
     assert first.stopped
     assert not second.over
     assert visitor.asks(visit.job) is second
-    assert visitor.asks(lambda: refused(lambda: visit.start(Plan(())))).startswith("0 runs")
+    assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
 
@@ -272,8 +272,8 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains."""
     script = (
-        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, Plan\n"
-        "training = visitor.start(Plan((ENDLESS,)))\n"
+        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
         "print(training.pid, training.folder.parent)"
     )

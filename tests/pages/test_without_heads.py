@@ -15,7 +15,7 @@ from mha_core import Model
 from mha_core.measure import measures
 from pages.kit.lessons.evaluate import evaluate
 from pages.kit.lessons.grammar import parse
-from pages.kit.lessons.quantities.scene import shown
+from pages.kit.lessons.quantities.scene import scene_of
 from pages.kit.picture import sharing, without_heads
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import QUEUE, Gone, Work
@@ -46,14 +46,14 @@ def test_a_rule_and_a_page_share_it_and_what_is_known_waits_for_nobody(monkeypat
     sharing.forget()
     found = without_heads.cosines(Settings("how are they"))
     with sharing.alone():  # it would wait for ever
-        need = evaluate(parse("need"), shown("explore", {"s": "how are they"}))
+        need = evaluate(parse("need"), scene_of("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]
 
 
 def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.forget()
-    scene, begun = shown("explore", {"s": "nobody waits"}), threading.Event()
+    scene, begun = scene_of("explore", {"s": "nobody waits"}), threading.Event()
 
     def endless(*_: Any, told: Callable[[float], object], **__: Any) -> None:
         begun.set()

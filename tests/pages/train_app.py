@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pages.kit.jobs import job, visitor
-from pages.kit.jobs.training import Plan, TrainingJob
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 
 from .conftest import app_at, blocks
 from .waiting import PATIENCE
@@ -78,14 +78,14 @@ def no_job_stays() -> Iterator[None]:
 
 
 @pytest.fixture
-def planned(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[TrainingPlan]:
     """The plans that would be trained."""
-    plans: list[Plan] = []
+    plans: list[TrainingPlan] = []
     monkeypatch.setattr(visitor, "start", plans.append)
     return plans
 
 
-def plan_of(page: Train, planned: list[Plan]) -> Plan:
+def plan_of(page: Train, planned: list[TrainingPlan]) -> TrainingPlan:
     """Presses Train."""
     page.app.button(key="train_start").click().run()
     return planned[-1]

@@ -66,13 +66,13 @@ export function story(tokens, row, weights) {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(tokens[best]);
-  const query = `what ${own} is looking for: its row of the map.`;
+  const query = `what ${own} looks for: its row of the map.`;
   if (weight === 0)
-    return [query, "what each token offers; here none may be looked at.", "what is handed on; here nothing."];
+    return [query, "what each token offers; here none may be looked at.", "what is passed on; here nothing."];
   return [
     query,
     `what each token offers; ${winner} fits this query best.`,
-    `what is handed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
+    `what is passed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
   ];
 }
 

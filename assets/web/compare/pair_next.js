@@ -16,7 +16,7 @@ export class PairNext {
       view.chose(true);
     });
     this.list = h("ol", { class: "next-list" });
-    const label = span("label", "It goes on, left → right:");
+    const label = span("label", "Most likely next, left → right:");
     this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
     this.element.append(label, this.list, this.word.element);
   }

@@ -31,7 +31,7 @@ class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
   roomy = ROOMY;
 
-  /** @param {import("../picture/map.js").Shown} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
+  /** @param {import("../picture/map.js").MapPicture} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
@@ -202,7 +202,7 @@ export class PairPanels {
     return Object.assign(shown, { sides: maps, distances: picture.distances });
   }
 
-  /** A small picture without words. @param {number} n @param {import("../picture/map.js").Shown} shown @param {Inks} colours */
+  /** A small picture without words. @param {number} n @param {import("../picture/map.js").MapPicture} shown @param {Inks} colours */
   drawSmall(n, shown, colours) {
     const { map, thumb, bring } = this.panels[n];
     map.map.inks = colours;

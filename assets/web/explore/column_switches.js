@@ -1,6 +1,6 @@
 // @ts-check
-// The column of the key in focus, taken out at one press: nobody but itself may look at it, or its weight stays and its
-// value is handed to no other token. The same press takes it back.
+// The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value
+// is zeroed for them. The same press takes it back.
 
 import { maskOf, ruleOf, valuesOff } from "../link/changes.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
@@ -12,7 +12,7 @@ import { quoted, toggled } from "../base/words.js";
 /** @typedef {import("./explore.js").Explore} Explore */
 
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
-const HEARD = "no mask: every weight stays, and this key’s value is left out of what the other tokens take in";
+const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
 const toggle = { class: "toggle" };
 
 export class ColumnSwitches {
@@ -20,8 +20,8 @@ export class ColumnSwitches {
   constructor(view) {
     this.view = view;
     this.name = span("label");
-    this.unseen = button("nobody may look at it", () => this.toggleUnseen(), { ...toggle, title: SEEN });
-    this.value = button("keep the weight, drop its value", () => this.toggleValue(), { ...toggle, title: HEARD });
+    this.unseen = button("hide it from all others", () => this.toggleUnseen(), { ...toggle, title: SEEN });
+    this.value = button("keep the weight, zero its value", () => this.toggleValue(), { ...toggle, title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
     const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);

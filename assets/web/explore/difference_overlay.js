@@ -8,7 +8,7 @@ import { forbids } from "../link/painted.js";
 import { quoted, short, signed } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../picture/map.js").Shown} Shown */
+/** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
 const NAME = "Now − unchanged";
 const OFF = "A head that is off still looks the same; its absence shows in the layers above.";
@@ -46,7 +46,7 @@ export class DifferenceOverlay {
     return Object.assign(this.map, { smallest, roomy: 2.7 * smallest });
   }
 
-  /** The same map as its difference, where that is wanted. @param {Shown} shown @returns {Shown} */
+  /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */
   over(shown) {
     if (!this.isOn) return shown;
     const { picture, weights, at, maps } = this.view;

@@ -11,7 +11,7 @@ import { number } from "../base/words.js";
  * @type {[string, string, string][]}
  */
 const KINDS = [
-  ["induction", "copy", "The weight on what came after the same word before, on average over the rows that have one."],
+  ["induction", "copy", "It looks at the word that followed last time; the number is its average weight on that word."],
   ["previous", "look one word back", "The weight on the word just before, on average over the rows."],
   ["first", "look at the first word", "The weight on the first word, on average over the rows."],
   ["itself", "look at the word itself", "The weight on the word itself, on average over the rows."],
@@ -96,7 +96,7 @@ export class FindHeads {
     fill(this.off, SEVERAL, made, (press, count) => {
       const all = ids.slice(0, count);
       const isSo = view.off.size === all.length && all.every((id) => view.off.has(id));
-      setText(press, count === 1 ? "switch the first off" : `the first ${count} off`);
+      setText(press, count === 1 ? "switch the strongest off" : `the ${count} strongest off`);
       setAttribute(press, "aria-pressed", String(isSo));
     });
   }

@@ -9,7 +9,7 @@ import { quoted, ranked, toggled } from "../base/words.js";
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
-/** @typedef {{said: string, change: Change}} Step */
+/** @typedef {{said: string, change: Change}} Try */
 /** What the questions are about; weights: of the row in focus, null where they are not known.
  * @typedef {{text: string, tokens: string[], weights: Float32Array | null, pos: string, isOff: boolean}} Ground
  */
@@ -72,7 +72,7 @@ export class FirstSteps {
     return now; // a head that is off changes later layers only
   }
 
-  /** What can be tried. @returns {Step[]} */
+  /** What can be tried. @returns {Try[]} */
   get steps() {
     const { ground, view } = this;
     const { layer, head, row } = view.at;
@@ -85,7 +85,7 @@ export class FirstSteps {
     ];
   }
 
-  /** Other words. @param {Ground} ground @param {string} own @returns {Step[]} */
+  /** Other words. @param {Ground} ground @param {string} own @returns {Try[]} */
   ofWords({ text, tokens, weights }, own) {
     const [word, twin] = this.view.picture.presets.includes(text)
       ? (TWINS.find(([one]) => text.endsWith(one)) ?? [])
@@ -98,7 +98,7 @@ export class FirstSteps {
     return [{ said: `swap ${left} and ${right}: ${asks}`, change: { text: other.text } }];
   }
 
-  /** The order of the words taken away. @param {Ground} ground @param {string} own @returns {Step[]} */
+  /** The order of the words taken away. @param {Ground} ground @param {string} own @returns {Try[]} */
   ofOrder({ tokens, weights, pos }, own) {
     const { positions } = this.view.picture;
     if (!positions.some(([name]) => name === "none")) return [];

@@ -24,7 +24,7 @@ const LAWS = {
   linear: "colour: the weight",
   own: "colour: the weight, each map up to its own largest",
 };
-const OFF_VALUE = "nothing: this head is off, so nothing of it is handed on.";
+const OFF_VALUE = "nothing: this head is off, so nothing of it is passed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
 const toggle = { class: "toggle" };
 
@@ -159,7 +159,7 @@ export class FocusPanel {
     if (weights) this.drawWords(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n), first, last);
   }
 
-  /** @param {import("../picture/map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : 10; // 16 px in the type of the projector
@@ -174,7 +174,7 @@ export class FocusPanel {
     } else map.draw(shown, mode === "table", inks, room, difference.writing);
   }
 
-  /** @param {import("../picture/map.js").Shown} shown @param {string} mode @param {Inks} inks */
+  /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
     for (const part of this.legend) part.hidden = mode === "table"; // in which nothing is told by colour

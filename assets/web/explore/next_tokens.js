@@ -33,19 +33,19 @@ export class NextTokens {
     const summary = h("summary", {}, "draw · ask");
     this.more = h("details", { class: "draw" }, summary, this.draws.element, this.word.element);
     this.isSaid = false; // that something is drawn or asked: then the fields are open
-    this.one = button("write one", () => this.writeNext(), {
+    this.one = button("add a word", () => this.writeNext(), {
       title: "writes the next token: n",
       "aria-keyshortcuts": "n",
     });
-    this.back = button("take back", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
+    this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     this.play = button("play", () => this.toggle(), { title: "writes the next token, again and again" });
-    this.losses = button("how surprising?", () => view.change({ surprise: !view.look.surprise }), {
+    this.losses = button("how unexpected?", () => view.change({ surprise: !view.look.surprise }), {
       title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
     });
     this.element = h(
       "section",
       { class: "next-tokens", "aria-label": "What the model says next", hidden: "" },
-      span("label", "It goes on:"),
+      span("label", "Most likely next:"),
       this.list,
       div("writing", this.one, this.play, this.back, this.losses, this.more),
     );

@@ -40,9 +40,9 @@ export class ValueLengths {
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
-    const dropped = new Set(valuesOff(model.controls));
-    const isDropped = (/** @type {number} */ key) => dropped.has(key) && key !== at.row;
-    const handed = Float32Array.from(row, (weight, key) => (isDropped(key) ? 0 : weight * values[key]));
+    const zeroed = new Set(valuesOff(model.controls));
+    const isZeroed = (/** @type {number} */ key) => zeroed.has(key) && key !== at.row;
+    const handed = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
     const all = handed.reduce((sum, own) => sum + own, 0);
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
@@ -50,7 +50,7 @@ export class ValueLengths {
     if (!listed.some(([key]) => key === most)) listed.splice(-1, 1, [most, row[most]]);
     setText(
       this.said,
-      all ? this.sentence(row, share, most, isDropped) : `${quoted(maps.tokens[at.row])} takes in nothing.`,
+      all ? this.sentence(row, share, most, isZeroed) : `${quoted(maps.tokens[at.row])} takes in nothing.`,
     );
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
@@ -63,9 +63,9 @@ export class ValueLengths {
 
   /** What the key with the most weight hands over, and which key hands over most.
    * @param {Float32Array} row @param {(key: number) => number} share @param {number} most
-   * @param {(key: number) => boolean} isDropped
+   * @param {(key: number) => boolean} isZeroed
    */
-  sentence(row, share, most, isDropped) {
+  sentence(row, share, most, isZeroed) {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
     const { tokens } = maps;
@@ -74,7 +74,7 @@ export class ValueLengths {
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
     const [own, whom] = [quoted(tokens[at.row]), quoted(tokens[best])];
     const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
-    const long = isDropped(best) ? ", whose value is dropped" : known;
+    const long = isZeroed(best) ? ", whose value is zeroed" : known;
     const rest = most === best ? "" : ` Most comes from ${quoted(tokens[most])}: ${percent(share(most))}.`;
     return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
   }

@@ -92,4 +92,4 @@ export function house({ data, parentElement }) {
 /** What the link of a page said and its script could not use must not stay in it; that is known when the page is made.
  * @param {{data: {unusable: string}}} component
  */
-export const manners = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));
+export const page_flags = ({ data }) => write(Object.fromEntries(data.unusable.split(" ").map((key) => [key, null])));

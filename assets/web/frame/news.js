@@ -1,5 +1,5 @@
 // @ts-check
-// Asks for what has changed, once for each number that the server says is new (pages/kit/draw/canvas.py, news).
+// Asks for what has changed, once for each number that the server says is new (pages/kit/draw/canvas.py, rerun_when).
 
 /** The number that was asked for last. */
 let asked = "";

@@ -5,7 +5,7 @@ import { urlOf } from "../base/dom.js";
 import { before } from "../link/way.js";
 import { wayKept } from "./lesson_visit.js";
 
-/** @typedef {import("../base/messages.js").Course} Course */
+/** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
 /** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number}} Place a step, its lesson and where they stand, counted from 1 */

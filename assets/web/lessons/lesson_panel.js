@@ -8,7 +8,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 /** @typedef {import("../base/messages.js").StepVerdict} Verdict */
 /** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "class" | "keys"} Act */
 /**
- * @typedef {object} Shown
+ * @typedef {object} PanelState
  * @property {Place | null} place null where the link asks for what is not here
  * @property {string} sentence why there is no step or no verdict; what is waited for
  * @property {string | null} answer the letter that was chosen
@@ -105,7 +105,7 @@ export class LessonPanel {
     );
   }
 
-  /** @param {Shown} shown */
+  /** @param {PanelState} shown */
   draw(shown) {
     const { p } = this;
     const { place, sentence } = shown;
@@ -124,7 +124,7 @@ export class LessonPanel {
     }
   }
 
-  /** @param {Shown & {place: Place}} shown */
+  /** @param {PanelState & {place: Place}} shown */
   drawStep(shown) {
     const { p } = this;
     const { lesson, number, of, step, at } = shown.place;
@@ -157,7 +157,7 @@ export class LessonPanel {
     fill(p.said, lines, "p", setText);
   }
 
-  /** @param {Shown & {place: Place}} shown */
+  /** @param {PanelState & {place: Place}} shown */
   drawOptions({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ at) => {
       const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
@@ -176,7 +176,7 @@ export class LessonPanel {
     });
   }
 
-  /** @param {Shown} shown */
+  /** @param {PanelState} shown */
   drawVerdict({ open, verdict, sentence }) {
     const { p } = this;
     const lines = /** @type {HTMLElement[]} */ ([]);

@@ -58,7 +58,7 @@ export function changed(controls, off, tokens = []) {
   const found = changedMasks(controls, tokens);
   const unheard = valuesOff(controls).map((place) => quoted(tokens[place] ?? String(place)));
   if (unheard.length)
-    found.push({ key: "unheard", text: `value of ${unheard.join(", ")} dropped`, back: { unheard: null } });
+    found.push({ key: "unheard", text: `value of ${unheard.join(", ")} zeroed`, back: { unheard: null } });
   if (pos && pos !== "as trained")
     found.push({ key: "pos", text: pos === "none" ? "no positions" : `positions: ${pos}`, back: { pos: null } });
   if (t && Number(t) !== 1) found.push({ key: "t", text: `temperature ${t}`, back: { t: null } });
@@ -85,6 +85,6 @@ function changedMasks(controls, tokens) {
     found.push({ key: "mask", text: [`mask: ${seen.mask}`, ...said].join(" "), back: out });
   }
   const back = painted ? { on: rest } : maskOf(rest);
-  if (unseen.length) found.push({ key: "unseen", text: `nobody may look at ${unseen.join(", ")}`, back });
+  if (unseen.length) found.push({ key: "unseen", text: `hidden from all others: ${unseen.join(", ")}`, back });
   return found;
 }

@@ -15,7 +15,7 @@ import { BigMap, wholeMap } from "../picture/map.js";
  * @property {() => void} undo
  * @property {(text: string | null) => void} hover
  */
-/** @typedef {Pick<import("../picture/map.js").Shown, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
+/** @typedef {Pick<import("../picture/map.js").MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
 const GLOW = { dark: 190, light: 105 }; // how strongly an allowed cell glows, on the ramp of the weights
 
@@ -89,7 +89,7 @@ export class PaintGrid extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, forbids } = /** @type {import("../picture/map.js").Shown} */ (this.shown);
+    const { tokens, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
     return `row ${tokens[i]}, key ${tokens[j]}: ${forbids(i, j) ? "blocked" : "allowed"}`;
   }
 

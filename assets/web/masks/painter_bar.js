@@ -15,7 +15,7 @@ const TOOLS = [
   ["allow", "allow", "erase: what is touched is allowed"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
-  ["others", "column but itself", "nobody but itself may look at this word: flip its column, but for its own row"],
+  ["others", "column except the word itself", "hide this word from all others: flip all but its own row"],
 ];
 /** @type {[Scope, string][]} */
 const SCOPES = [

@@ -33,7 +33,7 @@ export const asBytes = (values) =>
 /** How a table says them. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 
-/** @typedef {import("./map.js").Shown & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
+/** @typedef {import("./map.js").MapPicture & {sides: (Float32Array | null)[], distances: number[]}} ShownDifference */
 
 /** Shown are differences as weights, their `asBytes` as map, the `sides` that they are of, null until they have come, and
  * a distance a row.

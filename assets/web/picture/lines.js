@@ -22,7 +22,7 @@ export class Lines {
     };
   }
 
-  /** @param {import("./map.js").Shown} shown @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
+  /** @param {import("./map.js").MapPicture} shown @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
   draw(shown, inks, { width, height }) {
     const { tokens, weights, row, first, last, name } = shown;
     const words = tokens.slice(first, tokens.length - last);

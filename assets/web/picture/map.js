@@ -15,7 +15,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** @typedef {{width: number, height: number}} Room */
 /** @typedef {{pick(row: number, key: number | null): void, hover(text: string | null, at: Place | null): void}} Actions */
 /**
- * @typedef {object} Shown
+ * @typedef {object} MapPicture
  * @property {string[]} tokens
  * @property {string} name
  * @property {Bytes} map
@@ -36,7 +36,7 @@ const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden ce
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
  * @param {string[]} tokens @param {Float32Array} weights
- * @param {Partial<Shown> & Pick<Shown, "name" | "row" | "theme">} more @returns {Shown}
+ * @param {Partial<MapPicture> & Pick<MapPicture, "name" | "row" | "theme">} more @returns {MapPicture}
  */
 export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: toBytes(weights) }, ...more }) => ({
   ...{ tokens, weights, map, whole: true, key: null, scale: "root", first: 0, last: 0, forbids: () => false },
@@ -56,7 +56,7 @@ export class BigMap {
     this.bubble = new Bubble();
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
     maps.set(this.element, this);
-    this.shown = /** @type {Shown | null} */ (null);
+    this.shown = /** @type {MapPicture | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]);
     this.active = /** @type {Place | null} */ (null);
@@ -84,7 +84,7 @@ export class BigMap {
     this.cell.element.onblur = () => this.point(null);
   }
 
-  /** @param {Shown} shown @param {Inks} inks @param {Room} room */
+  /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
   draw(shown, inks, room) {
     Object.assign(this, { shown, inks });
     const { tokens, first, last, row, key } = shown;
@@ -104,7 +104,7 @@ export class BigMap {
 
   /** True where all that it is made from is as it was; notes it otherwise. @param {number} unit @param {Room} room */
   isDrawn(unit, room) {
-    const { map, tokens, ...shown } = /** @type {Shown} */ (this.shown);
+    const { map, tokens, ...shown } = /** @type {MapPicture} */ (this.shown);
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
     const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, pixelRatio(), this.smallest];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
@@ -116,7 +116,7 @@ export class BigMap {
   /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
   paint(unit, room) {
     const { inks, visible } = this;
-    const shown = /** @type {Shown} */ (this.shown);
+    const shown = /** @type {MapPicture} */ (this.shown);
     const { first, last, row, key } = shown;
     const font = 11.5 * unit;
     const context = this.layOut(room, unit, font);
@@ -141,7 +141,7 @@ export class BigMap {
 
   /** The first and the last token in sight. @returns {Place} */
   get ends() {
-    const { tokens, first, last } = /** @type {Shown} */ (this.shown);
+    const { tokens, first, last } = /** @type {MapPicture} */ (this.shown);
     return [first, tokens.length - 1 - last];
   }
 
@@ -166,7 +166,7 @@ export class BigMap {
 
   /** The cells as a picture, pooled where they are smaller than a pixel. @param {Bytes} cut @param {number} room */
   image(cut, room) {
-    const { theme, scale } = /** @type {Shown} */ (this.shown);
+    const { theme, scale } = /** @type {MapPicture} */ (this.shown);
     return picture(pooled(cut, room), theme, scale);
   }
 
@@ -183,7 +183,7 @@ export class BigMap {
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
     const { step, left, top, visible } = this;
-    const { first, forbids } = /** @type {Shown} */ (this.shown);
+    const { first, forbids } = /** @type {MapPicture} */ (this.shown);
     if (step < 5) return;
     context.strokeStyle = this.inks.line;
     context.lineWidth = 1;
@@ -204,7 +204,7 @@ export class BigMap {
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
     const { step, left, top, visible } = this;
-    const { first, tokens, scale } = /** @type {Shown} */ (this.shown);
+    const { first, tokens, scale } = /** @type {MapPicture} */ (this.shown);
     const n = visible.length;
     const most = mostOf(cut.bytes, scale);
     Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
@@ -225,7 +225,7 @@ export class BigMap {
 
   /** Ink that can be read on a byte's colour. @param {number} byte @param {number} most */
   inkOn(byte, most) {
-    const { theme, scale } = /** @type {Shown} */ (this.shown);
+    const { theme, scale } = /** @type {MapPicture} */ (this.shown);
     return inkOn(byte, theme, scale, most);
   }
 
@@ -253,7 +253,7 @@ export class BigMap {
 
   /** The key with the largest weight in a row. @param {number} i */
   bestOf(i) {
-    const { weights, tokens } = /** @type {Shown} */ (this.shown);
+    const { weights, tokens } = /** @type {MapPicture} */ (this.shown);
     const [first, last] = this.ends;
     if (!weights) return first;
     return first + ranked(weights.subarray(i * tokens.length + first, i * tokens.length + last + 1))[0][0];
@@ -289,7 +289,7 @@ export class BigMap {
 
   /** What a cell says. @param {Place} at */
   say([i, j]) {
-    const { tokens, weights, forbids } = /** @type {Shown} */ (this.shown);
+    const { tokens, weights, forbids } = /** @type {MapPicture} */ (this.shown);
     const weight = weights ? number(weights[i * tokens.length + j]) : "…";
     return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }

@@ -42,7 +42,7 @@ function write(context, { left, top, step, visible, font, inks }, at, { asRow, i
  */
 export function drawLabels(context, map) {
   const { step, inks, font, visible } = map;
-  const { first, row, key: chosen, best = null } = /** @type {import("./map.js").Shown} */ (map.shown);
+  const { first, row, key: chosen, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const key = chosen ?? best;
   const every = Math.max(1, Math.ceil((font * 1.05) / step));
   visible.forEach((_, at) => {

@@ -52,7 +52,7 @@ function shapesOf(cells) {
 /** A map as it was drawn last, with every token. @param {BigMap} map */
 export function mapSvg(map) {
   const { left, top, right, side, step, visible, inks } = map;
-  const shown = /** @type {import("./map.js").Shown} */ (map.shown);
+  const shown = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const { first, last, weights, tokens, name, scale } = shown;
   const n = visible.length;
   const cut = trimmed(shown.map, first, last);

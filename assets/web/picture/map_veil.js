@@ -5,7 +5,7 @@
 import { hidesRow, isLit } from "../base/curtain.js";
 import { fill, h, setText } from "../base/dom.js";
 
-/** @typedef {import("./map.js").Shown} Shown */
+/** @typedef {import("./map.js").MapPicture} MapPicture */
 /** @typedef {import("./map.js").BigMap} BigMap */
 
 const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture
@@ -17,7 +17,7 @@ export class MapVeil {
     this.rows = /** @type {number[]} */ ([]); // those that are hidden
   }
 
-  /** What may be seen of a map. @template {Shown} Map @param {Map} shown @param {Element} place of it @returns {Map} */
+  /** What may be seen of a map. @template {MapPicture} Map @param {Map} shown @param {Element} place of it @returns {Map} */
   seen(shown, place) {
     const n = shown.tokens.length;
     const second = place.closest(SECOND) !== null;

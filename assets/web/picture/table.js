@@ -4,7 +4,7 @@
 import { h } from "../base/dom.js";
 import { BLOCKED, ranked } from "../base/words.js";
 
-/** @typedef {import("./map.js").Shown} Shown */
+/** @typedef {import("./map.js").MapPicture} MapPicture */
 /** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
 
 const NONE = "—"; // stands where the mask lets nobody look
@@ -22,7 +22,7 @@ const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}
 const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLOCKED } : {});
 
 /** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
- * @param {Element} parent @param {Shown} shown @param {Writing} writing
+ * @param {Element} parent @param {MapPicture} shown @param {Writing} writing
  */
 export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
   const { tokens, weights, row, first, last } = shown;
@@ -44,7 +44,7 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   }
 }
 
-/** @param {Shown} shown @param {(i: number, j: number) => string} written */
+/** @param {MapPicture} shown @param {(i: number, j: number) => string} written */
 function wholeTable({ tokens, row, first, last }, written) {
   const places = [...tokens.keys()].slice(first, tokens.length - last);
   const names = places.map((j) => cell("th", tokens[j], { scope: "col" }));
@@ -59,7 +59,7 @@ function wholeTable({ tokens, row, first, last }, written) {
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
 }
 
-/** @param {Shown} shown @param {Float32Array} weights @param {string} what @param {(i: number, j: number) => string} written */
+/** @param {MapPicture} shown @param {Float32Array} weights @param {string} what @param {(i: number, j: number) => string} written */
 function rowTable({ tokens, row, first, last }, weights, what, written) {
   const n = tokens.length;
   const own = weights.subarray(row * n, (row + 1) * n).map(Math.abs);

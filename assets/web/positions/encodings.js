@@ -73,7 +73,7 @@ class Encodings extends View {
       fill(list, own, make, (tile, one) => this.updateTile(tile, one, tiles.indexOf(one)));
     }
     setText(this.name, tiles[at].told);
-    setText(this.place, "a row is the word that looks, a column what it looks at");
+    setText(this.place, "each row is one word; a column is what it looks at");
     setText(this.note, tiles[at].note);
     const [row, key] = [Math.min(this.row, tokens.length - 1), this.key];
     const name = `${place}, ${tiles[at].title}`;

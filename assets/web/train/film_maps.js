@@ -103,7 +103,7 @@ export class FilmMap extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, weights, forbids } = /** @type {import("../picture/map.js").Shown} */ (this.shown);
+    const { tokens, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
     const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
     return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
   }

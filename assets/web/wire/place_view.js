@@ -5,7 +5,7 @@ import { parseAt } from "../link/look.js";
 import { WireView } from "./wire_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../base/messages.js").Answered & At} Placed what every picture says, and where the page looks by itself */
+/** @typedef {import("../base/messages.js").PictureAnswer & At} Placed what every picture says, and where the page looks by itself */
 
 /** @template {Placed} [Picture=any] @extends {WireView<Picture>} */
 export class PlaceView extends WireView {

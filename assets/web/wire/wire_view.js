@@ -13,7 +13,7 @@ import { Wire } from "./wire.js";
 const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 
 /** @typedef {import("../link/link.js").Values} Values */
-/** @typedef {import("../base/messages.js").Answered} Answered what every picture says of its query */
+/** @typedef {import("../base/messages.js").PictureAnswer} PictureAnswer what every picture says of its query */
 
 // ms until the address says what is typed or chosen: browsers take few changes of it a second, and each takes them as long
 // as a frame, which is the picture's
@@ -24,7 +24,7 @@ const LOADS =
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
 
-/** @template {Answered} [Picture=any] @extends {View<any>} */
+/** @template {PictureAnswer} [Picture=any] @extends {View<any>} */
 export class WireView extends View {
   /** @param {ShadowRoot | HTMLElement} root @param {CSSStyleSheet[]} styles @param {string} kind */
   constructor(root, styles, kind) {

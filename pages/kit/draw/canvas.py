@@ -15,7 +15,7 @@ from .web import one_line
 MOST_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
-_manners = st.components.v2.component("headlight_manners", js=one_line("frame/frame.js", "manners"))
+_page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
 _projected = st.components.v2.component("headlight_projected", js=one_line("frame/projected.js", "projected"))
 _news = st.components.v2.component("headlight_news", js=one_line("frame/news.js", "news"))
 _visit = st.components.v2.component("headlight_visit", js=one_line("frame/visit.js", "visit"))
@@ -45,11 +45,11 @@ def house(said: House) -> None:
     _house(key="house", data=[said])
 
 
-def manners(unusable: Sequence[str]) -> None:
+def page_flags(unusable: Sequence[str]) -> None:
     """Which keys must leave the address: what is known only when a page has been made."""
-    with st.container(key="manners_carrier"):
+    with st.container(key="page_flags_carrier"):
         # as one text: to look into a list, Streamlit imports pandas (68 MB) before the first picture
-        _manners(key="manners", data={"unusable": " ".join(unusable)})
+        _page_flags(key="page_flags", data={"unusable": " ".join(unusable)})
 
 
 def projected() -> bool:
@@ -60,7 +60,7 @@ def projected() -> bool:
     return large
 
 
-def news(number: str, on_asked: Callable[[], None]) -> None:
+def rerun_when(number: str, on_asked: Callable[[], None]) -> None:
     """Has the browser ask for what is new: `on_asked` is called once for each number that is not empty.
 
     A fragment that is drawn often tells the number, and the callback draws another one, which only a callback may.

@@ -29,7 +29,7 @@ PAGES = {
         "Lessons",
         "Lessons",
         "What would you like to find out?",
-        "Each lesson asks first and shows then: predict, open the curtain, and read the numbers of the live picture.",
+        "Guess first. Then the curtain opens, and the numbers measured now decide.",
     ),
     "texts": Named(
         "Texts",
@@ -41,7 +41,7 @@ PAGES = {
         "Look",
         "Explore",
         "Which words does each word look at?",
-        "A row is the word that looks, a column what it looks at. The stronger the colour, the more.",
+        "Each row is one word. The stronger a cell’s colour, the more it looks at the word above.",
     ),
     "glossary": Named(
         "Look",

@@ -6,9 +6,9 @@ import streamlit as st
 
 from mha_core import Model
 from pages.kit.picture import models, rules
-from pages.kit.picture.asked import NOT_A_RULE, WRITTEN_FORMS
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
 from pages.kit.picture.place import head_name
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
@@ -41,7 +41,7 @@ def mask(page: PicturePage, *, paints: bool = True) -> str:
     # all of these stay mounted, so that the link keeps them
     written = {}
     for shown_with, key in WRITTEN.items():
-        with widgets.seen(key, kind == shown_with):
+        with widgets.kept_mounted(key, kind == shown_with):
             written[shown_with] = key, widgets.text(key, help=WRITTEN_FORMS)
     if kind == "painted" and not paints:
         st.caption("Painted cells are ignored on this page; only the rule applies.")

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from mha_core import device as devices
-from pages.kit.picture.asked import Asked, unused
+from pages.kit.picture.link_query import LinkQuery, unused
 
 from . import layout, links
 
@@ -17,7 +17,7 @@ from . import layout, links
 class Form(layout.Page):
     """A page with controls; `query`: the link's."""
 
-    query: Asked = field(default_factory=lambda: Asked(b""))
+    query: LinkQuery = field(default_factory=lambda: LinkQuery(b""))
 
     def answer_link(self, **usable: bool) -> list[str]:
         """What must be said once every control has been made.
@@ -36,11 +36,11 @@ F = TypeVar("F", bound=Form)
 
 def form(package: str) -> AbstractContextManager[Form]:
     """The frame of a page with controls and without a model; `package`: its name."""
-    return framed(Form, package, links.asked(takes_model=False))
+    return framed(Form, package, links.query(takes_model=False))
 
 
 @contextmanager
-def framed(kind: type[F], package: str, query: Asked, models: Mapping[str, str] | None = None) -> Iterator[F]:
+def framed(kind: type[F], package: str, query: LinkQuery, models: Mapping[str, str] | None = None) -> Iterator[F]:
     """A page of this kind, whose controls begin with what the link says, within its bounds.
 
     Args:

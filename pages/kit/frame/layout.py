@@ -73,7 +73,7 @@ def framed(
         stage.error(sentence)
     if made.unusable:
         with made.hidden:
-            canvas.manners(made.unusable)
+            canvas.page_flags(made.unusable)
 
 
 def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:

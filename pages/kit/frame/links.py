@@ -14,9 +14,9 @@ import streamlit as st
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw.numbers import cut as cut_text
-from pages.kit.picture.asked import Asked, in_link, unused
 from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
 from pages.kit.picture.limits import LONGEST_CHOICE, MOST_CHOSEN
+from pages.kit.picture.link_query import LinkQuery, in_link, unused
 
 BOUND: Final = "query-params"
 _TYPES: dict[str, tuple[type, ...]] = {  # of a field's kind -> of what its control may say
@@ -86,8 +86,8 @@ def value(key: str) -> Any:
     return _within(key, st.session_state.get(key, DEFAULTS[key]))
 
 
-def asked(*, takes_model: bool = True) -> Asked:
-    """The link's query, each text cut to one character more than can be used; `takes_model` as in `Asked`."""
+def query(*, takes_model: bool = True) -> LinkQuery:
+    """The link's query, each text cut to one character more than can be used; `takes_model` as in `LinkQuery`."""
     said = {
         key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MOST_CHOSEN]]
         for key in DEFAULTS
@@ -95,9 +95,9 @@ def asked(*, takes_model: bool = True) -> Asked:
     }
     try:
         raw = urlencode(said, doseq=True, quote_via=quote, errors="replace").encode()
-        return Asked(raw, takes_model=takes_model)
+        return LinkQuery(raw, takes_model=takes_model)
     except HeadlightError:
-        return Asked(b"")
+        return LinkQuery(b"")
 
 
 def put(key: str, text: str, default: str) -> None:

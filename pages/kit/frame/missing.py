@@ -9,7 +9,7 @@ from pages.kit.server.missing import missing_package
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def package_error() -> Iterator[None]:
     """Says which package is missing where something needs it; a fragment, which nothing else surrounds, has its own."""
     try:
         yield

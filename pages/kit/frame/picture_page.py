@@ -73,7 +73,7 @@ def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Picture
         takes_model: the page shows the model that the link names, otherwise MiniLM.
     """
     offered = own_models.offered() if takes_model else {}  # before the link is read, which may name one of them
-    with framed(PicturePage, package, links.asked(takes_model=takes_model), offered) as page:
+    with framed(PicturePage, package, links.query(takes_model=takes_model), offered) as page:
         place = page.stage.empty()  # in every run: what follows would be another element in the next one
         if not pictures.is_loaded(page.name):
             with place.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.kit.frame import missing
 
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
-with missing.told():
+with missing.package_error():
     from pages.kit.draw.pages import PAGES, path
     from pages.kit.server import visits
     from pages.kit.server.queue import QUEUE, Work

@@ -14,8 +14,8 @@ from pages.kit.picture.fields import FIELDS
 from .links import BOUND, bound
 
 
-def seen(name: str, shown: bool) -> Any:
-    """A place that is only hidden: a control that moves to another one loses its part of the address."""
+def kept_mounted(name: str, shown: bool) -> Any:
+    """A place that is hidden, yet mounted: Streamlit drops the part of the address of a control that is not."""
     return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
 
 

@@ -35,7 +35,7 @@ RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it i
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingData:
     """Data from outside.
 
     Attributes:
@@ -52,7 +52,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The runs of a training.
 
     Attributes:
@@ -63,7 +63,7 @@ class Plan:
     """
 
     recipes: tuple[Recipe, ...]
-    data: Data | None = None
+    data: TrainingData | None = None
     seconds: float = 120.0
     timing: bool = False
 
@@ -82,7 +82,7 @@ class Plan:
 
 
 class TrainingJob(Job):
-    """One plan in training. Raises what `Plan.check` raises.
+    """One plan in training. Raises what `TrainingPlan.check` raises.
 
     Args:
         plan: what is trained.
@@ -98,7 +98,11 @@ class TrainingJob(Job):
     silence = RELOAD_SECONDS
 
     def __init__(
-        self, plan: Plan, folder: Path, visitor: Visitor | None = None, is_here: Callable[[], bool] = lambda: True
+        self,
+        plan: TrainingPlan,
+        folder: Path,
+        visitor: Visitor | None = None,
+        is_here: Callable[[], bool] = lambda: True,
     ) -> None:
         plan.check()
         super().__init__(Work.TRAINING, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)

@@ -11,7 +11,7 @@ from pages.kit.server import sockets
 from pages.kit.server.visits import address, visitor
 
 from . import visit as visits
-from .training import Plan, TrainingJob, writing
+from .training import TrainingJob, TrainingPlan, writing
 from .visit import OwnRun, Tab, Visit
 
 
@@ -55,7 +55,7 @@ def job_on(task: str) -> TrainingJob | None:
     return present if present is not None and present.plan.recipes[0].task == task else None
 
 
-def start(plan: Plan) -> TrainingJob:
+def start(plan: TrainingPlan) -> TrainingJob:
     """Begins to train, and stops what this visitor trained before.
 
     Raises:

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from pages.kit.picture.sharing import shared
 
 from .reading import LONGEST_FILE, LessonError, read
-from .schema import Lesson, Step
+from .schema import Lesson, LessonStep
 
 _ASSETS = Path(__file__).parents[3] / "assets"
 SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
@@ -38,7 +38,7 @@ class Course:
     errors: tuple[str, ...]
     stamps: tuple[_Stamp, ...]
 
-    def find(self, learn: str) -> tuple[Lesson, Step, int] | None:
+    def find(self, learn: str) -> tuple[Lesson, LessonStep, int] | None:
         """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1."""
         match = _STEP.fullmatch(learn)
         lesson = self.lessons.get(match[1]) if match else None

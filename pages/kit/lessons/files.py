@@ -17,8 +17,8 @@ from pages.kit.server.addresses import LONGEST_QR, for_class, qr_code
 
 from .course import course
 from .message import Hidden
-from .quantities.scene import TWO_SIDES, shown
-from .schema import Lesson, Step
+from .quantities.scene import TWO_SIDES, scene_of
+from .schema import Lesson, LessonStep
 from .verdict import verdict
 
 OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages whose picture is the map of a head
@@ -90,7 +90,7 @@ def handout(raw: bytes) -> bytes:
     return pack_focus(header, *(part for _, maps in told for part in maps))
 
 
-def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[HandoutStep, list[Tensor]]:
+def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
     maps, address = _maps(step), _address(origin, link)
@@ -119,11 +119,11 @@ def _step(lesson: Lesson, number: int, step: Step, origin: str) -> tuple[Handout
     return told, [weights for _, weights in maps]
 
 
-def _maps(step: Step) -> list[tuple[HandoutMap, Tensor]]:
+def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
     """The maps that the step's page shows; none of another kind of picture, or of one too large for paper."""
     if step.page not in OF_MAPS:
         return []
-    scene = shown(step.page, Query(step.query.encode("ascii")))
+    scene = scene_of(step.page, Query(step.query.encode("ascii")))
     try:
         pictures = [scene.picture(primed=primed) for primed in ((False, True) if step.page == TWO_SIDES else (False,))]
         return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MOST_TOKENS]

@@ -9,11 +9,11 @@ from pages.kit.draw import pages
 from pages.kit.picture.query import Query
 
 from .course import course as read_course
-from .schema import Lesson, Step
+from .schema import Lesson, LessonStep
 from .verdict import verdict
 
 
-class Choice(TypedDict):
+class CourseOption(TypedDict):
     letter: str
     text: str
 
@@ -28,7 +28,7 @@ class CourseStep(TypedDict):
     query: str
     say: str
     ask: str
-    options: list[Choice]
+    options: list[CourseOption]
     curtain: list[Hidden]  # until the answer
     teacher: str
 
@@ -44,7 +44,7 @@ class CourseLesson(TypedDict):
     steps: list[CourseStep]
 
 
-class Course(TypedDict):
+class CourseMessage(TypedDict):
     lessons: list[CourseLesson]
 
 
@@ -79,7 +79,7 @@ def lesson(raw: bytes) -> bytes:
 
 def as_json() -> str:
     """The texts of all lessons; it may stand in a page."""
-    told: Course = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
+    told: CourseMessage = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
     return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
 
 
@@ -96,7 +96,7 @@ def _lesson(lesson: Lesson) -> CourseLesson:
     }
 
 
-def _step(step: Step) -> CourseStep:
+def _step(step: LessonStep) -> CourseStep:
     return {
         "path": pages.path(step.page),
         "query": step.query,

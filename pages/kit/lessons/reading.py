@@ -13,7 +13,7 @@ from mha_core.errors import HeadlightError
 from . import bounds, references
 from .grammar import RuleError
 from .lines import line_of
-from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, Option, Path, Rule, Shown, Step
+from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, LessonStep, Option, Path, Reveal, Rule
 
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
@@ -165,17 +165,17 @@ def _path(table: _Table, text: str, at: int, steps: int) -> Path:
     return Path(int(match[1]), match[2], tuple(chosen))
 
 
-def _step(table: _Table) -> Step:
+def _step(table: _Table) -> LessonStep:
     table.knows_only(_STEP)
     try:
         page, query = references.opened(table.text("link"))
     except HeadlightError as error:
         raise table.wrong(str(error), "link") from None
     known = references.Known(references.words(page, query))
-    numbers = dict[str, Shown]()
+    numbers = dict[str, Reveal]()
     for one in table.tables("numbers", 0, MOST_NUMBERS):
         name = _name(one)
-        numbers[name] = _shown(one, known, name)
+        numbers[name] = _reveal(one, known, name)
         known = known.with_number(name, numbers[name].value.text)
     options = tuple(_option(option, at, known) for at, option in enumerate(table.tables("options", 2, 4)))
     variants, rules = table.texts("variants", MOST_VARIANTS), " ".join(one.holds.text for one in options if one.holds)
@@ -197,8 +197,8 @@ def _step(table: _Table) -> Step:
         raise table.wrong("a claim means no option “right”, and each of its options has a rule “holds”", "claim")
     if not 0 <= holds_in <= len(variants):
         raise table.wrong(f"“holds_in” is at most {len(variants)}, the number of variants", "holds_in")
-    shows = tuple(_shown(shown, known) for shown in table.tables("shows", 0, MOST_SHOWN))
-    return Step(
+    shows = tuple(_reveal(shown, known) for shown in table.tables("shows", 0, MOST_SHOWN))
+    return LessonStep(
         page=page,
         query=query,
         say=table.text("say"),
@@ -215,7 +215,7 @@ def _step(table: _Table) -> Step:
     )
 
 
-def _claim(table: _Table, known: references.Known, numbers: Mapping[str, Shown]) -> Claim:
+def _claim(table: _Table, known: references.Known, numbers: Mapping[str, Reveal]) -> Claim:
     table.knows_only(_CLAIM)
     cases, why, full = table.get("cases", list), table.text("why"), table.get("full", int, 0)
     if not 1 <= len(cases) <= MOST_CASES:
@@ -235,7 +235,7 @@ def _claim(table: _Table, known: references.Known, numbers: Mapping[str, Shown])
         why=why,
         unit=table.text("unit"),
         full=full or None,
-        map=_shown(table.table("map"), known) if "map" in table.data else None,
+        map=_reveal(table.table("map"), known) if "map" in table.data else None,
         timed=any(references.is_timed(one.value.tree) for one in numbers.values()),
     )
 
@@ -253,13 +253,13 @@ def _option(table: _Table, number: int, known: references.Known) -> Option:
     return Option("ABCD"[number], table.text("text"), rule)
 
 
-def _shown(table: _Table, known: references.Known, name: str = "") -> Shown:
+def _reveal(table: _Table, known: references.Known, name: str = "") -> Reveal:
     """A number with a label, or one that is called by a name."""
     table.knows_only({"name" if name else "label", "value", "format"})
     form = table.get("format", str, "2")
     if form not in FORMATS:
         raise table.wrong(f"a format is one of {', '.join(FORMATS)}, not “{form:.20}”", "format")
-    return Shown(name or table.text("label"), _rule(table, "value", known), form)
+    return Reveal(name or table.text("label"), _rule(table, "value", known), form)
 
 
 def _rule(table: _Table, key: str, known: references.Known) -> Rule:

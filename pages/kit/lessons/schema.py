@@ -29,7 +29,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Reveal:
     """A number that the reveal shows, or several in a row.
 
     Attributes:
@@ -82,12 +82,12 @@ class Claim:
     why: str
     unit: str
     full: int | None
-    map: Shown | None
+    map: Reveal | None
     timed: bool
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """One question on one page.
 
     Attributes:
@@ -107,12 +107,12 @@ class Step:
     ask: str
     options: tuple[Option, ...]
     right: str
-    shows: tuple[Shown, ...]
+    shows: tuple[Reveal, ...]
     curtain: tuple[Curtain, ...]
     teacher: str
     variants: tuple[str, ...]
     holds_in: int
-    numbers: Mapping[str, Shown]
+    numbers: Mapping[str, Reveal]
     claim: Claim | None
 
 
@@ -147,4 +147,4 @@ class Lesson:
     teacher: str
     now_you: str
     papers: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]

@@ -8,15 +8,15 @@ from mha_core.errors import HeadlightError
 from pages.kit.picture.query import Query
 
 from .grammar import LONGEST_WHOLE, parse
-from .quantities.scene import Shown, shown
-from .schema import Step
+from .quantities.scene import PageScene, scene_of
+from .schema import LessonStep
 from .verdict import holds
 
 ARROW = "→"
 _SENTENCES = ("s", "s2")
 
 
-def picked(step: Step, variant: str) -> tuple[list[str], str]:
+def picked(step: LessonStep, variant: str) -> tuple[list[str], str]:
     """The letters of the options whose rules hold on a variant of a step, and why one cannot be told.
 
     Raises:
@@ -28,7 +28,7 @@ def picked(step: Step, variant: str) -> tuple[list[str], str]:
     return holds(rules, varied(step.page, step.query, variant, " ".join(written.values())))
 
 
-def varied(page: str, query: str, variant: str, rules: str = "") -> Shown:
+def varied(page: str, query: str, variant: str, rules: str = "") -> PageScene:
     """What a page shows in a variant: "t=2" lays keys over the link, "animal → cat" puts a word in place of another.
 
     Args:
@@ -39,7 +39,7 @@ def varied(page: str, query: str, variant: str, rules: str = "") -> Shown:
     """
     words = swapped(variant)
     if not words:
-        return shown(page, Query(query.encode("ascii"))).changed(variant)
+        return scene_of(page, Query(query.encode("ascii"))).changed(variant)
     pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
     pairs.append(("s", Query(query.encode("ascii"))["s"]))
     sentences = " ".join(value for key, value in pairs if key in _SENTENCES)
@@ -47,7 +47,7 @@ def varied(page: str, query: str, variant: str, rules: str = "") -> Shown:
         if not re.search(rf"\b{re.escape(word)}\b", f"{sentences} {rules}"):
             raise HeadlightError(f"“{word:.40}” is not in the sentence, so nothing can stand in its place")
     changed = [(key, _said(value, words) if key in _SENTENCES else value) for key, value in pairs]
-    return shown(page, Query(urlencode(changed).encode("ascii")))
+    return scene_of(page, Query(urlencode(changed).encode("ascii")))
 
 
 def swapped(variant: str) -> Mapping[str, str]:

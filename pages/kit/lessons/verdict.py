@@ -11,9 +11,8 @@ from pages.kit.picture.query import Query
 
 from .evaluate import evaluate, number, truth
 from .grammar import Node, RuleError
-from .quantities.scene import Shown as Scene
-from .quantities.scene import shown
-from .schema import Claim, Shown, Step
+from .quantities.scene import PageScene, scene_of
+from .schema import Claim, LessonStep, Reveal
 
 MOST_IN_A_ROW = 40  # numbers of one axis that are shown
 Result = Literal["", "holds", "does not hold", "depends"]
@@ -39,7 +38,7 @@ class Verdict:
     why: str = ""
 
 
-def verdict(step: Step, query: Query | Mapping[str, Any]) -> Verdict:
+def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
     """The verdict on a step while its page shows this.
 
     Args:
@@ -50,7 +49,7 @@ def verdict(step: Step, query: Query | Mapping[str, Any]) -> Verdict:
     Raises:
         HeadlightError: this is no query.
     """
-    scene = shown(step.page, query)
+    scene = scene_of(step.page, query)
     found, missing = list[tuple[str, float, str]](), ""
     for one in step.shows:
         try:
@@ -80,7 +79,7 @@ def verdict(step: Step, query: Query | Mapping[str, Any]) -> Verdict:
     return Verdict(picked, step.right, tuple(found), said, result, why)
 
 
-def _judged(claim: Claim, named: Mapping[str, Shown], scene: Scene, *, told: bool) -> tuple[Result, str]:
+def _judged(claim: Claim, named: Mapping[str, Reveal], scene: PageScene, *, told: bool) -> tuple[Result, str]:
     """What the cases of a claim say of it, and why; `told`: one of the answers holds, or it depends on which.
 
     Raises:
@@ -92,7 +91,7 @@ def _judged(claim: Claim, named: Mapping[str, Shown], scene: Scene, *, told: boo
     return result, re.sub(r"{(.*?)}", lambda found: numbers[found[1]], claim.why)
 
 
-def _numbers(one: Shown, scene: Scene) -> list[tuple[str, float, str]]:
+def _numbers(one: Reveal, scene: PageScene) -> list[tuple[str, float, str]]:
     """Label, value and text of a number, or of each number on one axis."""
     value = evaluate(one.value.tree, scene)
     if len(value.axes) != 1:
@@ -105,7 +104,7 @@ def _numbers(one: Shown, scene: Scene) -> list[tuple[str, float, str]]:
     return [(label, of, written(one, of, scene)) for label, of in each.items()]
 
 
-def holds(rules: Mapping[str, Node], scene: Scene) -> tuple[list[str], str]:
+def holds(rules: Mapping[str, Node], scene: PageScene) -> tuple[list[str], str]:
     """The letters of the rules that hold, and why one cannot be told, "" where all can."""
     holding, unclear = list[str](), ""
     for letter, tree in rules.items():
@@ -117,7 +116,7 @@ def holds(rules: Mapping[str, Node], scene: Scene) -> tuple[list[str], str]:
     return holding, unclear
 
 
-def written(one: Shown, value: float, scene: Scene) -> str:
+def written(one: Reveal, value: float, scene: PageScene) -> str:
     """A number in the format of its step."""
     match one.format:
         case "word":

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from . import limits, models
-from .asked import TYPED
 from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
+from .link_query import TYPED
 from .query import LONGEST
 
 FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "facts.js"

@@ -46,7 +46,7 @@ _LOOK = (
     "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, mean, values, hide…, "
     "solo…, joined by `_`"
 )
-_VALUES_OFF = "tokens that others look at and take no value from, counted from 0, as `0-4`"
+_VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
 # its field.
@@ -279,9 +279,9 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
 
 # Keys that came later stand at the end, so that the order of those before them stays.
 _LATER: tuple[tuple[str, Field], ...] = (
-    ("several", _text("unheard", "", "Values left out", called="the tokens without a value", note=_VALUES_OFF)),
+    ("several", _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF)),
     ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
-    ("Compare", _text("unheard2", "", "Values left out, right", note="as `unheard`, right side")),
+    ("Compare", _text("unheard2", "", "Values zeroed, right", note="as `unheard`, right side")),
 )
 
 SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice

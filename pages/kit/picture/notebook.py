@@ -10,7 +10,7 @@ from typing import Any
 
 from .place import At
 from .settings import Settings
-from .snippet import Cell, cells
+from .snippet import CodeCell, cells
 
 TITLE = """\
 # An attention map, computed again
@@ -32,7 +32,7 @@ def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
     return written(TITLE, [*cells(sides, at), *(_maps(name, first) for name in sides)])
 
 
-def written(title: str, pieces: Sequence[Cell]) -> bytes:
+def written(title: str, pieces: Sequence[CodeCell]) -> bytes:
     """A notebook of these pieces under a title in Markdown, each below the sentence that says what it does."""
     told = [_cell("markdown", title)]
     for piece in pieces:
@@ -48,11 +48,11 @@ def written(title: str, pieces: Sequence[Cell]) -> bytes:
     return json.dumps(whole, ensure_ascii=True, indent=1).encode()
 
 
-def _maps(name: str, first: str) -> Cell:
+def _maps(name: str, first: str) -> CodeCell:
     """Every head of one side; of two sentences the second may lack the row in focus."""
     row = "query" if name == first else f"min(query, len({name}.tokens) - 1)"
     said = f"Every head of `{name}`, to point at and to choose from; `.save(path)` behind it makes a file."
-    return Cell(said, f"{name}.show(layer=layer, head=head, row={row})")
+    return CodeCell(said, f"{name}.show(layer=layer, head=head, row={row})")
 
 
 def _cell(kind: str, text: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The query of a public link, parsed by the table of fields into the settings of a picture: without the app's script.
 
-What no control could say is an error here, one sentence; `asked.Asked` leaves it out and says so.
+What no control could say is an error here, one sentence; `link_query.LinkQuery` leaves it out and says so.
 """
 
 import math

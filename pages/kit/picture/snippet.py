@@ -26,7 +26,7 @@ _USUAL = {name: parameter.default for name, parameter in inspect.signature(Model
 
 
 @dataclass(frozen=True)
-class Cell:
+class CodeCell:
     """A piece of code that stands by itself, and the sentence that says what it does."""
 
     said: str
@@ -42,7 +42,7 @@ def snippet(sides: Mapping[str, Settings], at: At) -> str:
     return "\n\n".join(cell.code for cell in cells(sides, at)) + "\n"
 
 
-def cells(sides: Mapping[str, Settings], at: At) -> list[Cell]:
+def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     """Loading, the run of each side, the map in focus, of a decoder what may come next; each needs those before it.
 
     Args:
@@ -60,7 +60,7 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[Cell]:
     return [_load(first, model), *runs, look, *following]
 
 
-def _load(settings: Settings, model: Model) -> Cell:
+def _load(settings: Settings, model: Model) -> CodeCell:
     """The model, by the name or the folder that it has outside of the app."""
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
     if name in models.shipped():
@@ -72,12 +72,12 @@ def _load(settings: Settings, model: Model) -> Cell:
     trained_in = model.history.recipe.implementation if model.history else model.sizes.implementation
     kept = IMPLEMENTATIONS[trained_in].can == EVERYTHING
     other = "" if kept else f".as_implementation({_literal(model.sizes.implementation)})"
-    return Cell(
+    return CodeCell(
         said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){other}"
     )
 
 
-def _run(name: str, settings: Settings, model: Model) -> Cell:
+def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     """The pass: the sentence, and every switch that is not as usual."""
     chosen = {key: value for key, value in settings.switches(model).items() if not _is_usual(key, value)}
     drawn = [_drawn(f"{name}_{key}", value) for key, value in chosen.items() if isinstance(value, Tensor)]
@@ -92,10 +92,10 @@ def _run(name: str, settings: Settings, model: Model) -> Cell:
     threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
     said = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
-    return Cell(said, "\n".join([set_up, *drawn, whole]))
+    return CodeCell(said, "\n".join([set_up, *drawn, whole]))
 
 
-def _look(names: Sequence[str], at: At) -> Cell:
+def _look(names: Sequence[str], at: At) -> CodeCell:
     """The map in focus, of two sides also their difference, and one row of it in print."""
     lines = [
         f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",
@@ -108,7 +108,7 @@ def _look(names: Sequence[str], at: At) -> Cell:
             f"if {one}.shape == {other}.shape:",
             f'    print(f"largest difference of the two maps: {{({other} - {one}).abs().max():.4f}}")',
         ]
-    return Cell("The map in focus; the printed row says how much of each token the query takes.", "\n".join(lines))
+    return CodeCell("The map in focus; the printed row says how much of each token the query takes.", "\n".join(lines))
 
 
 def _map(name: str, names: Sequence[str]) -> str:
@@ -121,14 +121,14 @@ def _printed(name: str, weights: str, *, first: bool) -> list[str]:
     return [f"for token, weight in zip({name}.tokens, {row}):", '    print(f"{weight:.4f}  {token}")']
 
 
-def _following(name: str) -> Cell:
+def _following(name: str) -> CodeCell:
     """The likeliest tokens behind the text, of a model that says them."""
     lines = [
         f"chances, ids = {name}.logits[-1].softmax(dim=-1).topk({LIKELIEST})",
         "for chance, token in zip(chances, ids.tolist()):",
         '    print(f"{chance:.4f}  {model.tokenizer.decode([token])!r}")',
     ]
-    return Cell(f"What `{name}` goes on with: the likeliest tokens and their probabilities.", "\n".join(lines))
+    return CodeCell(f"What `{name}` goes on with: the likeliest tokens and their probabilities.", "\n".join(lines))
 
 
 def _drawn(name: str, mask: Tensor) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from . import pictures, words
-from .asked import Asked
+from .link_query import LinkQuery
 from .place import At
 from .settings import Settings
 from .snippet import snippet
@@ -14,7 +14,7 @@ Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> wha
 
 def of_link(raw: bytes) -> tuple[Sides, At]:
     """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
-    query = Asked(raw)
+    query = LinkQuery(raw)
     return {"run": query.within()[0]}, query.at
 
 

@@ -94,7 +94,7 @@ def _mask_label(settings: Settings, model: Model) -> list[str]:
     whole = rest if named else settings.mask
     return [
         *([f"mask {whole.replace(':', ' ')}"] if whole != "none" else []),
-        *([f"nobody looks at {named}"] if named else []),
+        *([f"{named} hidden from all others"] if named else []),
     ]
 
 
@@ -104,7 +104,7 @@ def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[
     return [tokens[place] for place in places if place < len(tokens)]
 
 
-def values_left_out(settings: Settings, model: Model) -> str:
+def zeroed_values(settings: Settings, model: Model) -> str:
     """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
     return changes.without_values(_tokens_at(settings, model, settings.values_off))
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from .sockets import household
+from .sockets import client_network
 from .visits import is_connected
 
 # What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
@@ -158,7 +158,7 @@ class UploadGate:
 
     async def _pass(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets a file in when there is room for it, and ends it when it does not come to an end by itself."""
-        address = household(str((scope.get("client") or ("",))[0]))
+        address = client_network(str((scope.get("client") or ("",))[0]))
         if not self._has_room(session, address):
             await PlainTextResponse("Too many files", 429)(scope, receive, send)
             return

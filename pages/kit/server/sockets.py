@@ -33,7 +33,7 @@ UNREAD_SECONDS = 60.0  # who has not taken a byte for so long is hung up on
 MOST_OPEN = 8192  # files and connections of this process
 
 
-def household(address: str) -> str:
+def client_network(address: str) -> str:
     """Whom an address stands for: of IPv6 its network, since everybody there has 2⁶⁴ of them."""
     try:
         found = ipaddress.ip_address(address)
@@ -116,7 +116,7 @@ class SocketGate:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        address = household(str((scope.get("client") or ("",))[0]))
+        address = client_network(str((scope.get("client") or ("",))[0]))
         if not self._lets_in(address):
             await send({"type": "websocket.close", "code": 1013})
             return

@@ -20,20 +20,20 @@ class Visitor:
     session: str = ""
 
 
-class _Visit:
+class _SessionName:
     """Held by its session alone, so that it goes with that."""
 
     def __init__(self) -> None:
         self.name = secrets.token_hex(8)
 
 
-_visits: WeakValueDictionary[str, _Visit] = WeakValueDictionary()
+_visits: WeakValueDictionary[str, _SessionName] = WeakValueDictionary()
 
 
 def name() -> str:
     """The name of the visitor whose script runs now."""
     if _KEY not in st.session_state:
-        visit = st.session_state[_KEY] = _Visit()
+        visit = st.session_state[_KEY] = _SessionName()
         _visits[visit.name] = visit
     found: str = st.session_state[_KEY].name
     return found
@@ -46,7 +46,7 @@ def visitor() -> Visitor:
 
 def address() -> str:
     """The address of the visitor whose script runs now; "" of this machine."""
-    return sockets.household(st.context.ip_address or "") if runtime.exists() else ""
+    return sockets.client_network(st.context.ip_address or "") if runtime.exists() else ""
 
 
 def is_open(name: str) -> bool:

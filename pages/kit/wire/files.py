@@ -1,7 +1,7 @@
 """Which pages have routes for files to take along.
 
 `files.py` of the page has a function of the kind's name, or `tables`, which are written as that kind. The kinds of
-`OF_SETTINGS` are made of what its `shown` says, if not of the one picture of the link: the settings of each side by its
+`OF_SETTINGS` are made of its `sides_of_link`, if not of the one picture of the link: the settings of each side by its
 name, and the place.
 """
 

@@ -23,7 +23,7 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.queue import QUEUE, Gone, Queue
-from pages.kit.server.sockets import household
+from pages.kit.server.sockets import client_network
 from pages.kit.server.visits import Visitor
 
 from .routes import GZIP_LEVEL, work_of
@@ -99,7 +99,7 @@ class FirstPicture:
 
     async def _picture(self, page: str, scope: Scope) -> bytes | None:
         """The message, None where it cannot be had in time."""
-        raw, address = scope["query_string"], household(str((scope.get("client") or ("",))[0]))
+        raw, address = scope["query_string"], client_network(str((scope.get("client") or ("",))[0]))
         try:
             if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
                 return None

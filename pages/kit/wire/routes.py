@@ -20,14 +20,14 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import tables
 from pages.kit.draw.web import API
 from pages.kit.picture import take_along, words
-from pages.kit.picture.asked import Refused
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.notebook import notebook
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.queue import QUEUE, Busy, Gone, Queue, Superseded, Work
-from pages.kit.server.sockets import household
+from pages.kit.server.sockets import client_network
 from pages.kit.server.visits import Visitor
 
 from .files import FILES, OTHERS
@@ -69,7 +69,7 @@ def answer(route: str, raw: bytes) -> bytes:
     _, _, kind = route.partition(".")
     module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
     if kind in OF_SETTINGS:
-        shown = getattr(module, "shown", take_along.of_link)
+        shown = getattr(module, "sides_of_link", take_along.of_link)
         return OF_SETTINGS[kind](*shown(raw))
     made: Answer | None = getattr(module, kind or route, None)
     return made(raw) if made else tables.WRITERS[kind](module.tables(raw))
@@ -157,7 +157,7 @@ class Wire:
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
-        return Visitor(household(str((scope.get("client") or ("",))[0])), name if self._is_open(name) else "")
+        return Visitor(client_network(str((scope.get("client") or ("",))[0])), name if self._is_open(name) else "")
 
     def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
         message = self._answers(name, raw)

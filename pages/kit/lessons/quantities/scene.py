@@ -49,7 +49,7 @@ Own = Callable[[Query], Mapping[str, Value] | None]
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageScene:
     """A page with a link.
 
     Attributes:
@@ -70,13 +70,13 @@ class Shown:
         own = self._own(self.query)
         return own["W"].axes[-2].tokens if own else tuple(self.picture(primed=False).run.tokens)
 
-    def changed(self, link: str) -> Shown:
+    def changed(self, link: str) -> PageScene:
         """The same with the values that a link gives; every other key keeps its own. Raises a HeadlightError."""
         new = parse_qsl(link, keep_blank_values=True)
         kept = [pair for pair in self.query.pairs if pair[0] not in {key for key, _ in new}]
         return replace(self, query=Query(urlencode([*kept, *new]).encode("ascii")))
 
-    def without(self, layer: int, head: int | None) -> Shown:
+    def without(self, layer: int, head: int | None) -> PageScene:
         """The same with a head switched off on both sides, or every head of a layer."""
         layers, heads = self.query.sizes
         if not 0 <= layer < layers or (head is not None and not 0 <= head < heads):
@@ -145,9 +145,9 @@ class Shown:
         return told(query)
 
 
-def shown(page: str, query: Query | Mapping[str, Any]) -> Shown:
+def scene_of(page: str, query: Query | Mapping[str, Any]) -> PageScene:
     """What a page shows with a query, or with values by key, one or several. Raises a HeadlightError."""
-    return Shown(page, query if isinstance(query, Query) else Query(urlencode(query, doseq=True).encode("ascii")))
+    return PageScene(page, query if isinstance(query, Query) else Query(urlencode(query, doseq=True).encode("ascii")))
 
 
 def _told(name: str, quantity: Callable[..., Value], arguments: list[str | float]) -> Value:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Late:
+class LazyApp:
     """The app that `make` makes, once."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:

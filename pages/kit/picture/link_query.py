@@ -31,7 +31,7 @@ _LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
 FOREIGN = " If it was trained in another visit, it belongs to that one; its owner can send the zip."
 
 
-class Answered(TypedDict):
+class PictureAnswer(TypedDict):
     """What every picture says, to the query that it answers."""
 
     digest: str
@@ -59,7 +59,7 @@ class Refused(HeadlightError):
         self.key = key
 
 
-class Asked(Query):
+class LinkQuery(Query):
     """A query of which nothing but a typed text is refused.
 
     Args:
@@ -108,7 +108,7 @@ class Asked(Query):
     @cached_property
     def device(self) -> str:
         """As in `Settings`; the best one where the one that is named is not here."""
-        return self._usable("dev", lambda: super(Asked, self).device, "auto")
+        return self._usable("dev", lambda: super(LinkQuery, self).device, "auto")
 
     def within(self, side: str = "", text: str = "") -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
@@ -130,7 +130,7 @@ class Asked(Query):
     @property
     def at(self) -> At:
         """The place looked at; the first one where the model has no such head."""
-        return self._usable("at", lambda: super(Asked, self).at, At.of(self.default("at")))
+        return self._usable("at", lambda: super(LinkQuery, self).at, At.of(self.default("at")))
 
     def place(self, tokens: Sequence[str]) -> At:
         """The same on a sentence, whose row and key it must have."""
@@ -156,11 +156,11 @@ class Asked(Query):
 
     def painted(self, side: str) -> str:
         """As of a `Query`; nothing where it cannot be read."""
-        return self._usable(f"p{side}", lambda: super(Asked, self).painted(side), "")
+        return self._usable(f"p{side}", lambda: super(LinkQuery, self).painted(side), "")
 
     def position(self, side: str) -> str:
         """As of a `Query`; as the model was trained where it cannot take the one that is asked for."""
-        return self._usable(f"pos{side}", lambda: super(Asked, self).position(side), "trained")
+        return self._usable(f"pos{side}", lambda: super(LinkQuery, self).position(side), "trained")
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
         """As of a `Query`, without those that the model lacks."""
@@ -173,7 +173,7 @@ class Asked(Query):
 
     def values_off(self, side: str) -> tuple[int, ...]:
         """As of a `Query`; none where they cannot be read."""
-        return self._usable(f"unheard{side}", lambda: super(Asked, self).values_off(side), ())
+        return self._usable(f"unheard{side}", lambda: super(LinkQuery, self).values_off(side), ())
 
     def leave_out(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
         """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
@@ -193,7 +193,9 @@ class Asked(Query):
             return self.leave_out(key, instead)
 
 
-def answered(query: Asked, keys: Iterable[str], at: At, digest: str, notices: Iterable[str], **used: str) -> Answered:
+def answer_of(
+    query: LinkQuery, keys: Iterable[str], at: At, digest: str, notices: Iterable[str], **used: str
+) -> PictureAnswer:
     """What every picture says of its query, once all of that was asked for.
 
     Args:
