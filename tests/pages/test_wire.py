@@ -407,7 +407,7 @@ def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pyt
     slow, quick = Connection(takes), Connection(1000)
 
     async def both() -> None:
-        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE))
+        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE), queue=Queue())
         await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (slow, quick)))
 
     run(both())
@@ -425,7 +425,7 @@ def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: py
     large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}
 
     async def play() -> None:
-        wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large))
+        wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large), queue=Queue())
 
         async def asks(reader: Connection, query: bytes) -> None:
             await wire(scope_of(query), reader.receive, reader.send)
@@ -467,5 +467,5 @@ def test_who_hangs_up_is_not_answered() -> None:
         time.sleep(0.2)
         return b""
 
-    run(Wire(slow)(scope_of(), gone, connection.send))
+    run(Wire(slow, queue=Queue())(scope_of(), gone, connection.send))
     assert connection.sent == []

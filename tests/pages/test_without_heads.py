@@ -55,9 +55,9 @@ def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch:
     sharing.forget()
     scene, begun = scene_of("explore", {"s": "nobody waits"}), threading.Event()
 
-    def endless(*_: Any, told: Callable[[float], object], **__: Any) -> None:
+    def endless(*_: Any, on_progress: Callable[[float], object], **__: Any) -> None:
         begun.set()
-        wait(lambda: told(0.0))
+        wait(lambda: on_progress(0.0))
 
     def verdict() -> bytes:
         return str(evaluate(parse("need"), scene)).encode()
