@@ -20,7 +20,7 @@ ConfusionCell = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class TestOutcome:
+class UnseenRows:
     """What the runs of one candidate make of the test rows.
 
     Attributes:
@@ -37,10 +37,10 @@ class TestOutcome:
     texts: tuple[str, ...]
     predicted: dict[int, tuple[int, ...]]
 
-    def of(self, seed: int | None) -> TestOutcome:
+    def of(self, seed: int | None) -> UnseenRows:
         """The same of one seed alone, if it has such a run; None = of all."""
         kept = {seed: self.predicted[seed]} if seed in self.predicted and seed is not None else self.predicted
-        return TestOutcome(self.name, self.classes, self.labels, self.texts, kept)
+        return UnseenRows(self.name, self.classes, self.labels, self.texts, kept)
 
     @property
     def seeds(self) -> str:
@@ -49,11 +49,11 @@ class TestOutcome:
         return f"seeds {numbers} together" if len(self.predicted) > 1 else f"seed {numbers}"
 
 
-def outcome(name: str, runs: Sequence[History], task: Labelled) -> TestOutcome | None:
+def outcome(name: str, runs: Sequence[History], task: Labelled) -> UnseenRows | None:
     """The outcome of those of a candidate's runs that were tested on exactly these rows; None when none was."""
     predicted = {run.recipe.seed: tuple(run.end.predicted) for run in runs if run.end and usable(run, task)}
     labels, texts = tuple(row.label for row in task.test), tuple(row.text for row in task.test)
-    return TestOutcome(name, task.classes, labels, texts, predicted) if predicted else None
+    return UnseenRows(name, task.classes, labels, texts, predicted) if predicted else None
 
 
 def usable(history: History, task: Labelled) -> bool:
@@ -65,14 +65,14 @@ def usable(history: History, task: Labelled) -> bool:
     return fits and start.fingerprint.startswith(task.fingerprint)
 
 
-def counts(of: TestOutcome) -> list[list[int]]:
+def counts(of: UnseenRows) -> list[list[int]]:
     """The numbers of test rows of each class (rows) that were taken for each class (columns), over all seeds."""
     labels = of.labels * len(of.predicted)
     answers = [answer for predicted in of.predicted.values() for answer in predicted]
     return judged.confusion(labels, answers, len(of.classes))
 
 
-def report(of: TestOutcome) -> Block:
+def report(of: UnseenRows) -> Block:
     """Precision, recall, F1 and number of test rows of each class, then accuracy and the means of the classes."""
     cells = counts(of)
     classes = judged.per_class(cells)
@@ -92,7 +92,7 @@ def report(of: TestOutcome) -> Block:
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
-def confusion(of: TestOutcome, chosen: ConfusionCell | None, number: int = 0) -> Block:
+def confusion(of: UnseenRows, chosen: ConfusionCell | None, number: int = 0) -> Block:
     """The confusion matrix; a click on a cell asks for its sentences. `number`: of the matrix on the page."""
     cells = counts(of)
     return sheet.matrix(
@@ -112,7 +112,7 @@ def confusion(of: TestOutcome, chosen: ConfusionCell | None, number: int = 0) ->
     )
 
 
-def listed(of: TestOutcome, chosen: ConfusionCell) -> Block:
+def listed(of: UnseenRows, chosen: ConfusionCell) -> Block:
     """The test sentences of one cell of the confusion matrix, those that most seeds answered so first."""
     true, answer = chosen
     found = Counter(

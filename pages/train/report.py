@@ -9,7 +9,7 @@ from pages.kit.picture import models
 
 from . import confusion, predictions_section, probabilities, summary, verdicts
 from .ask_section import Questions
-from .confusion import TestOutcome
+from .confusion import UnseenRows
 from .predictions import PredictedRows
 from .runs import Runs, csv_of
 
@@ -42,7 +42,7 @@ def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_
         canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
 
 
-def outcomes(shown: Runs, task: Labelled | Language | None) -> dict[str, TestOutcome]:
+def outcomes(shown: Runs, task: Labelled | Language | None) -> dict[str, UnseenRows]:
     """What each candidate made of the test rows, where they were these rows."""
     if not isinstance(task, Labelled):
         return {}

@@ -10,7 +10,7 @@ from pages.kit.draw.sheet import Block
 from pages.kit.frame import widgets
 
 from . import confusion
-from .confusion import ConfusionCell, TestOutcome
+from .confusion import ConfusionCell, UnseenRows
 
 ALL_SEEDS = "all together"
 
@@ -29,7 +29,7 @@ def controls(names: list[str], seeds: list[int]) -> tuple[list[str], int | None]
     return [name for name in chosen if name], None if of_runs == ALL_SEEDS else int(of_runs.removeprefix("seed "))
 
 
-def draw(outcomes: Mapping[str, TestOutcome], names: list[str], seed: int | None) -> None:
+def draw(outcomes: Mapping[str, UnseenRows], names: list[str], seed: int | None) -> None:
     """Draws matrix and report of these candidates, and the sentences of the chosen cell."""
     shown = [outcomes[name].of(seed) for name in names if name in outcomes]
     if not shown:
@@ -42,7 +42,7 @@ def draw(outcomes: Mapping[str, TestOutcome], names: list[str], seed: int | None
     canvas.sheet("verdicts", [sheet.row(panels, even=True)] if len(shown) > 1 else panels, _choose)
 
 
-def _panel(of: TestOutcome, chosen: ConfusionCell | None, number: int, *, narrow: bool) -> Block:
+def _panel(of: UnseenRows, chosen: ConfusionCell | None, number: int, *, narrow: bool) -> Block:
     """The matrix beside the report, or above it; the sentences of a chosen cell take the report's place."""
     matrix, report = confusion.confusion(of, chosen, number), confusion.report(of)
     sentences = [confusion.listed(of, chosen)] if chosen else []

@@ -11,7 +11,7 @@ from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
 from pages.kit.draw.numbers import fixed
 from pages.train import confusion
-from pages.train.confusion import TestOutcome
+from pages.train.confusion import UnseenRows
 
 TRUE = [0, 0, 0, 1, 1, 2]
 SAID = [0, 0, 1, 1, 0, 0]
@@ -26,7 +26,7 @@ def history(predicted: list[int], fingerprint: str = TASK.fingerprint, seed: int
     return History.of([start, End("steps", 1, 0.1, predicted)])
 
 
-def outcome(*answers: list[int]) -> TestOutcome:
+def outcome(*answers: list[int]) -> UnseenRows:
     found = confusion.outcome("mine", [history(said, seed=seed) for seed, said in enumerate(answers, 1)], TASK)
     assert found
     return found
@@ -80,7 +80,7 @@ def test_a_sentence_says_how_many_seeds_answered_so() -> None:
 
 def test_all_sentences_of_a_large_cell_are_not_sent() -> None:
     texts = tuple(map(str, range(500)))
-    block = confusion.listed(TestOutcome("mine", ("a", "b"), (0,) * 500, texts, {1: (0,) * 500}), (0, 0))
+    block = confusion.listed(UnseenRows("mine", ("a", "b"), (0,) * 500, texts, {1: (0,) * 500}), (0, 0))
     assert len(block["rows"]) == 200
     assert block["caption"].startswith("500 test rows")
 
