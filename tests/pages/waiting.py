@@ -13,7 +13,8 @@ from pages.kit.server.queue import BOUNDS, Queue, Work
 
 __all__ = ["PATIENCE", "Clock", "bounded", "of_jobs", "wait"]
 
-PATIENCE = 60  # seconds: only for a test that has already failed
+# seconds: only for a test that has already failed, on a machine where a training, which steps back, hardly gets a turn
+PATIENCE = 240
 
 
 def wait(until: Callable[[], object]) -> None:
