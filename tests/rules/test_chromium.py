@@ -68,9 +68,10 @@ def test_debians_is_installed_and_playwrights_downloaded(system: System, monkeyp
     (system.folder / "own").unlink()
 
     monkeypatch.setattr(chromium, "is_root_on_debian", lambda: True)
-    system.installs["-y chromium"] = lambda: system.on_path.setdefault("chromium", system.browser("debians"))
+    own = chromium.PACKAGE
+    system.installs[f"-y {own}"] = lambda: system.on_path.setdefault(own, system.browser("debians"))
     assert chromium.find_chromium().name == "debians"
-    assert system.ran == ["install chromium", "apt-get update", "-y chromium"]
+    assert system.ran == ["install chromium", "apt-get update", f"-y {own}"]
 
 
 @pytest.mark.parametrize(("debian", "remedy"), [("there", "apt-get install"), ("not-there", "playwright install")])
