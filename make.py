@@ -224,9 +224,16 @@ def lock(*args: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "torch").write_text(TORCH, encoding="utf-8")
         Path(folder, "cuda").write_text("\n".join(CUDA_ONLY), encoding="utf-8")
-        compile_to(RUNTIME)
+        models = "--extra=models"
+        compile_to(RUNTIME, models)
         known = sorted(set(names(RUNTIME.read_text(encoding="utf-8"))))
-        compile_to(DEV, "--group=dev", f"--constraints={RUNTIME.name}", *(f"--no-emit-package={k}" for k in known))
+        compile_to(
+            DEV,
+            "--extra=models",
+            "--group=dev",
+            f"--constraints={RUNTIME.name}",
+            *(f"--no-emit-package={k}" for k in known),
+        )
     return 0
 
 

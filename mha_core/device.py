@@ -1,5 +1,6 @@
 """The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
 
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ import torch
 from .errors import DeviceError, DtypeError
 
 T = TypeVar("T")
+VARIABLE = "HEADLIGHT_DEVICE"  # in the environment: the one kind that is used, where it is present
 
 
 def available() -> list[str]:
@@ -17,7 +19,9 @@ def available() -> list[str]:
         present.append("cuda")
     if torch.backends.mps.is_available():
         present.append("mps")
-    return [*present, "cpu"]
+    present.append("cpu")
+    only = os.environ.get(VARIABLE)
+    return [only] if only in present else present
 
 
 def pick(choice: str | torch.device = "auto") -> torch.device:

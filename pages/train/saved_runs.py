@@ -5,6 +5,7 @@ import streamlit as st
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
 from pages.kit.draw import canvas, sheet
+from pages.kit.frame import widgets
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import MOST_BYTES, writing
 
@@ -16,20 +17,19 @@ def draw() -> None:
     megabytes = MOST_BYTES // 2**20
     with st.expander("Open a saved run"):
         label = f"A zip file that was downloaded here, at most {megabytes} MB"
-        st.file_uploader(label, ["zip"], key="run_file", on_change=_open, max_upload_size=megabytes)
+        widgets.file(label, ["zip"], "run_file", megabytes, _open)
         sentence = st.session_state.get("opened_told", "")
         canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
 
 
-def _open() -> None:
-    file = st.session_state["run_file"]
-    if file is None:
+def _open(content: bytes | None) -> None:
+    if content is None:
         st.session_state["opened_told"] = ""
         return
     try:
         folder = visitor.new_folder() / "run"
         with writing():
-            task = saved.unpack(file.getvalue(), folder).recipe.task
+            task = saved.unpack(content, folder).recipe.task
         if task not in TASKS.values():
             raise WeightsFileError(f"there is no task {task!r:.40} here")
         run = visitor.add_run(folder)

@@ -15,6 +15,7 @@ from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import MOST_BYTES, TrainingData
+from pages.kit.server.public import is_public
 
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
 Brought = tuple[Labelled | Language | None, TrainingData | None, list[str]]
@@ -98,7 +99,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
         with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
             keep = widgets.switch("dups")
         if name == "news" and tasks.can_ask_hub():
-            alone = st.get_option("server.address") in _THIS_MACHINE
+            alone = not is_public() and st.get_option("server.address") in _THIS_MACHINE
             if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
                 contents["hub"] = b"asked for"
                 contents.pop("news", None)
@@ -108,12 +109,11 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
 
 
 def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: dict[str, bytes], name: str) -> None:
-    def take() -> None:
-        file = st.session_state[key]
-        if file is not None:
-            contents[name] = file.getvalue()
+    def take(content: bytes | None) -> None:
+        if content is not None:
+            contents[name] = content
 
-    st.file_uploader(label, kinds, key=key, on_change=take, max_upload_size=megabytes)
+    widgets.file(label, kinds, key, megabytes, take)
 
 
 def _read(data: TrainingData, context: int) -> tuple[Labelled | Language | None, str]:

@@ -93,7 +93,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
     started: list[OwnServer] = []
 
     def start(**environment: str) -> OwnServer:
-        started.append(OwnServer(tmp_path / f"log{len(started)}", **environment))
+        started.append(OwnServer(tmp_path / f"log{len(started)}", environment=environment))
         return started[-1]
 
     yield start

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from filelock import FileLock
 
@@ -51,16 +53,28 @@ class OwnServer(Server):
     Args:
         log: the file of its output.
         base: the path below which it serves its pages, as "/app".
+        command: what starts it, in place of `streamlit run app.py`; the port follows.
+        folder: where it is started.
     """
 
-    def __init__(self, log: Path, base: str = "", **environment: str) -> None:
+    def __init__(
+        self,
+        log: Path,
+        base: str = "",
+        command: Sequence[str] = (),
+        folder: Path = ROOT,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             super().__init__(0, free.getsockname()[1], log, base)
+        self.folder = folder
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
         options |= {"baseUrlPath": base} if base else {}
         self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
         self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
+        if command:
+            self.command = [*command, "--port", str(self.port)]
         self.environment = {**os.environ, **environment}
         self.start()
 
@@ -68,7 +82,7 @@ class OwnServer(Server):
         """Starts it, also once more after it was stopped: under the same address."""
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                self.command, cwd=ROOT, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+                self.command, cwd=self.folder, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
             )
         self.pid = self.process.pid
         try:

@@ -3,7 +3,10 @@
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 from pages.kit.server.base_path import BASE
 
@@ -14,7 +17,8 @@ FILES = {name: file.read_bytes() for name, file in (_SERVED | {TUTORIAL.name: TU
 
 
 SCRIPT = "app.js"
-_BUNDLER = Path(__file__).parents[3] / "mha_core" / "show" / "modules.py"
+_CORE = cast(ModuleSpec, find_spec("mha_core"))  # where it lies; importing it takes torch's time
+_BUNDLER = Path(str(_CORE.origin)).parent / "show" / "modules.py"
 
 
 def version(files: Mapping[str, bytes]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.picture.fields import FIELDS
+from pages.kit.server.public import NO_FILES, is_public
 
 from .links import BOUND, bound
 
@@ -113,3 +114,16 @@ def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
 def switch(key: str) -> bool:
     """On or off."""
     return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, bind=BOUND))
+
+
+def file(label: str, kinds: list[str], key: str, megabytes: int, take: Callable[[bytes | None], None]) -> None:
+    """A file of the visitor's: `take` gets its bytes, None when it was taken away. A public server has none."""
+    if is_public():
+        st.caption(NO_FILES)
+        return
+
+    def changed() -> None:
+        left = st.session_state[key]
+        take(None if left is None else left.getvalue())
+
+    st.file_uploader(label, kinds, key=key, on_change=changed, max_upload_size=megabytes)

@@ -9,7 +9,9 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from types import CodeType
 
-ROOT = Path(__file__).parents[3]
+import mha_core
+
+ROOT = Path(mha_core.__file__).parents[1]
 _RECORDS = {"trace", "together", "of_head", "_record", "softmax_over_keys"}  # as statements: what they give is not used
 
 

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
+from .public import NO_FILES, is_public
 from .sockets import client_network
 from .visits import is_connected
 
@@ -153,6 +154,8 @@ class UploadGate:
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
         elif scope["method"] == "DELETE":
             await self.app(scope, receive, send)
+        elif is_public():
+            await PlainTextResponse(NO_FILES, 403)(scope, receive, send)
         else:
             await self._pass(found[1], scope, receive, send)
 

@@ -1,0 +1,1 @@
+"""The command `headlight`: the app, served from any folder."""

