@@ -22,6 +22,7 @@ from pages.kit.server.gates import (
     UploadGate,
     own_names,
 )
+from pages.kit.server.public import VARIABLE
 
 
 def run(ask: Callable[[], Any]) -> None:
@@ -91,6 +92,11 @@ def statuses(
 def test_a_visitor_leaves_a_file_and_takes_it_away() -> None:
     assert statuses([("PUT", f"{UPLOADS}/mine/1"), ("DELETE", f"{UPLOADS}/mine/1")]) == [204, 204]
     assert statuses([("PUT", f"/behind/a/proxy{UPLOADS}/mine/1"), ("GET", "/elsewhere")]) == [204, 204]
+
+
+def test_a_public_server_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    assert statuses([("PUT", f"{UPLOADS}/mine/1"), ("PUT", f"{UPLOADS}/stranger/1")]) == [403, 404]
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])

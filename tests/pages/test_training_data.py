@@ -12,6 +12,7 @@ from mha_core.training import plan_time, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import TrainingData, TrainingPlan
+from pages.kit.server.public import NO_FILES, VARIABLE
 from pages.train import ask_section, task_words, uploads
 from pages.train.grid import POST_CHOICES
 from pages.train.runs import Runs
@@ -148,6 +149,15 @@ def test_a_server_for_others_does_not_ask_the_hub(shipped: Path, monkeypatch: py
     monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
     page = Train(task="BBC news", seeds="1", pe=["none"])
     assert page.app.button(key="hub").disabled
+
+
+def test_a_public_server_takes_no_files_and_asks_nobody(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
+    page = Train(task="BBC news", seeds="1", pe=["none"])
+    assert page.app.button(key="hub").disabled
+    assert not page.app.file_uploader
+    assert [caption.value for caption in page.app.caption].count(NO_FILES) == 2  # a table, a saved run
 
 
 def test_a_saved_run_is_opened_and_a_bad_one_is_told(shipped: Path) -> None:
