@@ -562,12 +562,13 @@ def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes()
     assert sorted(begun) == ["leaves", "one", "one", "two", "two"]
 
 
-def test_a_large_pass_of_a_short_question_waits_among_the_long_ones() -> None:
+@pytest.mark.parametrize("first", [Work.LARGE_PASS, Work.LONG])
+def test_a_large_pass_and_a_loaded_model_of_a_short_question_wait_among_the_long_ones(first: Work) -> None:
     queue, works = Queue(), list[str]()
 
     def compute() -> bytes:
         works.append(threading.current_thread().name)
-        with queue.place(Work.LARGE_PASS), queue.place(Work.PASS):
+        with queue.place(first), queue.place(Work.PASS):
             return b"large"
 
     async def play() -> None:

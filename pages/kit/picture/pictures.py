@@ -16,7 +16,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from pages.kit.draw.packing import goes_whole, pack_maps
-from pages.kit.server.queue import BOUNDS, Work
+from pages.kit.server.queue import BOUNDS, QUEUE, Work
 
 from . import models
 from .models import MINILM, SMOLLM2
@@ -83,7 +83,11 @@ def model_on(device: str, name: str = MINILM) -> Model:
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" is another one only where it can fall back
     if name in models.pretrained():
-        return pretrained_on(device, name)
+        found = known(pretrained_on, device, name)
+        if found is None:
+            with QUEUE.place(Work.LONG):  # seconds: no picture waits for it
+                found = pretrained_on(device, name)
+        return found
     return _trained_on(device, str(models.folder(name)))  # before the cache: a run that was deleted is gone
 
 

@@ -256,7 +256,7 @@ class Queue:
     ) -> Iterator[None]:
         """A place to be held while this thread computes: `with queue.place(work): …`.
 
-        Only a pass may be asked for in one; a script gives its own place up for heavy work.
+        Only a pass, and a model to be loaded, may be asked for in one; a script gives its own place up for heavy work.
 
         Args:
             told: called now and then while it waits; an exception out of it leaves the queue.
@@ -272,7 +272,7 @@ class Queue:
         if held is not None and held.job is not None:
             if work is Work.HEAVY:
                 raise _Heavier(work)
-            if work is Work.LARGE_PASS and held.work is Work.PICTURE:
+            if work in (Work.LARGE_PASS, Work.LONG) and held.work is Work.PICTURE:
                 raise _Heavier(Work.LONG)
         if held is not None and work is Work.HEAVY:
             self.leave(held)
