@@ -1,0 +1,169 @@
+// @ts-check
+// What a class sees being done: the bar at the foot of what is projected, with the sentence, the place in the model and what
+// is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
+
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { toggled } from "../base/words.js";
+
+/** @typedef {import("../wire/wire_view.js").WireView & {at: {layer: number, head: number}, go(change: object): void}} View */
+/** @typedef {"layer" | "head"} Axis */
+/** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
+
+const WAKES = ["keydown", "pointermove", "pointerdown"];
+const LOWEST = 200; // pixels of a picture, where the window is low
+const GAP = 6; // pixels between a picture and the bar
+
+/** A key, as who sees the bar reads it. @param {string} key */
+const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
+
+export class ProjectorBar {
+  /** @param {View} view @param {Element} room of the sentence, which the bar grows round
+   * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo @param {boolean} hasMasks to choose from
+   */
+  constructor(view, room, choices, undo = null, hasMasks = true) {
+    this.view = view;
+    this.choices = choices;
+    this.undo = undo;
+    this.room = room;
+    this.places = /** @type {const} */ (["layer", "head"]).map((axis) => this.makePlace(axis));
+    this.lamp = button("", () => this.toggle(), { class: "on-off", "aria-keyshortcuts": "o" });
+    this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
+    this.order = this.makeList("order", "w", (pos) => choices.set({ pos }));
+    this.mask.element.hidden = !hasMasks;
+    this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo });
+    this.back.append(hint("u"));
+    const side = choices.ending ? span("label", choices.ending.slice(2)) : null;
+    room.classList.add("projector-bar");
+    room.prepend(div("live", ...this.places.map(({ element }) => element)));
+    room.append(div("live", side, this.lamp, this.mask.element, this.order.element, this.back));
+    this.acts = /** @type {Record<string, () => void>} */ ({
+      "{": () => this.step("layer", -1),
+      "}": () => this.step("layer", 1),
+      "[": () => this.step("head", -1),
+      "]": () => this.step("head", 1),
+      o: () => this.toggle(),
+      m: () => this.mask.list.focus(),
+      w: () => this.order.list.focus(),
+      u: () => this.back.click(),
+      e: () => room.querySelector("input")?.focus(),
+    });
+    const { signal } = view.here;
+    addEventListener("keydown", (event) => this.key(event), { signal });
+    for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
+    room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)));
+  }
+
+  // ---- parts
+
+  /** @param {Axis} axis */
+  makePlace(axis) {
+    const [before, after] = axis === "layer" ? "{}" : "[]";
+    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
+      const one = button(text, () => this.step(axis, by), { "aria-label": `${axis} ${by < 0 ? "before" : "after"}` });
+      setAttribute(one, "aria-keyshortcuts", key);
+      one.append(hint(key));
+      return one;
+    };
+    const now = span("now");
+    const element = h("div", { class: "place", role: "group", "aria-label": axis });
+    element.append(way("‹", before, -1), now, way("›", after, 1));
+    return { axis, now, element };
+  }
+
+  /** @param {string} name @param {string} key @param {(value: string) => void} choose */
+  makeList(name, key, choose) {
+    const props = { "aria-label": `${name}${this.choices.ending}`, "aria-keyshortcuts": key };
+    const list = /** @type {HTMLSelectElement} */ (h("select", { ...props, onchange: () => choose(list.value) }));
+    const element = div("chooser", list, hint(key));
+    /** @param {string[]} names @param {string} now which need not be among them */
+    const draw = (names, now) => {
+      const all = names.includes(now) ? names : [now, ...names];
+      fill(list, all, "option", (option, one) => {
+        setAttribute(option, "value", one);
+        setText(option, `${name}: ${one}`);
+      });
+      list.value = now;
+    };
+    return { element, list, draw };
+  }
+
+  // ---- what is done
+
+  /** @param {Axis} axis @param {number} by behind the last comes the first */
+  step(axis, by) {
+    const { at, picture } = this.view;
+    const count = axis === "layer" ? picture.layers : picture.heads;
+    this.view.go({ [axis]: (at[axis] + by + count) % count });
+  }
+
+  /** Switches the head in focus off in the model, or on. */
+  toggle() {
+    this.choices.switchOff(toggled(this.choices.off, this.head));
+  }
+
+  get head() {
+    const { layer, head } = this.view.at;
+    return `${layer}.${head}`;
+  }
+
+  /** True where the bar is. */
+  get isOn() {
+    const { projector, narrow, picture, isHere } = this.view;
+    return projector && !narrow && Boolean(picture) && isHere;
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (!this.isOn || isTyped(event) || isShortcut(event)) return;
+    const act = this.acts[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault(); // no letter for the field that takes the focus
+    act();
+  }
+
+  /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
+  leave(event) {
+    if (!this.isOn || !["Enter", "Escape"].includes(event.key) || !isTyped(event)) return;
+    event.preventDefault();
+    /** @type {HTMLElement} */ (event.target).blur();
+  }
+
+  /** What fades begins again. */
+  wake() {
+    for (const fade of this.room.getAnimations()) fade.currentTime = 0;
+  }
+
+  // ---- drawing
+
+  /** Where it begins, in pixels of the window. */
+  get top() {
+    return this.room.getBoundingClientRect().top;
+  }
+
+  /** Pixels between where a picture begins and this bar, while nothing is scrolled. @param {Element} picture */
+  heightOver(picture) {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const top = picture.getBoundingClientRect().top + scrolled;
+    return Math.max(LOWEST, this.top - top - GAP);
+  }
+
+  draw() {
+    if (!this.isOn) return;
+    const { view, choices, undo } = this;
+    for (const { axis, now } of this.places) setText(now, `${axis} ${view.at[axis]}`);
+    const off = choices.off.has(this.head);
+    setText(this.lamp, off ? "○ off" : "● on");
+    this.lamp.append(hint("o"));
+    setAttribute(this.lamp, "aria-label", `head on${choices.ending}`);
+    setAttribute(this.lamp, "aria-pressed", String(!off));
+    const { positions } = view.picture;
+    const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
+    this.mask.draw(masks, choices.value("mask"));
+    this.order.draw(
+      positions.map(([name]) => name),
+      choices.value("pos"),
+    );
+    setAttribute(this.back, "disabled", undo?.isIdle());
+  }
+}
