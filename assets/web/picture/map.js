@@ -234,7 +234,7 @@ export class BigMap {
 
   /** What a legend says of the numbers that are left out. */
   get omits() {
-    return this.least ? "; numbers from .05" : "";
+    return this.least && this.element.dataset.number ? "; numbers from .05" : "";
   }
 
   /** What stands inside a cell. @param {number} weight */

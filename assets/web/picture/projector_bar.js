@@ -10,12 +10,30 @@ import { toggled } from "../base/words.js";
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
+/** What a key asks for; of a place, and how far. @type {Record<string, [string, number?]>} */
+const KEYS = {
+  "{": ["layer", -1],
+  "}": ["layer", 1],
+  "[": ["head", -1],
+  "]": ["head", 1],
+  o: ["lamp"],
+  m: ["mask"],
+  w: ["order"],
+  u: ["undo"],
+  e: ["sentence"],
+};
 const WAKES = ["keydown", "pointermove", "pointerdown"];
 const LOWEST = 200; // pixels of a picture, where the window is low
 const GAP = 6; // pixels between a picture and the bar
 
 /** A key, as who sees the bar reads it. @param {string} key */
 const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
+
+/** @param {string} key @returns {[string, number?] | null} null where it is not the bar's */
+export const wishOf = (key) => KEYS[key.toLowerCase()] ?? null;
+
+/** Behind the last comes the first. @param {number} at @param {number} by @param {number} count */
+export const stepped = (at, by, count) => (at + by + count) % count;
 
 export class ProjectorBar {
   /** @param {View} view @param {Element} room of the sentence, which the bar grows round
@@ -38,20 +56,16 @@ export class ProjectorBar {
     room.prepend(div("live", ...this.places.map(({ element }) => element)));
     room.append(div("live", side, this.lamp, this.mask.element, this.order.element, this.back));
     this.acts = /** @type {Record<string, () => void>} */ ({
-      "{": () => this.step("layer", -1),
-      "}": () => this.step("layer", 1),
-      "[": () => this.step("head", -1),
-      "]": () => this.step("head", 1),
-      o: () => this.toggle(),
-      m: () => this.mask.list.focus(),
-      w: () => this.order.list.focus(),
-      u: () => this.back.click(),
-      e: () => room.querySelector("input")?.focus(),
+      lamp: () => this.toggle(),
+      mask: () => this.mask.list.focus(),
+      order: () => this.order.list.focus(),
+      undo: () => this.back.click(),
+      sentence: () => room.querySelector("input")?.focus(),
     });
     const { signal } = view.here;
     addEventListener("keydown", (event) => this.key(event), { signal });
     for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
-    room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)));
+    room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
   }
 
   // ---- parts
@@ -90,11 +104,10 @@ export class ProjectorBar {
 
   // ---- what is done
 
-  /** @param {Axis} axis @param {number} by behind the last comes the first */
+  /** @param {Axis} axis @param {number} by */
   step(axis, by) {
     const { at, picture } = this.view;
-    const count = axis === "layer" ? picture.layers : picture.heads;
-    this.view.go({ [axis]: (at[axis] + by + count) % count });
+    this.view.go({ [axis]: stepped(at[axis], by, axis === "layer" ? picture.layers : picture.heads) });
   }
 
   /** Switches the head in focus off in the model, or on. */
@@ -116,15 +129,18 @@ export class ProjectorBar {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!this.isOn || isTyped(event) || isShortcut(event)) return;
-    const act = this.acts[event.key.toLowerCase()];
-    if (!act) return;
+    const wish = wishOf(event.key);
+    if (!wish) return;
     event.preventDefault(); // no letter for the field that takes the focus
-    act();
+    const [what, by] = wish;
+    if (by) this.step(/** @type {Axis} */ (what), by);
+    else this.acts[what]();
   }
 
   /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
   leave(event) {
-    if (!this.isOn || !["Enter", "Escape"].includes(event.key) || !isTyped(event)) return;
+    const isDone = ["Enter", "Escape"].includes(event.key) && !event.isComposing;
+    if (!this.isOn || !isDone || !isTyped(event)) return;
     event.preventDefault();
     /** @type {HTMLElement} */ (event.target).blur();
   }
