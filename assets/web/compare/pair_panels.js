@@ -22,7 +22,7 @@ const DIFFERENCE = 2; // the panel of it
 const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
-const UNDER = 2.4; // rem under a projected map: what is read in it, and the card's own
+const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
 const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
