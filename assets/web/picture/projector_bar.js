@@ -35,6 +35,8 @@ export const wishOf = (key) => KEYS[key.toLowerCase()] ?? null;
 /** Behind the last comes the first. @param {number} at @param {number} by @param {number} count */
 export const stepped = (at, by, count) => (at + by + count) % count;
 
+let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
+
 export class ProjectorBar {
   /** @param {View} view @param {Element} room of the sentence, which the bar grows round
    * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo @param {boolean} hasMasks to choose from
@@ -63,6 +65,7 @@ export class ProjectorBar {
       sentence: () => room.querySelector("input")?.focus(),
     });
     const { signal } = view.here;
+    signal.addEventListener("abort", () => last === this && document.documentElement.style.removeProperty("--foot"));
     addEventListener("keydown", (event) => this.key(event), { signal });
     for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
     room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
@@ -165,7 +168,13 @@ export class ProjectorBar {
   }
 
   draw() {
-    if (!this.isOn) return;
+    if (this.isOn) this.fill();
+    last = this;
+    const height = this.isOn ? /** @type {HTMLElement} */ (this.room).offsetHeight : 0;
+    document.documentElement.style.setProperty("--foot", `${height}px`);
+  }
+
+  fill() {
     const { view, choices, undo } = this;
     for (const { axis, now } of this.places) setText(now, `${axis} ${view.at[axis]}`);
     const off = choices.off.has(this.head);
