@@ -32,6 +32,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  */
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+const WIDTH = 1.85; // of a number in a cell, in its own size
 const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
@@ -133,7 +134,8 @@ export class BigMap {
     context.drawImage(this.image(cut, side * pixelRatio()), left, top, across, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    const size = Math.max(this.smallest * unit, Math.min((13 / 54) * this.largest * unit, step * this.share));
+    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.largest * unit, step * this.share));
+    const size = Math.min(fits, wide / WIDTH);
     const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
     if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
