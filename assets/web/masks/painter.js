@@ -43,7 +43,7 @@ export class Painter extends MaskView {
     this.bar = new PainterBar(this);
     this.also = new MaskAlso(this);
     const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
-    this.foot = new ProjectorBar(this, this.box.element, this.also, undo, false);
+    this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
     this.grid = this.makeGrid();
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });

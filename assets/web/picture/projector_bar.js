@@ -2,6 +2,7 @@
 // What a class sees being done: the bar at the foot of what is projected, with the sentence, the place in the model and what
 // is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
 
+import { ControlChips } from "./control_chips.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { toggled } from "../base/words.js";
@@ -39,9 +40,10 @@ let last = /** @type {ProjectorBar | null} */ (null); // the one that says where
 
 export class ProjectorBar {
   /** @param {View} view @param {Element} room of the sentence, which the bar grows round
-   * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo @param {boolean} hasMasks to choose from
+   * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo
+   * @param {HTMLElement | null} gallery where the page has masks to choose from itself
    */
-  constructor(view, room, choices, undo = null, hasMasks = true) {
+  constructor(view, room, choices, undo = null, gallery = null) {
     this.view = view;
     this.choices = choices;
     this.undo = undo;
@@ -50,7 +52,7 @@ export class ProjectorBar {
     this.lamp = button("", () => this.toggle(), { class: "on-off", "aria-keyshortcuts": "o" });
     this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
     this.order = this.makeList("order", "w", (pos) => choices.set({ pos }));
-    this.mask.element.hidden = !hasMasks;
+    this.mask.element.hidden = gallery !== null;
     this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo });
     this.back.append(hint("u"));
     const side = choices.ending ? span("label", choices.ending.slice(2)) : null;
@@ -59,7 +61,8 @@ export class ProjectorBar {
     room.append(div("live", side, this.lamp, this.mask.element, this.order.element, this.back));
     this.acts = /** @type {Record<string, () => void>} */ ({
       lamp: () => this.toggle(),
-      mask: () => this.mask.list.focus(),
+      mask: () =>
+        /** @type {HTMLElement} */ (gallery?.querySelector('[aria-pressed="true"]') ?? this.mask.list).focus(),
       order: () => this.order.list.focus(),
       undo: () => this.back.click(),
       sentence: () => room.querySelector("input")?.focus(),
@@ -94,13 +97,15 @@ export class ProjectorBar {
     const list = /** @type {HTMLSelectElement} */ (h("select", { ...props, onchange: () => choose(list.value) }));
     const element = div("chooser", list, hint(key));
     /** @param {string[]} names @param {string} now which need not be among them */
-    const draw = (names, now) => {
+    const draw = (names, now, whyNot = "") => {
       const all = names.includes(now) ? names : [now, ...names];
       fill(list, all, "option", (option, one) => {
         setAttribute(option, "value", one);
         setText(option, `${name}: ${one}`);
       });
       list.value = now;
+      list.disabled = whyNot !== "";
+      setAttribute(list, "title", whyNot || null);
     };
     return { element, list, draw };
   }
@@ -170,8 +175,9 @@ export class ProjectorBar {
   draw() {
     if (this.isOn) this.fill();
     last = this;
-    const height = this.isOn ? /** @type {HTMLElement} */ (this.room).offsetHeight : 0;
-    document.documentElement.style.setProperty("--foot", `${height}px`);
+    const height = this.isOn ? `${/** @type {HTMLElement} */ (this.room).offsetHeight}px` : "0px";
+    const { style } = document.documentElement;
+    if (style.getPropertyValue("--foot") !== height) style.setProperty("--foot", height);
   }
 
   fill() {
@@ -183,11 +189,13 @@ export class ProjectorBar {
     setAttribute(this.lamp, "aria-label", `head on${choices.ending}`);
     setAttribute(this.lamp, "aria-pressed", String(!off));
     const { positions } = view.picture;
+    const whyNot = (/** @type {string} */ key) => (choices instanceof ControlChips ? choices.whyNot(key) : "");
     const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
-    this.mask.draw(masks, choices.value("mask"));
+    this.mask.draw(masks, choices.value("mask"), whyNot("mask"));
     this.order.draw(
       positions.map(([name]) => name),
       choices.value("pos"),
+      whyNot("pos"),
     );
     setAttribute(this.back, "disabled", undo?.isIdle());
   }
