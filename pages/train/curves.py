@@ -15,7 +15,7 @@ from pages.kit.draw.figures import Curve, Figure
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
 _HEIGHTS = {False: 340, True: 260}
-_LARGE, _LARGE_TYPE = 430, 18  # height and type of one on a projector, in pixels
+_LARGE, _LARGE_TYPE = 350, 18  # height and type of one on a projector, in pixels
 _BEFORE = "before"  # how the ghosts are called
 
 Value = Callable[[Evaluation], float]

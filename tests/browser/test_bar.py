@@ -6,8 +6,9 @@ from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 
-from .axe import Findings
+from .axe import COLOURS, Findings
 from .conftest import NewTab
+from .expected import TIRED
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .measures import unreadable
@@ -48,15 +49,57 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
-def test_escape_leaves_the_projector_but_first_what_is_open(explore: Explore) -> None:
+def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Explore) -> None:
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     explore.open(mask="causal")
     press, root = explore.page.keyboard.press, explore.page.locator("html")
     press("p")
     explore.wait_for_query(big=["true"])
     explore.settled()
-    for part in (".typed", ".in-title", ".large .legend"):
+    bar, room = explore.view.locator(".projector-bar"), explore.view.locator(".large .map")
+    expect(bar).to_have_css("font-size", "24px")
+    for part in (".projector-bar input", ".in-title", ".large .legend"):
         expect(explore.view.locator(part)).to_be_in_viewport(ratio=1)
+    above, foot = room.bounding_box(), bar.bounding_box()
+    assert above
+    assert foot
+    assert above["y"] + above["height"] <= foot["y"], "the bar covers no row"
+    assert foot["y"] - above["y"] - above["height"] < 20, "the map takes the height"
+    for key, now in {"}": "layer 4", "{": "layer 3", "]": "head 2", "[": "head 1"}.items():
+        press(key)
+        expect(bar.locator(".now", has_text=now)).to_be_visible()
+    press("o")
+    explore.shows(mask="causal", heads_off=((3, 1),))
+    press("m")
+    press("ArrowUp")
+    explore.shows(heads_off=((3, 1),))
+    press("Escape")  # leaves the list, not the projector
+    press("w")
+    press("ArrowDown")
+    explore.shows(position="none", heads_off=((3, 1),))
+    press("Enter")
+    for back in ({"heads_off": ((3, 1),)}, {"mask": "causal", "heads_off": ((3, 1),)}, {"mask": "causal"}):
+        press("u")
+        explore.shows(**back)
+    press("e")
+    press("End")
+    explore.page.keyboard.type(" of it")
+    explore.shows(f"{TIRED} of it", mask="causal")
+    press("Enter")
+    explore.page.emulate_media(reduced_motion="no-preference")
+    bar.evaluate("bar => bar.getAnimations().forEach((fade) => fade.finish())")
+    expect(bar).to_have_css("opacity", "0")
+    press("Shift")
+    expect(bar).to_have_css("opacity", "1")
+    explore.page.emulate_media(reduced_motion="reduce")
+    assert bar.evaluate("bar => bar.getAnimations().length") == 0
+    findings = Findings(explore)
+    findings.look("the projector")
+    explore.page.emulate_media(color_scheme="light")
+    explore.until(lambda: explore.theme == "light", "the theme follows the system")
+    findings.look("the projector", only=COLOURS)
+    explore.page.emulate_media(color_scheme="dark")
+    assert not findings.lines, "\n".join(findings.lines)
     expect(explore.view.locator(".in-title")).to_have_text("mask: causal")
     assert explore.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 720
     explore.view.get_by_role("button", name="view", exact=True).click()

@@ -8,8 +8,9 @@ import { h, setAttribute } from "./dom.js";
 /** @type {Record<string, Place>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** True for keys that belong to the browser or the page. @param {KeyboardEvent} event */
-export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
+/** True for keys that belong to the browser or the page; not where AltGr writes a letter. @param {KeyboardEvent} event */
+export const isShortcut = (event) =>
+  event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
 
 /** A key that somebody types into a field. @param {Event} event */
 export function isTyped(event) {

@@ -14,6 +14,7 @@ import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
 import { PairNext } from "./pair_next.js";
 import { PairPanels } from "./pair_panels.js";
+import { ProjectorBar } from "../picture/projector_bar.js";
 import { ShuffleTest } from "./pair_shuffle.js";
 import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "../picture/sentence.js";
@@ -27,6 +28,7 @@ import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import barCss from "../picture/projector_bar.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").ComparePicture} Picture */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -44,7 +46,7 @@ const BOXES = [
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = [viewCss, choicesCss, pairCss, nextCss];
+const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss];
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
@@ -97,6 +99,8 @@ export class PairView extends WireView {
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
     this.panels.hold(this.sides);
+    const boxes = this.boxes.map(({ element }) => element);
+    this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.arrange();
     const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", keys, { signal: this.here.signal });
@@ -106,8 +110,7 @@ export class PairView extends WireView {
   arrange() {
     const { parts: p, modes, answers, figures } = this;
     const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
-    const boxes = this.boxes.map(({ element }) => element);
-    const top = div("top", div("boxes", ...boxes), p.notices);
+    const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
     p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
@@ -361,6 +364,7 @@ export class PairView extends WireView {
     this.drawLead();
     this.drawBar();
     for (const side of this.sides) side.draw(colours);
+    this.foot.draw();
     this.panels.draw(colours);
     this.answers.draw(picture.answers);
     this.next.draw();

@@ -22,7 +22,7 @@ const DIFFERENCE = 2; // the panel of it
 const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
-const ROUND_PROJECTED = 148; // the same in the projector, in pixels of a page that is not projected
+const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
 const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
@@ -35,11 +35,11 @@ class SideMap extends BigMap {
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
-    const { left, top, side, step } = this;
+    const { left, top, across, step } = this;
     context.setLineDash([3, 3]);
     for (const row of this.repeated)
       if (row >= shown.first && row < shown.tokens.length - shown.last && row !== shown.row)
-        frame(context, left, top + (row - shown.first) * step, side, step, inks.head);
+        frame(context, left, top + (row - shown.first) * step, across, step, inks.head);
     context.setLineDash([]);
   }
 }
@@ -134,12 +134,13 @@ export class PairPanels {
     if (!shown) return;
     if (behind) this.drawSmall(n, shown, colours);
     else {
-      map.map.smallest = this.view.projector ? PROJECTED / this.unit : 10;
+      map.map.smallest = this.view.foot.isOn ? PROJECTED / this.unit : 10;
+      map.map.project(this.view.foot.isOn);
       const writing = difference ? IN_TABLE : {};
       if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
       map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
     }
-    this.drawLegend(legend, difference, colours);
+    this.drawLegend(legend, map.map, colours);
   }
 
   /** Pixels of the page's font, in those that a browser begins with. */
@@ -206,7 +207,8 @@ export class PairPanels {
   drawSmall(n, shown, colours) {
     const { map, thumb, bring } = this.panels[n];
     map.map.inks = colours;
-    const side = Math.max(60, Math.min(bring.clientWidth, window.innerHeight * 0.3));
+    const { foot } = this.view;
+    const side = Math.max(60, Math.min(bring.clientWidth, foot.isOn ? foot.top / 4 : window.innerHeight * 0.3));
     const context = contextOf(thumb, side, side);
     context.imageSmoothingEnabled = false;
     const room = side * pixelRatio();
@@ -227,16 +229,15 @@ export class PairPanels {
     const seen = this.panels.map(({ map }) => map).filter(({ element }) => element.clientWidth);
     const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
     const { element, map } = this.panels[n].map;
-    const around = view.projector ? ROUND_PROJECTED * this.unit : view.narrow ? 330 : ROUND;
-    const height = Math.max(
-      view.narrow ? 260 : LOWEST,
-      Math.min(view.projector ? 2000 : 560, window.innerHeight - around),
-    );
-    return { width: Math.min(narrowest + map.beside, element.clientWidth), height };
+    const width = Math.min(narrowest + map.beside, element.clientWidth);
+    if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * 16 * this.unit };
+    const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
+    return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)) };
   }
 
-  /** @param {HTMLElement} legend @param {boolean} difference @param {Inks} colours */
-  drawLegend(legend, difference, colours) {
+  /** @param {HTMLElement} legend @param {BigMap} map @param {Inks} colours */
+  drawLegend(legend, map, colours) {
+    const difference = map instanceof DifferenceMap;
     const { theme, look } = this.view;
     const { table } = look;
     const [low, ramp, high, law] = /** @type {HTMLElement[]} */ ([...legend.children]);
@@ -244,6 +245,6 @@ export class PairPanels {
     setText(low, difference ? "−1, less on the right" : "0");
     setText(high, difference ? "+1, more" : "1");
     ramp.style.backgroundImage = difference ? signedGradient(colours) : gradient(theme);
-    setText(law, difference ? "" : "√ of the weight");
+    setText(law, `${difference ? "" : "√ of the weight"}${map.omits}`);
   }
 }

@@ -21,6 +21,7 @@ import { mount } from "../base/mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { specials, unpackMaps } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
+import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -30,6 +31,7 @@ import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import barCss from "../picture/projector_bar.css" with { type: "css" };
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 
@@ -39,7 +41,7 @@ const HELP = [
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, exploreCss, nextCss];
+const STYLES = [viewCss, exploreCss, nextCss, barCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {
@@ -85,6 +87,8 @@ export class Explore extends PlaceView {
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
+    const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
+    this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.show(
       div("top", this.box.element, said),
       div("words", this.bar.chips, this.bar.empty, this.next.element, pieces),
@@ -279,6 +283,7 @@ export class Explore extends PlaceView {
     this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) && !this.narrow));
     this.heads.draw(colours);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
+    this.foot.draw();
     this.focus.draw(colours);
     this.pinned.draw(colours);
     this.changes.draw();

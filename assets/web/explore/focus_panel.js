@@ -30,10 +30,10 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
-export const roomFor = (element, projected) => ({
+/** Pixels that a map may take. @param {Explore} view @param {Element} element */
+export const roomFor = ({ foot }, element) => ({
   width: contentWidth(element),
-  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
+  height: foot.isOn ? foot.heightOver(element) : Math.max(400, Math.min(620, window.innerHeight - 425)),
 });
 
 export class FocusPanel {
@@ -162,11 +162,12 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.projector ? 12.2 : 10; // 16 px in the type of the projector
+    const smallest = view.foot.isOn ? 12.2 : 10; // 16 px in the type of the projector
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
+    map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
-    const room = roomFor(map.element, view.projector);
+    const room = roomFor(view, map.element);
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;
@@ -183,7 +184,8 @@ export class FocusPanel {
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most >= 0.995 ? "1" : most.toFixed(2));
-    setText(law, LAWS[scale] + (whole ? "" : "; a thumbnail until this layer has come"));
+    const numbers = mode === "map" ? this.map.map.omits : "";
+    setText(law, LAWS[scale] + (whole ? numbers : "; a thumbnail until this layer has come"));
   }
 
   /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best */

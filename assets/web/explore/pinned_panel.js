@@ -53,6 +53,7 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length),
     });
-    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view.projector));
+    this.map.map.project(this.view.foot.isOn);
+    this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
   }
 }

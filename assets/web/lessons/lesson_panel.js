@@ -31,6 +31,8 @@ const KEYS = [
   ["N", "teacher’s notes"],
   [".", "black; any key ends it"],
   ["P", "projector"],
+  ["[ ], { }", "in the projector: head and layer before, after"],
+  ["O M W U E", "in the projector: head on or off, mask, order, undo, edit the sentence"],
   ["?", "these keys"],
 ];
 

@@ -26,29 +26,22 @@ export function fitsTwo(width, tokens, beside) {
 }
 
 /** The room of each map: those in sight have cells of one size, so that their rows line up.
- * @param {BigMap[]} maps @param {boolean} projecting @param {HTMLElement} view @param {number} n tokens
+ * @param {BigMap[]} maps @param {import("../picture/projector_bar.js").ProjectorBar} foot @param {number} n tokens
  * @returns {(map: BigMap) => Room}
  */
-export function roomsOf(maps, projecting, view, n) {
-  const kind = projecting ? "projected" : "small";
-  const unit = projecting ? rem() / 16 : 1; // a map counts in these
-  for (const map of maps)
+export function roomsOf(maps, foot, n) {
+  const kind = foot.isOn ? "projected" : "small";
+  const unit = foot.isOn ? rem() / 16 : 1; // a map counts in these
+  for (const map of maps) {
     Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit, share: SHARE[kind] });
+    map.project(foot.isOn);
+  }
   const rooms = maps.map((map) => [map, /** @type {HTMLElement} */ (map.element.parentElement)]);
   const seen = /** @type {[BigMap, HTMLElement][]} */ (rooms).filter(([, room]) => room.clientWidth);
   const cells = Math.min(...seen.map(([map, room]) => contentWidth(room) - map.beside));
-  const height = projecting ? projectedHeight(view, seen[0]?.[1]) : usualHeight(n);
+  const height = foot.isOn ? foot.heightOver(seen[0][1]) - AROUND * rem() : usualHeight(n);
   return (map) => ({ width: cells + map.beside, height });
 }
 
 /** On the first screen with the gallery above, unless the numbers need more. @param {number} n */
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
-
-/** What the window has left under all that stands above the map while nothing is scrolled.
- * @param {HTMLElement} view @param {HTMLElement | undefined} room
- */
-function projectedHeight(view, room) {
-  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
-  const above = (room ?? view).getBoundingClientRect().top + scrolled;
-  return Math.max(260, window.innerHeight - above - AROUND * rem());
-}

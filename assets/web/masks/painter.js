@@ -11,6 +11,7 @@ import { fitsTwo, roomsOf } from "./mask_rooms.js";
 import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
 import { PainterBar } from "./painter_bar.js";
+import { ProjectorBar } from "../picture/projector_bar.js";
 import { legend, limitsInWords } from "./painter_words.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { fillNotices, notices, panel } from "../base/view_base.js";
@@ -18,10 +19,11 @@ import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
+import barCss from "../picture/projector_bar.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = [viewCss, sheetCss, painterCss];
+const STYLES = [viewCss, sheetCss, painterCss, barCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -40,6 +42,8 @@ export class Painter extends MaskView {
     this.line = new MaskLine(this);
     this.bar = new PainterBar(this);
     this.also = new MaskAlso(this);
+    const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
+    this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
     this.grid = this.makeGrid();
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
@@ -116,7 +120,7 @@ export class Painter extends MaskView {
     this.load();
     this.box.text = this.text;
     mask.head = at.head;
-    const projecting = this.projector && !this.narrow;
+    const projecting = this.foot.isOn;
     this.kinds({ wide: !projecting && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
@@ -127,11 +131,12 @@ export class Painter extends MaskView {
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     this.line.draw();
     this.bar.draw();
+    this.foot.draw();
     this.also.draw(colours);
     this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;
-    const roomFor = roomsOf([this.grid, before, after], projecting, this.element, n);
+    const roomFor = roomsOf([this.grid, before, after], this.foot, n);
     this.drawMask(colours, roomFor(this.grid));
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
     const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);

@@ -35,10 +35,17 @@ export class WeightsPanels {
     this.label = h("p", { class: "foot" });
     const [before, after] = this.maps;
     after.element.append(this.rows); // beside the grid, which may hold rows of cells only
-    const legend = h("p", { class: "legend" }, "0", this.ramp, "1", h("span", {}, LAW));
+    this.laws = [LAW, SIGMA].map((law) => h("span", {}, law));
+    const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.laws[0]);
     this.elements = [
       panel("before", null, [heading("Weights before"), this.without], before.element, legend),
-      panel("after", null, [heading("Weights after"), this.sums], after.element, h("p", { class: "legend" }, SIGMA)),
+      panel(
+        "after",
+        null,
+        [heading("Weights after"), this.sums],
+        after.element,
+        h("p", { class: "legend" }, this.laws[1]),
+      ),
       this.label,
     ];
   }
@@ -63,6 +70,7 @@ export class WeightsPanels {
       const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length);
       const shown = wholeMap(tokens, weights[at].weights, { map, name, row, key, theme, forbids: forbidden });
       own.draw(shown, asTable, colours, roomFor(own.map));
+      setText(this.laws[at], [LAW, SIGMA][at] + own.map.omits);
     });
     this.drawSums(weights[1].weights, tokens.length, asTable);
     this.ramp.style.backgroundImage = gradient(theme);
@@ -71,9 +79,9 @@ export class WeightsPanels {
 
   /** What each row sums to, beside it, where there is room for a line of text. @param {Float32Array} weights */
   drawSums(weights, n, asTable) {
-    const { left, top, side, step, right, element } = this.maps[1].map;
+    const { left, top, side, step, across, right, element } = this.maps[1].map;
     this.rows.hidden = asTable || step < LEAST * rem();
-    const place = { left: element.offsetLeft + left + side, top, width: right, height: side };
+    const place = { left: element.offsetLeft + left + across, top, width: right, height: side };
     for (const [name, pixels] of Object.entries(place)) this.rows.style.setProperty(name, `${pixels}px`);
     const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => weights.subarray(row * n, row * n + n));
     fill(this.rows, rows, "li", (line, own) => {

@@ -32,6 +32,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  */
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+const WIDTH = 1.85; // of a number in a cell, in its own size
 const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
@@ -60,7 +61,11 @@ export class BigMap {
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]);
     this.active = /** @type {Place | null} */ (null);
-    this.left = this.top = this.right = this.side = this.step = 0; // pixels
+    this.left = this.top = this.right = 0; // pixels
+    this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
+    this.stretch = 1; // how much wider than high a cell may be
+    this.largest = 54; // pixels that a cell may be high; its number grows with it
+    this.least = 0; // the smallest weight that is written
     this.roomy = 22; // pixels of a cell that a number fits into
     this.smallest = 10; // pixels of a number
     this.font = 11.5; // pixels of a label
@@ -106,7 +111,8 @@ export class BigMap {
   isDrawn(unit, room) {
     const { map, tokens, ...shown } = /** @type {MapPicture} */ (this.shown);
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
-    const own = [tokens.join("\n"), buffer, byteOffset, map.size, unit, pixelRatio(), this.smallest];
+    const size = [map.size, unit, pixelRatio(), this.smallest, this.stretch, this.largest, this.least];
+    const own = [tokens.join("\n"), buffer, byteOffset, ...size];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
     const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
     this.drawn = from;
@@ -122,21 +128,22 @@ export class BigMap {
     const context = this.layOut(room, unit, font);
     const n = visible.length;
     if (!n) return;
-    const { left, top, side, step } = this;
+    const { left, top, side, step, across, wide } = this;
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image(cut, side * pixelRatio()), left, top, side, side);
+    context.drawImage(this.image(cut, side * pixelRatio()), left, top, across, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    const size = Math.max(this.smallest * unit, Math.min(13 * unit, step * this.share));
-    const numbered = shown.weights && shown.whole && step >= this.roomy * unit;
+    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.largest * unit, step * this.share));
+    const size = Math.min(fits, wide / WIDTH);
+    const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
     if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
     this.font = font;
     this.every = drawLabels(context, this);
-    if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, side, step, inks.query);
+    if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, across, step, inks.query);
     if (key !== null && key >= first && key - first < n)
-      frame(context, left + (key - first) * step, top, step, side, inks.key);
+      frame(context, left + (key - first) * wide, top, wide, side, inks.key);
   }
 
   /** The first and the last token in sight. @returns {Place} */
@@ -154,10 +161,11 @@ export class BigMap {
     this.left = widest + 12;
     this.top = widest * Math.sin(LEAN) + 16;
     this.right = Math.max(6, (widths[n - 1] ?? 0) * Math.cos(LEAN) - 4) + this.beside;
-    const fits = Math.min(room.width - this.left - this.right, room.height - this.top - 4, 54 * unit * n);
+    const fits = Math.min(room.width - this.left - this.right, room.height - this.top - 4, this.largest * unit * n);
     this.side = Math.max(60, fits);
-    this.step = this.side / Math.max(1, n);
-    const [width, height] = [this.left + this.side + this.right, this.top + this.side + 4];
+    this.across = Math.max(this.side, Math.min(room.width - this.left - this.right, this.side * this.stretch));
+    [this.step, this.wide] = [this.side, this.across].map((all) => all / Math.max(1, n));
+    const [width, height] = [this.left + this.across + this.right, this.top + this.side + 4];
     this.element.style.width = `${width}px`;
     this.element.style.height = `${height}px`;
     contextOf(this.over, width, height);
@@ -171,18 +179,18 @@ export class BigMap {
   }
 
   drawLines(context) {
-    const { step, left, top, side } = this;
+    const { step, wide, left, top, side, across } = this;
     if (step < 12) return;
     context.fillStyle = this.inks.panel;
     for (let at = 1; at < this.visible.length; at++) {
-      context.fillRect(left + at * step - 0.5, top, 1, side);
-      context.fillRect(left, top + at * step - 0.5, side, 1);
+      context.fillRect(left + at * wide - 0.5, top, 1, side);
+      context.fillRect(left, top + at * step - 0.5, across, 1);
     }
   }
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
-    const { step, left, top, visible } = this;
+    const { step, wide, left, top, visible } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.shown);
     if (step < 5) return;
     context.strokeStyle = this.inks.line;
@@ -191,10 +199,10 @@ export class BigMap {
     visible.forEach((_, i) => {
       visible.forEach((_, j) => {
         if (!forbids(i + first, j + first)) return;
-        const [x, y] = [left + j * step, top + i * step];
+        const [x, y] = [left + j * wide, top + i * step];
         for (const at of HATCH) {
-          context.moveTo(x + Math.max(0, at - 1) * step, y + Math.min(1, at) * step);
-          context.lineTo(x + Math.min(1, at) * step, y + Math.max(0, at - 1) * step);
+          context.moveTo(x + Math.max(0, at - 1) * wide, y + Math.min(1, at) * step);
+          context.lineTo(x + Math.min(1, at) * wide, y + Math.max(0, at - 1) * step);
         }
       });
     });
@@ -203,22 +211,40 @@ export class BigMap {
 
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
-    const { step, left, top, visible } = this;
+    const { step, wide, left, top, visible } = this;
     const { first, tokens, scale } = /** @type {MapPicture} */ (this.shown);
     const n = visible.length;
     const most = mostOf(cut.bytes, scale);
     Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
-        const text = this.written(weights[(i + first) * tokens.length + j + first]);
+        const text = this.inCell(weights[(i + first) * tokens.length + j + first]);
         if (!text) continue;
         context.fillStyle = this.inkOn(cut.bytes[i * n + j], most);
-        context.fillText(text, left + (j + 0.5) * step, top + (i + 0.5) * step);
+        context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
       }
     }
   }
 
-  /** The number inside a cell. @param {number} weight */
+  /** For who sits far away: large cells, wider than high, and no small numbers. @param {boolean} projected */
+  project(projected) {
+    Object.assign(
+      this,
+      projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : { stretch: 1, largest: 54, least: 0 },
+    );
+  }
+
+  /** What a legend says of the numbers that are left out. */
+  get omits() {
+    return this.least && this.element.dataset.number ? "; numbers from .05" : "";
+  }
+
+  /** What stands inside a cell. @param {number} weight */
+  inCell(weight) {
+    return Math.abs(weight) < this.least ? "" : this.written(weight);
+  }
+
+  /** A number in the few letters of a cell. @param {number} weight */
   written(weight) {
     return short(weight);
   }
@@ -235,7 +261,7 @@ export class BigMap {
   under(event) {
     if (!this.shown) return null;
     const box = this.element.getBoundingClientRect();
-    const j = Math.floor((event.clientX - box.left - this.left) / this.step);
+    const j = Math.floor((event.clientX - box.left - this.left) / this.wide);
     const i = Math.floor((event.clientY - box.top - this.top) / this.step);
     const n = this.visible.length;
     return j >= n || i >= n || (i < 0 && j < 0) ? null : [i, j];
@@ -272,19 +298,18 @@ export class BigMap {
     const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
     context.clearRect(0, 0, this.over.width, this.over.height);
     if (!at || !this.shown) return;
-    const { step } = this;
-    const { left, top } = this.boxOf(at);
+    const { left, top, width, height } = this.boxOf(at);
     context.lineWidth = 2;
     context.strokeStyle = this.inks.text;
-    context.strokeRect(left, top, Math.max(2, step), Math.max(2, step));
+    context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
     if (this.every > 1) drawPointedLabels(context, this, at);
   }
 
   /** @param {Place} at */
   boxOf([i, j]) {
-    const { step } = this;
+    const { step, wide } = this;
     const first = this.shown?.first ?? 0;
-    return { left: this.left + (j - first) * step, top: this.top + (i - first) * step, width: step, height: step };
+    return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
   /** What a cell says. @param {Place} at */

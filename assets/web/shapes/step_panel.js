@@ -78,7 +78,7 @@ export class Side {
   /** @param {Trace} trace @param {number} at the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
-   *   projected: boolean}} ink scale: of the letters in pictures
+   *   projected: boolean, floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end if projected
    * @param {Record<string, string>} lessons the question of each
    */
   draw(trace, at, place, ink, lessons) {
@@ -104,7 +104,7 @@ export class Side {
     const plane = step.plane(head);
     const index = plane.index(...nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]));
     this.strides.draw(step, index);
-    const room = ink.projected ? this.roomDown() : Number.POSITIVE_INFINITY;
+    const room = ink.projected ? this.roomDown(ink.floor) : Number.POSITIVE_INFINITY;
     const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
     const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
@@ -115,11 +115,13 @@ export class Side {
     this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, ...ink, width });
   }
 
-  /** Pixels that the window has for the matrices, so that their memory ends above its edge while nothing is scrolled. */
-  roomDown() {
+  /** Pixels that the window has for the matrices, so that their memory ends above the floor while nothing is scrolled.
+   * @param {number} floor
+   */
+  roomDown(floor) {
     const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
     const top = this.parts.before.getBoundingClientRect().top + scrolled - this.gap.offsetHeight;
-    return window.innerHeight - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return floor - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
   }
 
   /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */

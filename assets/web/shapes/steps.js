@@ -17,10 +17,12 @@ import { groupOf, madeFrom, titleOf } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
 import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
+import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
+import barCss from "../picture/projector_bar.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
@@ -33,7 +35,7 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
-const STYLES = [viewCss, choicesCss, stepsCss, sheetCss];
+const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, barCss];
 
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {
@@ -53,6 +55,7 @@ export class StepView extends PlaceView {
       learn: (lesson, side) => this.lesson.turn(side, lesson),
     };
     this.controls = new StepControls(this);
+    this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
     this.classes = new StepClasses(this);
     this.list = new StepList((by) => this.walk(by));
@@ -271,12 +274,13 @@ export class StepView extends PlaceView {
     const { isComing } = this;
     this.wait(isComing);
     const place = { head, row: at.row, key: at.key, feature: this.feature };
-    const projected = this.projector && !this.narrow;
+    const projected = this.foot.isOn;
     const colours = inks(this.element);
-    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected };
+    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected, floor: this.foot.top };
     shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
     this.lesson.draw();
     this.controls.draw(colours);
+    this.foot.draw();
     const title = `${p.count.textContent}: ${titleOf(step, trace)}, shape ${step.sizes.join(", ")}`;
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
     const names = traces.map(({ implementation }) => implementation);

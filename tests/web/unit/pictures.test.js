@@ -67,8 +67,8 @@ function fullMap(n) {
   const weights = new Float32Array(n * n).fill(0.5);
   const shown = { map, weights, tokens, first: 0, last: 0, row: 0, name: "Layer 0 head 0", scale: "root", forbids: () => true };
   return {
-    shown, visible: tokens, left: 9, top: 9, right: 9, side: 9 * n, step: 9, font: 9, inks: {},
-    element: { dataset: { number: "9" } }, image: () => cells, written: () => "0.5", inkOn: () => "#000",
+    shown, visible: tokens, left: 9, top: 9, right: 9, side: 9 * n, step: 9, across: 9 * n, wide: 9, font: 9, inks: {},
+    element: { dataset: { number: "9" } }, image: () => cells, inCell: () => "0.5", inkOn: () => "#000",
   };
 }
 

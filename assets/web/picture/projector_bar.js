@@ -1,0 +1,202 @@
+// @ts-check
+// What a class sees being done: the bar at the foot of what is projected, with the sentence, the place in the model and what
+// is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
+
+import { ControlChips } from "./control_chips.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { toggled } from "../base/words.js";
+
+/** @typedef {import("../wire/wire_view.js").WireView & {at: {layer: number, head: number}, go(change: object): void}} View */
+/** @typedef {"layer" | "head"} Axis */
+/** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
+
+/** What a key asks for; of a place, and how far. @type {Record<string, [string, number?]>} */
+const KEYS = {
+  "{": ["layer", -1],
+  "}": ["layer", 1],
+  "[": ["head", -1],
+  "]": ["head", 1],
+  o: ["lamp"],
+  m: ["mask"],
+  w: ["order"],
+  u: ["undo"],
+  e: ["sentence"],
+};
+const WAKES = ["keydown", "pointermove", "pointerdown"];
+const LOWEST = 200; // pixels of a picture, where the window is low
+const GAP = 6; // pixels between a picture and the bar
+
+/** A key, as who sees the bar reads it. @param {string} key */
+const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
+
+/** @param {string} key @returns {[string, number?] | null} null where it is not the bar's */
+export const wishOf = (key) => KEYS[key.toLowerCase()] ?? null;
+
+/** Behind the last comes the first. @param {number} at @param {number} by @param {number} count */
+export const stepped = (at, by, count) => (at + by + count) % count;
+
+let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
+
+export class ProjectorBar {
+  /** @param {View} view @param {Element} room of the sentence, which the bar grows round
+   * @param {import("./choices.js").Choices} choices what is changed @param {Undo | null} undo
+   * @param {HTMLElement | null} gallery where the page has masks to choose from itself
+   */
+  constructor(view, room, choices, undo = null, gallery = null) {
+    this.view = view;
+    this.choices = choices;
+    this.undo = undo;
+    this.room = room;
+    this.places = /** @type {const} */ (["layer", "head"]).map((axis) => this.makePlace(axis));
+    this.lamp = button("", () => this.toggle(), { class: "on-off", "aria-keyshortcuts": "o" });
+    this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
+    this.order = this.makeList("order", "w", (pos) => choices.set({ pos }));
+    this.mask.element.hidden = gallery !== null;
+    this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo });
+    this.back.append(hint("u"));
+    const side = choices.ending ? span("label", choices.ending.slice(2)) : null;
+    room.classList.add("projector-bar");
+    room.prepend(div("live", ...this.places.map(({ element }) => element)));
+    room.append(div("live", side, this.lamp, this.mask.element, this.order.element, this.back));
+    this.acts = /** @type {Record<string, () => void>} */ ({
+      lamp: () => this.toggle(),
+      mask: () =>
+        /** @type {HTMLElement} */ (gallery?.querySelector('[aria-pressed="true"]') ?? this.mask.list).focus(),
+      order: () => this.order.list.focus(),
+      undo: () => this.back.click(),
+      sentence: () => room.querySelector("input")?.focus(),
+    });
+    const { signal } = view.here;
+    signal.addEventListener("abort", () => last === this && document.documentElement.style.removeProperty("--foot"));
+    addEventListener("keydown", (event) => this.key(event), { signal });
+    for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
+    room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
+  }
+
+  // ---- parts
+
+  /** @param {Axis} axis */
+  makePlace(axis) {
+    const [before, after] = axis === "layer" ? "{}" : "[]";
+    const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
+      const one = button(text, () => this.step(axis, by), { "aria-label": `${axis} ${by < 0 ? "before" : "after"}` });
+      setAttribute(one, "aria-keyshortcuts", key);
+      one.append(hint(key));
+      return one;
+    };
+    const now = span("now");
+    const element = h("div", { class: "place", role: "group", "aria-label": axis });
+    element.append(way("‹", before, -1), now, way("›", after, 1));
+    return { axis, now, element };
+  }
+
+  /** @param {string} name @param {string} key @param {(value: string) => void} choose */
+  makeList(name, key, choose) {
+    const props = { "aria-label": `${name}${this.choices.ending}`, "aria-keyshortcuts": key };
+    const list = /** @type {HTMLSelectElement} */ (h("select", { ...props, onchange: () => choose(list.value) }));
+    const element = div("chooser", list, hint(key));
+    /** @param {string[]} names @param {string} now which need not be among them */
+    const draw = (names, now, whyNot = "") => {
+      const all = names.includes(now) ? names : [now, ...names];
+      fill(list, all, "option", (option, one) => {
+        setAttribute(option, "value", one);
+        setText(option, `${name}: ${one}`);
+      });
+      list.value = now;
+      list.disabled = whyNot !== "";
+      setAttribute(list, "title", whyNot || null);
+    };
+    return { element, list, draw };
+  }
+
+  // ---- what is done
+
+  /** @param {Axis} axis @param {number} by */
+  step(axis, by) {
+    const { at, picture } = this.view;
+    this.view.go({ [axis]: stepped(at[axis], by, axis === "layer" ? picture.layers : picture.heads) });
+  }
+
+  /** Switches the head in focus off in the model, or on. */
+  toggle() {
+    this.choices.switchOff(toggled(this.choices.off, this.head));
+  }
+
+  get head() {
+    const { layer, head } = this.view.at;
+    return `${layer}.${head}`;
+  }
+
+  /** True where the bar is. */
+  get isOn() {
+    const { projector, narrow, picture, isHere } = this.view;
+    return projector && !narrow && Boolean(picture) && isHere;
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (!this.isOn || isTyped(event) || isShortcut(event)) return;
+    const wish = wishOf(event.key);
+    if (!wish) return;
+    event.preventDefault(); // no letter for the field that takes the focus
+    const [what, by] = wish;
+    if (by) this.step(/** @type {Axis} */ (what), by);
+    else this.acts[what]();
+  }
+
+  /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
+  leave(event) {
+    const isDone = ["Enter", "Escape"].includes(event.key) && !event.isComposing;
+    if (!this.isOn || !isDone || !isTyped(event)) return;
+    event.preventDefault();
+    /** @type {HTMLElement} */ (event.target).blur();
+  }
+
+  /** What fades begins again. */
+  wake() {
+    for (const fade of this.room.getAnimations()) fade.currentTime = 0;
+  }
+
+  // ---- drawing
+
+  /** Where it begins, in pixels of the window. */
+  get top() {
+    return this.room.getBoundingClientRect().top;
+  }
+
+  /** Pixels between where a picture begins and this bar, while nothing is scrolled. @param {Element} picture */
+  heightOver(picture) {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const top = picture.getBoundingClientRect().top + scrolled;
+    return Math.max(LOWEST, this.top - top - GAP);
+  }
+
+  draw() {
+    if (this.isOn) this.fill();
+    last = this;
+    const height = this.isOn ? `${/** @type {HTMLElement} */ (this.room).offsetHeight}px` : "0px";
+    const { style } = document.documentElement;
+    if (style.getPropertyValue("--foot") !== height) style.setProperty("--foot", height);
+  }
+
+  fill() {
+    const { view, choices, undo } = this;
+    for (const { axis, now } of this.places) setText(now, `${axis} ${view.at[axis]}`);
+    const off = choices.off.has(this.head);
+    setText(this.lamp, off ? "○ off" : "● on");
+    this.lamp.append(hint("o"));
+    setAttribute(this.lamp, "aria-label", `head on${choices.ending}`);
+    setAttribute(this.lamp, "aria-pressed", String(!off));
+    const { positions } = view.picture;
+    const whyNot = (/** @type {string} */ key) => (choices instanceof ControlChips ? choices.whyNot(key) : "");
+    const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
+    this.mask.draw(masks, choices.value("mask"), whyNot("mask"));
+    this.order.draw(
+      positions.map(([name]) => name),
+      choices.value("pos"),
+      whyNot("pos"),
+    );
+    setAttribute(this.back, "disabled", undo?.isIdle());
+  }
+}

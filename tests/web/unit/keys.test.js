@@ -1,0 +1,51 @@
+// Keys: what they ask of the projector's bar and of a lesson, and which belong to the browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { isShortcut } from "../../../assets/web/base/grid_keys.js";
+import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
+import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
+
+Object.assign(globalThis, {
+  HTMLElement: class {},
+  Element: class {},
+  document: { documentElement: { classList: { contains: () => true } } }, // projected
+});
+
+const pressed = (/** @type {string} */ key, more = {}) =>
+  /** @type {any} */ ({ key, composedPath: () => [null], getModifierState: () => false, ...more });
+
+test("the bar of the projector", () => {
+  const asked = Object.fromEntries([..."{}[]omwueO"].map((key) => [key, ofBar(key)]));
+  assert.deepEqual(asked, {
+    "{": ["layer", -1],
+    "}": ["layer", 1],
+    "[": ["head", -1],
+    "]": ["head", 1],
+    o: ["lamp"],
+    m: ["mask"],
+    w: ["order"],
+    u: ["undo"],
+    e: ["sentence"],
+    O: ["lamp"],
+  });
+  for (const key of ["p", "Escape", "Enter", "n", "b", "1", "ArrowRight", "toString"]) assert.equal(ofBar(key), null);
+  assert.deepEqual([stepped(0, -1, 6), stepped(5, 1, 6), stepped(2, 1, 6)], [5, 0, 3]);
+});
+
+test("no key is the bar's and a lesson's", () => {
+  const letters = ["A", "B", "C", "D"];
+  for (const key of "{}[]omwue") assert.equal(ofLesson(pressed(key), letters), null, key);
+  for (const key of [..."abcdr.?", " ", "PageDown", "Backspace"]) {
+    assert.notEqual(ofLesson(pressed(key), letters), null, key);
+    assert.equal(ofBar(key), null, key);
+  }
+});
+
+test("what AltGr writes is no shortcut", () => {
+  const altGr = { ctrlKey: true, altKey: true, getModifierState: (/** @type {string} */ name) => name === "AltGraph" };
+  assert.equal(isShortcut(pressed("[", altGr)), false);
+  assert.ok(isShortcut(pressed("o", { ctrlKey: true })));
+  assert.ok(isShortcut(pressed("[", { metaKey: true })));
+});
