@@ -297,8 +297,8 @@ def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
         assert table == pytest.approx(weight, abs=0.00005)
     assert modules.each("base/words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
         "0 %",
-        "less than 1 %",
-        "less than 1 %",
+        "less than 0.1 %",
+        "0.5 %",
         "100 %",
         "100 %",
     ]

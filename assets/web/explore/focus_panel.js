@@ -30,10 +30,14 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
-export const roomFor = (element, projected) => ({
+/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows @param {boolean} [over] the grid of all heads */
+export const roomFor = (element, projected, over = false) => ({
   width: contentWidth(element),
-  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
+  height: projected
+    ? window.innerHeight - 170
+    : over
+      ? Math.max(260, window.innerHeight - 310)
+      : Math.max(400, Math.min(620, window.innerHeight - 425)),
 });
 
 export class FocusPanel {
@@ -77,6 +81,7 @@ export class FocusPanel {
           { class: "actions", role: "group", "aria-label": "How it is drawn" },
           this.modes.element,
           view.bar.menu.element,
+          view.all.keys,
         ),
       ],
       div(
@@ -95,6 +100,7 @@ export class FocusPanel {
         ),
       ),
     );
+    this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
   /** Says what is pointed at, in any of the maps. @param {string | null} text */
@@ -166,7 +172,7 @@ export class FocusPanel {
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
-    const room = roomFor(map.element, view.projector);
+    const room = roomFor(map.element, view.projector, view.all.isOpen && !view.narrow);
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;

@@ -146,7 +146,18 @@ class Standalone extends View {
     const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
-    const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
+    const look = {
+      ...parseLook(""),
+      all,
+      off,
+      first: 0,
+      last: 0,
+      sortKey: null,
+      theme,
+      kinds: [],
+      kv: 0,
+      across: isAcross(maps),
+    };
     this.heads.update(
       { ...look, ...at, forbidden },
       maps,
