@@ -12,14 +12,9 @@ PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "thei
 
 
 def on(place: At, asked: At, untouched: Picture) -> At:
-    """A place with the row chosen, where nobody asked for one.
-
-    Chosen is the row with the largest weight between two words that are no neighbours, pronouns first, in the head
-    that the model is looked at first and while nothing is changed: so no other head and no change moves it. A model
-    that goes on with the text is asked of its last word, as `At.on` has it.
-
-    Args:
-        place: as `At.on` has it.  asked: as the link has it.
+    """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
+    neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
+    moves it. A model that goes on with the text is asked of its last word, as `At.on` has it.
     """
     run = untouched.run
     if asked.row is not None or run.logits is not None:

@@ -90,7 +90,7 @@ def test_a_place_is_written_and_read_alike(
     assert modules.one("link/look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
 
 
-SWITCHES = ["nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values"]
+SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values"]
 LOOKS = st.builds(
     Look,
     st.sampled_from(["root", "linear", "own"]),

@@ -52,14 +52,15 @@ export class AllHeads {
     const { at, heads } = this.view;
     this.view.change({ open: false });
     this.view.drawNow();
-    heads.focusOn(at.layer, at.head);
+    heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }
 
   /** To the head beside, or the same head of the layer beside. @param {string} key */
   walk(key) {
     const { at, maps } = this.view;
     const [layer, head] = [at.layer + STEPS[key][0], at.head + STEPS[key][1]];
-    if (layer in Array(maps.layers).fill(0) && head in Array(maps.heads).fill(0)) this.view.go({ layer, head });
+    const isThere = Math.min(layer, head) >= 0 && layer < maps.layers && head < maps.heads;
+    if (isThere) this.view.go({ layer, head });
   }
 
   /** Keys on the large head. @param {KeyboardEvent} event */

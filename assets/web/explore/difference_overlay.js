@@ -65,7 +65,7 @@ export class DifferenceOverlay {
       distances,
       forbidden,
       weights: unchanged,
-    } = before ? { ...before, ...before.difference } : none;
+    } = before ? { ...before, ...before.difference() } : none;
     const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
     const cells = { forbids: forbids(forbidden, at.head, n) }; // a cell that was seen and is not has a difference
     return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
@@ -75,7 +75,7 @@ export class DifferenceOverlay {
   ofRow() {
     const { picture, maps, at } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = picture.before.difference.change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
+    const row = picture.before.difference().change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = at.key ?? most;
     if (!row[most]) return ["Difference to the original model: none in this row"];

@@ -5,28 +5,7 @@ import { asBytes } from "../picture/differences.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
-/** @typedef {Omit<Said, "before"> & {before: Before | null, weights: Float32Array, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
-
-/** The head in focus before the changes; the difference is made when it is first looked at. */
-class Before {
-  /** @param {NonNullable<Said["before"]>} said @param {Float32Array} now @param {Float32Array} weights before */
-  constructor({ forbidden, distances }, now, weights) {
-    this.forbidden = forbidden;
-    this.distances = distances;
-    this.weights = weights;
-    this.now = now;
-    this.made = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
-  }
-
-  /** Now − before, and its bytes. */
-  get difference() {
-    const { now, weights } = this;
-    if (this.made) return this.made;
-    const change = now.map((weight, at) => weight - weights[at]);
-    this.made = { change, bytes: asBytes(change) };
-    return this.made;
-  }
-}
+/** @typedef {Omit<Said, "before"> & {before: ReturnType<typeof beside> | null, weights: Float32Array, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
 
 /** The head in focus, the same head before the changes where there are any, the pinned one where there is one.
  * @param {Uint8Array} bytes @returns {ExplorePicture}
@@ -37,8 +16,18 @@ export function unpackPicture(bytes) {
   const own = floats.length - (said.pin ? said.pin.tokens.length ** 2 : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
   const pinWeights = floats.subarray(own);
-  const before = said.before && new Before(said.before, weights, floats.subarray(own / 2, own));
+  const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
   return { ...said, before, weights, pinWeights, pinBytes: toBytes(pinWeights) };
+}
+
+/** The head in focus before the changes; the difference is made when it is first looked at.
+ * @param {NonNullable<Said["before"]>} said @param {Float32Array} now @param {Float32Array} weights
+ */
+function beside(said, now, weights) {
+  let made = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
+  const make = (/** @type {Float32Array} */ change) => ({ change, bytes: asBytes(change) });
+  const difference = () => (made ??= make(now.map((weight, at) => weight - weights[at])));
+  return { ...said, weights, difference };
 }
 
 /** Whether a picture's numbers are those of the map that is looked at.

@@ -13,12 +13,10 @@ import { bare, gave, percent, quoted, ranked, short, toggled } from "../base/wor
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
 /** @typedef {{said: string, change: Change}} Try */
-/** What a question is about; key: what the row looks at most among words, weight: how much.
- * @typedef {{text: string, pos: string, isOff: boolean, place: string, own: string, key: number, whom: string, weight: number}} Ground
+/** What a question is about; of: all that it depends on, key: what the row looks at most among words, weight: how much.
+ * @typedef {{of: string, text: string, pos: string, isOff: boolean, place: string, key: number, whom: string, weight: number}} Ground
  */
-/** A question, what was before it, and what is said of its change once it is made.
- * @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, count: number, answer: string}} Asked
- */
+/** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, count: number, answer: string}} Asked with what was before it */
 
 const TRAINED = "as trained";
 const STRONG = 0.05; // a weight that is worth a question
@@ -57,33 +55,32 @@ export class FirstSteps {
     return this.view.model.controls.pos ?? TRAINED;
   }
 
+  /** The weights of the row in focus. @returns {Float32Array} */
+  get row() {
+    const { maps, at, weights } = this.view;
+    return weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? new Float32Array(maps.n);
+  }
+
+  /** The word in focus. */
+  get own() {
+    return this.view.maps.tokens[this.view.at.row];
+  }
+
   /** What is seen. @returns {Ground} */
   get ground() {
     const { view, pos, place } = this;
-    const { maps, at, off, weights, text } = view;
-    const row = weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? [];
-    const [key, weight] = ranked(row).find(([one]) => isWord(maps, one)) ?? [0, 0];
+    const { maps, at, off, text } = view;
+    const [key, weight] = ranked(this.row).find(([one]) => isWord(maps, one)) ?? [0, 0];
     const isOff = off.has(`${at.layer}.${at.head}`);
-    return { text, pos, isOff, place, own: maps.tokens[at.row], key, whom: maps.tokens[key], weight };
+    const of = [text, pos, place, isOff].join("\n");
+    return { of, text, pos, isOff, place, key, whom: maps.tokens[key], weight };
   }
 
-  /** The change that is asked for is made, by whomever. */
-  get isDone() {
-    if (!this.asked) return false;
-    const { change, ground } = this.asked;
-    const { text, pos, head } = change;
+  /** The change that is asked for is made, by whomever. @param {Asked} asked */
+  isDone({ change: { text, pos, head }, ground }) {
     if (text !== undefined) return this.view.text === text;
     if (pos !== undefined) return this.pos === (pos ?? TRAINED);
     return head !== undefined && this.view.off.has(head) !== ground.isOff;
-  }
-
-  /** The question is about what is seen, and its change is not made. */
-  get isOpen() {
-    if (!this.asked) return false;
-    const { ground, change } = this.asked;
-    const { text, pos, isOff, place } = this.ground;
-    const isSame = change.head === undefined || isOff === ground.isOff;
-    return text === ground.text && pos === ground.pos && place === ground.place && isSame;
   }
 
   /** The questions that make sense here. @param {Ground} ground @returns {Try[]} */
@@ -99,25 +96,27 @@ export class FirstSteps {
   }
 
   /** Other words. @param {Ground} ground @returns {Try[]} */
-  ofWords({ text, own }) {
-    const { maps, at, weights, picture } = this.view;
+  ofWords({ text }) {
+    const { maps, at, picture } = this.view;
     const [word, twin] = picture.presets.includes(text) ? (TWINS.find(([one]) => text.endsWith(one)) ?? []) : [];
-    const asks = `what does ${quoted(own)} look at now?`;
-    if (word) return [{ said: `type “${twin}” for “${word}”: ${asks}`, change: { text: text.replace(word, twin) } }];
-    const row = weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? [];
-    const other = swapped(text, maps.tokens, at.row, row);
+    if (word)
+      return [{ said: `type “${twin}” for “${word}”: ${this.asks}`, change: { text: text.replace(word, twin) } }];
+    const other = swapped(text, maps.tokens, at.row, this.row);
     if (!other) return [];
     const [left, right] = other.words.map(quoted);
-    return [{ said: `swap ${left} and ${right}: ${asks}`, change: { text: other.text } }];
+    return [{ said: `swap ${left} and ${right}: ${this.asks}`, change: { text: other.text } }];
+  }
+
+  get asks() {
+    return `what does ${quoted(bare(this.own))} look at now?`;
   }
 
   /** The order of the words taken away. @param {Ground} ground @returns {Try[]} */
-  ofOrder({ pos, own, whom, weight }) {
+  ofOrder({ pos, whom, weight }) {
     if (!this.view.picture.positions.some(([name]) => name === "none")) return [];
-    const asks = `what does ${quoted(own)} look at now?`;
-    if (pos === "none") return [{ said: `give the order back: ${asks}`, change: { pos: null } }];
-    const still = weight >= STRONG ? `does ${quoted(own)} still look at ${quoted(whom)}?` : asks;
-    return [{ said: `take the order away: ${still}`, change: { pos: "none" } }];
+    if (pos === "none") return [{ said: `give the order back: ${this.asks}`, change: { pos: null } }];
+    const still = `does ${quoted(bare(this.own))} still look at ${quoted(bare(whom))}?`;
+    return [{ said: `take the order away: ${weight >= STRONG ? still : this.asks}`, change: { pos: "none" } }];
   }
 
   /** Makes the change. */
@@ -145,10 +144,9 @@ export class FirstSteps {
   }
 
   toLesson() {
-    load().then(
-      ({ lessons }) => go(addressOf(find(`${lessons[0].id}.1`))),
-      () => go("./lessons"),
-    );
+    load()
+      .then(({ lessons }) => go(addressOf(find(`${lessons[0].id}.1`))))
+      .catch(() => go("./lessons"));
   }
 
   /** Undoes what a question changed, and nothing else. @param {Asked} asked */
@@ -164,11 +162,11 @@ export class FirstSteps {
   answered({ change, ground }) {
     const { view } = this;
     if (change.head) return felt(view.picture.effect);
-    const { maps, at, weights } = view;
-    const row = weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? new Float32Array(maps.n);
+    const { row, own } = this;
+    const { maps } = view;
     const key = maps.tokens[ground.key] === ground.whom ? ground.key : maps.tokens.indexOf(ground.whom);
     const [best, most] = ranked(row)[0];
-    const pair = key < 0 ? "" : gave(ground.own, ground.whom, ground.weight, row[key]);
+    const pair = key < 0 ? "" : gave(own, ground.whom, ground.weight, row[key]);
     const now = best === key ? "" : `Most now: ${quoted(bare(maps.tokens[best]))} ${percent(most)}.`;
     return [pair, now].filter(Boolean).join(" ");
   }
@@ -176,13 +174,11 @@ export class FirstSteps {
   draw() {
     const { view } = this;
     if (!view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
-    const { isDone } = this;
-    if (!isDone && !this.isOpen) this.ask();
+    if (!this.asked || (!this.isDone(this.asked) && this.asked.ground.of !== this.ground.of)) this.ask();
     const { asked } = this;
+    const isDone = asked !== null && this.isDone(asked);
     if (asked && !isDone) asked.answer = "";
-    // an answer stays, wherever one looks then
-    if (asked && isDone && (asked.answer === "" || this.place === asked.ground.place))
-      asked.answer = this.answered(asked);
+    else if (asked && (!asked.answer || this.place === asked.ground.place)) asked.answer = this.answered(asked);
     this.press.hidden = !asked || isDone;
     this.answer.hidden = !this.press.hidden;
     setText(this.text, asked?.said ?? "");
@@ -201,12 +197,14 @@ export class FirstSteps {
   }
 }
 
-/** The layers that a change reached. @param {import("../base/messages.js").EffectHere | null} effect */
+/** The layers that a change reached most. @param {import("../base/messages.js").EffectHere | null} effect */
 function felt(effect) {
   if (!effect) return "All weights are as in the original model again.";
   const found = effect.layers.map((change, layer) => ({ layer, change })).filter(({ change }) => short(change));
   if (!found.length) return "No layer notices: no weight changes by 0.005 or more.";
-  const most = found.sort((one, other) => other.change - one.change).slice(0, FELT);
-  const told = most.map(({ layer, change }) => `layer ${layer} (a weight moves by ${change.toFixed(2)})`);
-  return `Most in ${told.join(", ")}${found.length > FELT ? ` of ${found.length} that notice` : ""}.`;
+  found.sort((one, other) => other.change - one.change);
+  const told = found
+    .slice(0, FELT)
+    .map(({ layer, change }) => `layer ${layer} (a weight moves by ${change.toFixed(2)})`);
+  return `Most in ${told.join(", ")}.`;
 }

@@ -132,11 +132,8 @@ export class HeadsGrid {
     const away = this.isAway(pair);
     const focused = id === `${state.layer}.${state.head}`;
     const name = `layer ${pair[0]} head ${pair[1]}`;
-    setAttribute(
-      tile,
-      "class",
-      `tile${focused ? " focused" : ""}${off ? " off" : ""}${away ? " away" : ""}${this.isFaded(pair) ? " faded" : ""}`,
-    );
+    const marks = { focused, off, away, faded: this.isFaded(pair) };
+    for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
     const is = state.all && kind ? `, ${kind[0]}` : "";
@@ -167,9 +164,8 @@ export class HeadsGrid {
     const group = each ? Math.floor(head / each) : null;
     setAttribute(tile, "data-group", group === null ? null : String(group % 3));
     const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
-    const own = group === null ? [] : [shared];
-    const what = [...(state.all ? [tile.getAttribute("aria-label")] : [`layer ${layer} head ${head}`]), ...own];
-    setAttribute(tile, "title", state.all || own.length ? what.join(": ") : null);
+    const what = group === null ? null : `layer ${layer} head ${head}: ${shared}`;
+    setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : what);
   }
 
   /** What the head does on this sentence, and the rule that says so. @param {Element} place @param {[string, number] | undefined} kind */
@@ -188,11 +184,6 @@ export class HeadsGrid {
   isFaded([layer, head]) {
     const { all, family, kinds } = this.state;
     return Boolean(all && family) && familyOf(kinds[layer]?.[head]) !== family;
-  }
-
-  /** Brings a head's tile into focus. @param {number} layer @param {number} head */
-  focusOn(layer, head) {
-    this.tiles()[this.shown.findIndex((pair) => pair[0] === layer && pair[1] === head)]?.focus();
   }
 
   measure() {
