@@ -6,7 +6,6 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from pages.kit.draw import numbers
 from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.sharing import shared
@@ -15,11 +14,11 @@ from .kinds import words_of
 
 
 class ChangeEffect(TypedDict):
-    """The largest change of a weight between two words in each layer, where it is largest, and one sentence."""
+    """The largest change of a weight between two words in each layer, where it is largest, and that weight."""
 
     layers: list[float]
     at: tuple[int, int, int, int] | None
-    said: str
+    moved: tuple[float, float]  # before and now
 
 
 @shared(LRUCache(64), lambda picture: picture.settings)
@@ -41,14 +40,12 @@ def effect(picture: Picture) -> ChangeEffect | None:
     largest = [float(_change(after[layer], before[layer], counted).max()) for layer in range(len(after))]
     layer = max(range(len(largest)), key=largest.__getitem__)
     if largest[layer] == 0:
-        return {"layers": largest, "at": None, "said": "No weight changed at all."}
+        return {"layers": largest, "at": None, "moved": (0.0, 0.0)}
     # of this layer once more: to keep the changes of all takes as long as to compute them
     head, rest = divmod(int(_change(after[layer], before[layer], counted).argmax()), counted.numel())
     row, key = divmod(rest, len(tokens))
-    was, now = (numbers.weight(float(maps[layer, head, row, key])) for maps in (before, after))
-    cell = f"“{tokens[row]}” → “{tokens[key]}” {was} → {now}"
-    said = f"Layer {layer} changed most, in head {head}: {cell}."
-    return {"layers": largest, "at": (layer, head, row, key), "said": said}
+    moved = float(before[layer, head, row, key]), float(after[layer, head, row, key])
+    return {"layers": largest, "at": (layer, head, row, key), "moved": moved}
 
 
 def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:

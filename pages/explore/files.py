@@ -11,6 +11,8 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
+from . import first_row
+
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 
@@ -39,7 +41,7 @@ def html(raw: bytes) -> bytes:
 def _page(settings: Settings, at: At) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)
-    at = at.on(picture.run.tokens)
+    at = first_row.on(at.on(picture.run.tokens), at, pictures.picture(settings.untouched))
     title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")

@@ -13,15 +13,15 @@ from pages.kit.picture.sharing import shared
 
 HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind
 NEAR = 2  # words on either side
-SPREAD = "spread"
+SPREAD = "spread out"
 
 Kind = tuple[str, float]  # its name, and the number that made it so
 
 
-@shared(LRUCache(64), lambda picture: picture.settings)
-def of_heads(picture: Picture) -> list[list[Kind]]:
-    """The kind of every head of a picture, layer by layer."""
-    return kinds(picture.run.weights, picture.run.tokens, picture.run.ends)
+@shared(LRUCache(256), lambda picture, layer: (picture.settings, layer))
+def of_layer(picture: Picture, layer: int) -> list[Kind]:
+    """The kind of every head of a layer of a picture."""
+    return kinds(picture.run.weights[layer : layer + 1], picture.run.tokens, picture.run.ends)[0]
 
 
 def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)) -> list[list[Kind]]:
@@ -42,7 +42,7 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     """
     n = len(tokens)
     first, last = tokens[0] if ends[0] else "first word", tokens[-1] if ends[1] else "last word"
-    pair = ("word → word", _largest_among(weights, _apart(n, ends)), STRONG)
+    pair = ("links words", _largest_among(weights, apart(n, ends)), STRONG)
     both = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _after_the_same(tokens, weights)
     shares = [
@@ -105,7 +105,7 @@ def _largest_among(weights: Tensor, chosen: Tensor) -> Tensor:
     return torch.stack([(layer * counted).amax((-1, -2)) for layer in weights])
 
 
-def _apart(n: int, ends: tuple[int, int]) -> Tensor:
+def apart(n: int, ends: tuple[int, int]) -> Tensor:
     """The pairs (i, j) of words that are no neighbours."""
     word, place = words_of(n, ends), torch.arange(n)
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)

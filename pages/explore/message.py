@@ -1,6 +1,6 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -17,7 +17,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, goes_on, kinds, mean_map, pins
+from . import columns, first_row, goes_on, kinds, mean_map, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -55,9 +55,9 @@ class ExplorePicture(PictureAnswer, GoesOn):
     typed: str  # the sentence of the picture
     figures: list[Figure]
     status: str
-    kinds: list[list[Kind]]  # of each head, layer by layer: its name, and the number that made it so
+    kinds: list[list[Kind]]  # of each head of a layer its name, and the number that made it so; of layers in sight
     effect: EffectHere | None  # of the changes
-    before: MapBefore | None  # the map before them, where it was asked for
+    before: MapBefore | None  # the map before them
     pieces: list[str]  # what must be explained of the tokens
     kv: int  # key and value heads of a layer; query heads that follow each other share one
     pinTail: str  # what the link says of this picture behind the head
@@ -115,7 +115,7 @@ class Request:
             "typed": settings.text,
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
-            "kinds": kinds.of_heads(picture),
+            "kinds": self._kinds(),
             "effect": self._effect(),
             "before": self._before(),
             "pieces": pieces(picture),
@@ -130,10 +130,14 @@ class Request:
         lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
 
+    def _kinds(self) -> list[list[Kind]]:
+        layers = range(len(self.picture.run.weights))
+        in_sight = layers if "all" in self.wanted else [self.at.layer]
+        return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
+
     def _pictures(self) -> list[Picture]:
-        """The picture, and the one before its changes where that is asked for."""
-        beside = self.before if "difference" in self.wanted else None
-        return [self.picture, *([] if beside is None else [beside])]
+        """The picture, and the one before its changes."""
+        return [self.picture, *([] if self.before is None else [self.before])]
 
     @property
     def _of_mean(self) -> bool:
@@ -156,7 +160,7 @@ class Request:
         return {**self.effect, "here": float(change.abs().max())}
 
     def _before(self) -> MapBefore | None:
-        if self.before is None or "difference" not in self.wanted:
+        if self.before is None:
             return None
         now, before = self._map(self.picture), self._map(self.before)
         return {
@@ -188,7 +192,10 @@ def maps(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
+    settings, _ = LinkQuery(raw).within()
+    fitting.fits_at_first(pictures.tokens(settings))
+    if not settings.text.strip():
+        raise HeadlightError("an empty box keeps the picture before")
     shown = _request(raw)
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
@@ -232,7 +239,7 @@ def _request(raw: bytes) -> Request:
     settings, left_out = query.within()
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
-    at = query.place(picture.run.tokens)
+    at = first_row.on(query.place(picture.run.tokens), query.at, untouched)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")
@@ -248,17 +255,28 @@ def pieces(picture: Picture) -> list[str]:
     tokens = picture.run.tokens
     told, n = list[str](), len(tokens)
     unknown = tokens.count("[UNK]")
-    if unknown:
-        told.append(f"{unknown} of {n} tokens are unknown to this model: [UNK] is the same to it wherever it stands.")
+    if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
+        other = (
+            " SmolLM2 reads other languages byte by byte: choose it above." if models.is_there(models.SMOLLM2) else ""
+        )
+        told.append(f"This model reads English. To it, all unknown words are the same word, [UNK].{other}")
+    elif unknown:
+        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are the same word, [UNK].")
     if any(token.startswith("##") for token in tokens):
-        told.append("Rare words are read in pieces: ## continues the piece before it.")
+        piece = next(token for token in tokens if token.startswith("##"))
+        told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("␣") for token in tokens):
         told.append("␣ is the space before a word; this model reads it as a part of the word.")
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
     if any(picture.run.ends):
-        told.append("[CLS] and [SEP] mark start and end; a head that finds nothing useful looks there.")
+        told.append("[CLS] and [SEP] mark the start and the end. A head that finds nothing useful looks there.")
     return told
+
+
+def _foreign(tokens: Sequence[str]) -> int:
+    """How many tokens are unknown, or in letters that are not Latin."""
+    return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
 
 
 def _whose(pinned: Settings, shown: Settings) -> str:

@@ -49,7 +49,7 @@ def in_words(picture: Picture) -> str:
         now = of(picture)
         before = _of(replace(picture.settings.untouched, text=""), picture)
     except HeadlightError as error:
-        return f"Random tokens, said twice: {error}."
+        return f"Random tokens, written twice: {error}."
     left = now.second / now.first
     gained = "it copies" if left < 0.5 else "it copies a little" if left < 0.8 else "it does not copy"
     changed = (
@@ -57,7 +57,7 @@ def in_words(picture: Picture) -> str:
     )
     painted = " Painted cells are left out here." if picture.settings.painted else ""
     return (
-        f"{now.tokens} random tokens, said twice: a token costs {fixed(now.first, 1)} nats the first time and "
+        f"{now.tokens} random tokens, written twice: a token costs {fixed(now.first, 1)} nats the first time and "
         f"{fixed(now.second, 1)} the second, so {gained}.{changed}{painted}"
     )
 

@@ -16,8 +16,8 @@ from .tab import Tab
 
 __all__ = ["Explore"]
 
-IN_MENU = {"√ weight", "linear", "per map", "show [CLS] [SEP]", "solo", "hide", "show all heads", "pin", "unpin"}
-IN_MENU |= {"mean over the heads", "value lengths"}
+IN_MENU = {"show small weights", "true to scale", "each map by its own maximum", "show [CLS] [SEP]", "pin", "unpin"}
+IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean over the heads", "value lengths"}
 ASKED = {text for name in models.shipped() for text in models.presets(name)}
 
 

@@ -21,6 +21,25 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     assert not findings.lines, "\n".join(findings.lines)
 
 
+def test_nothing_serious_in_all_heads_one_of_them_and_an_empty_box(explore: Explore) -> None:
+    findings = Findings(explore.open(look="all", pos="none").settled())
+    findings.look("all heads")
+    explore.group("Kinds of heads").get_by_role("button", name="spread out").click()
+    findings.look("one kind")
+    explore.tile(5, 8).click()
+    explore.settled()
+    findings.look("one of all heads")
+    explore.page.keyboard.press("Escape")
+    explore.button("one layer").click()
+    explore.view.locator("button.try").click()
+    expect(explore.view.locator(".onward")).to_be_visible()
+    findings.look("an answered question")
+    explore.retype("")
+    expect(explore.view.locator(".empty")).to_be_visible()
+    findings.look("an empty box")
+    assert not findings.lines, "\n".join(findings.lines)
+
+
 def test_nothing_serious_beside_a_lesson(new_tab: NewTab) -> None:
     lesson = course().lessons["it"]
     tab = new_tab(Beside).begin(lesson)

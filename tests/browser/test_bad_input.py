@@ -57,17 +57,18 @@ def test_nul_and_half_characters_from_a_link(explore: Explore) -> None:
     assert explore.chips()[-1] == "[SEP]"
 
 
-def test_an_empty_sentence_is_cls_and_sep(explore: Explore) -> None:
-    explore.open()
-    explore.retype("")
-    explore.shows("")
-    assert explore.chips() == ["[CLS]", "[SEP]"]
-    explore.wait_for_query(s=[""])
+def test_an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
+    explore.open(s="how are you")
+    explore.shows("how are you")
+    for text in ("", "   "):
+        explore.retype(text)
+        explore.wait_for_query(s=[text])
+        explore.shows("how are you")
+        expect(explore.view.locator(".empty")).to_be_visible()
     explore.page.reload()
-    explore.shows("")
-    explore.retype("   ")
-    explore.shows("   ")
-    assert explore.chips() == ["[CLS]", "[SEP]"]
+    explore.shows()  # the first of the sentences that are offered
+    expect(explore.box).to_have_value("   ")
+    expect(explore.view.locator(".empty")).to_be_visible()
 
 
 def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
@@ -77,7 +78,7 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     expect(explore.view.locator(".notices p")).to_have_text(
         [
             "A sentence may have 2,000 characters, this one has 4,000 or more; shorten it. "
-            f"The maps below still show “{TIRED}”.",
+            f"Below: the text before, “{TIRED}”.",
             "The sentence had 100,000 characters; the first 4,000 are kept.",
         ]
     )
@@ -86,6 +87,14 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     explore.retype("short again")
     explore.shows("short again")
     assert not explore.notices()
+    explore.retype("a b " * 276)
+    expect(explore.view.locator(".notices p").first).to_contain_text(
+        "This text has 554 tokens; the model can read 512. Remove about 42 words. "
+        "Below: the text before, “short again”."
+    )
+    explore.button("cut it to what fits").click()
+    explore.shows(("a b " * 276)[:1019])
+    expect(explore.button("cut it to what fits")).to_be_hidden()
     text = "it is long " * 273
     explore.retype(text)
     notice = explore.view.locator(".notices p").first

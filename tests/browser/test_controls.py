@@ -11,10 +11,17 @@ import torch
 from playwright.sync_api import expect
 
 from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare
-from .expected import TIRED, WIDE, largest
+from .expected import TIRED, WIDE, largest, run_of
 from .explore_page import Explore
+
+CHANGED = {"mask": "causal", "position": "none", "heads_off": ((3, 5),)}
+
+
+def percent(weight: float) -> str:
+    return f"{weight:.0%}".replace("%", " %")
 
 
 def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
@@ -80,16 +87,18 @@ def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
 def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
     explore.open()
     changed = explore.view.get_by_role("group", name="What is changed")
-    expect(changed).to_be_hidden()
+    expect(changed.locator(".said")).to_have_text("Nothing changed yet.")
     explore.position("none")
     explore.mask("causal")
     explore.lamp(3, 5).click()
     explore.shows(mask="causal", position="none", heads_off=((3, 5),))
     chips = changed.locator(".chip-of-change")
     assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
-    said = changed.locator(".said").inner_text()
-    layer, head = re.match(r"Layer (\d) changed most, in head (\d+): ", said).groups()  # type: ignore[union-attr]
-    changed.get_by_role("button", name="show it").click()
+    now, before = (float(run_of(Settings(TIRED, **own)).weights[3, 1, 10, 2]) for own in (CHANGED, {}))  # type: ignore[arg-type]
+    expect(changed.locator(".said")).to_have_text(f"“it” gave “animal” {percent(before)}, now {percent(now)}.")
+    most = changed.get_by_role("button", name="Most changed")
+    layer, head = re.match(r"Most changed: layer (\d), head (\d+) ›", most.inner_text()).groups()  # type: ignore[union-attr]
+    most.click()
     explore.settled()
     expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
     link = parse_qs(urlsplit(changed.get_by_role("link").get_attribute("href") or "").query)
@@ -153,10 +162,11 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     assert explore.query["at"] == ["3.1.4"], "where he looked, too"
     expect(undo).to_be_hidden()
     explore.position("none")
+    explore.mask("causal")
     explore.button("reset all").click()
     explore.shows(f"{TIRED} out")
     expect(undo).to_be_visible()
-    expect(explore.view.get_by_role("group", name="What is changed")).to_be_hidden()
+    expect(explore.view.locator(".chip-of-change")).to_have_count(0)
 
     explore.opened("try another")  # an open menu is above what it covers
     menu = explore.view.locator(".view-menu .opener")
@@ -164,40 +174,45 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     assert menu.evaluate(covered)
 
 
-def test_each_try_takes_back_what_the_one_before_changed(explore: Explore) -> None:
+def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_lesson_one(explore: Explore) -> None:
     explore.open(mask="causal")
-    press = explore.view.locator(".try")
+    explore.shows(mask="causal")
+    before = float(run_of(Settings(TIRED, "causal")).weights[3, 1, 10, 2])
+    press, answer = explore.view.locator("button.try"), explore.view.locator(".answered .text")
+    onward = explore.view.locator(".onward")
     expect(press).to_have_text(re.compile("type “wide” for “tired”: what does “it” look at now. 1 of 3"))
     press.click()
-    explore.shows(WIDE, mask="causal")
+    explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
+    expect(answer).to_have_text(f"“it” still gives “animal” {percent(before)}.")
+    expect(press).to_be_hidden()
+    onward.click()  # what it changed is taken back
+    explore.shows(mask="causal")
     expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
-    press.click()
+    explore.position("none")  # by hand
     explore.shows(mask="causal", position="none")
-    press.click()
-    explore.shows(mask="causal", heads_off=((3, 1),))
-    explore.layer(5).click()  # to see what notices
-    explore.button("undo").click()
-    explore.layer(3).click()
-    explore.shows(mask="causal", position="none")
-    explore.button("undo").click()
-    explore.shows(WIDE, mask="causal")
+    expect(answer).to_contain_text(f"“it” gave “animal” {percent(before)}, now ")
     explore.button("undo").click()
     explore.shows(mask="causal")
-    explore.lamp(3, 4).click()
+    expect(press).to_contain_text("2 of 3")
     press.click()
-    explore.lamp(3, 5).click()
+    explore.shows(mask="causal", position="none")
+    explore.lamp(3, 4).click()  # what else was changed since stays
+    onward.click()
+    explore.shows(mask="causal", heads_off=((3, 4),))
+    expect(press).to_contain_text("switch this head off: which layers notice? 3 of 3")
     press.click()
-    explore.shows(mask="causal", position="none", heads_off=((3, 4), (3, 5)))
-    explore.position("alibi")  # by hand: the try no longer holds
-    press.click()
-    explore.shows(mask="causal", position="alibi", heads_off=((3, 1), (3, 4), (3, 5)))
+    explore.shows(mask="causal", heads_off=((3, 1), (3, 4)))
+    expect(answer).to_contain_text("Most in layer ")
+    expect(onward).to_have_text("Next: lesson 1 ›")
+    onward.click()
+    explore.page.wait_for_url("**learn=it.1")
 
 
 def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
     text = "My sister gave the dog a bone and then she went home"
     explore.open(s=text, at="3.1.10")
-    run, press = explore.shows(text), explore.view.locator(".try")
-    expect(press).to_contain_text("swap “sister” and “")
+    run, press = explore.shows(text), explore.view.locator("button.try")
+    expect(press).to_contain_text("swap “")
     expect(press).to_contain_text("what does “she” look at now?")
     press.click()
     swapped = explore.box.input_value()
@@ -206,18 +221,24 @@ def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
     assert swapped != text
     assert run.tokens[10] == "she"
     assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
-    press.click()
-    explore.shows(text, position="none")
-    explore.retype("")
-    expect(explore.view.locator(".empty")).to_contain_text("Type a sentence, or try one of these")
-    explore.view.locator(".empty").get_by_role("button", name=TIRED).click()
-    explore.shows(position="none")
-    expect(explore.view.locator(".empty")).to_be_hidden()
+    expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
+    explore.view.locator(".onward").click()
+    explore.shows(text)
+    explore.chip(0).click()  # nobody asks what [CLS] looks at
+    expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
+    explore.retype(" ")
+    empty = explore.view.locator(".empty")
+    expect(empty).to_contain_text("Type a sentence, or try one of these")
+    explore.shows(text)  # stays, dimmed
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
+    empty.get_by_role("button", name=TIRED).click()
+    explore.shows()
+    expect(empty).to_be_hidden()
 
 
 def test_the_comparison_keeps_the_place_also_where_the_page_chose_it(explore: Explore) -> None:
     explore.open(pos="none")
-    link = explore.view.get_by_role("link", name="compare with nothing changed →")
+    link = explore.view.get_by_role("link", name="compare with the original model →")
     assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"]
     explore.tile(3, 7).click()
     explore.chip(4).click()
@@ -255,13 +276,13 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.button("map").click()
     title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
     expect(title).to_have_text("“it” puts 64 % on “animal”")
-    expect(value).to_contain_text("64 % of what “it” takes in")
+    expect(value).to_contain_text("It makes up 64 % of what this head adds to “it”")
     explore.button("switch this head off").click()
     explore.shows(heads_off=((3, 1),))
-    expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
+    expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
     expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
     expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
     explore.tile(3, 2).click()
     explore.settled()
     expect(title).not_to_contain_text("off")
-    expect(value).to_contain_text("takes in")
+    expect(value).to_contain_text("what this head adds to")

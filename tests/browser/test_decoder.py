@@ -33,7 +33,7 @@ def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
     explore.view.get_by_role("button", name="Switch heads off").click()
     expect(explore.view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
     expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
-    explore.button("the 7 strongest off").click()
+    explore.button("the 7 strongest").click()
     expect(bar(explore, "␣Drive").locator(".value")).to_contain_text("→")
     assert chances(explore, "␣Drive") == pytest.approx([0.84, 0.02], abs=0.01)
     explore.page.keyboard.press("Escape")
@@ -69,7 +69,7 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
     explore.settled()
     explore.view.get_by_role("button", name="Switch heads off").click()
     expect(explore.button("copy")).to_be_hidden()  # the sentence repeats nothing
-    explore.button("on random tokens, said twice").click()
+    explore.button("measure on random words, written twice").click()
     expect(explore.view.locator(".random-said")).to_contain_text("so it copies.")
     explore.button("copy").click()
     expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")

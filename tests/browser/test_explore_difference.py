@@ -12,7 +12,7 @@ from .expected import TIRED, WIDE, run_of, written
 from .explore_page import Explore
 
 NAME = "show the difference"
-OFF = "A head that is off still looks the same; its absence shows in the layers above."
+OFF = "A head that is off still looks the same; its absence shows in later layers."
 
 
 def change(explore: Explore, row: int, key: int, at: tuple[int, int], **settings: object) -> str:
@@ -38,7 +38,7 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     explore.page.keyboard.press("Enter")
     explore.settled()
     expect(press).to_have_attribute("aria-pressed", "true")
-    expect(title).to_have_text("Now − unchanged: “it” → “animal” −0.60")
+    expect(title).to_have_text("Now − original: “it” → “animal” −0.60")
     assert explore.hover(10, 2) == "it → animal 0.64 → 0.04, −0.60"
     assert explore.hover(10, 2) == change(explore, 10, 2, (3, 1), position="none")
     explore.wait_for_query(look="difference")
@@ -72,7 +72,7 @@ def test_it_goes_with_the_last_change(explore: Explore) -> None:
     explore.open(t="2", look="difference")
     explore.shows(temperature=2.0)
     title = explore.view.locator(".large h2")
-    expect(title).to_contain_text("Now − unchanged")
+    expect(title).to_contain_text("Now − original")
     explore.button("take back: temperature 2").click()
     explore.shows()
     expect(explore.button(NAME)).to_be_hidden()
@@ -103,14 +103,14 @@ def test_of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Expl
     explore.button(NAME).click()
     expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
     expect(why).to_have_text(f"This head changed most. {OFF}")
-    expect(title).to_have_text(re.compile(r"^Now − unchanged: “it” → “.+” [−+]"))
+    expect(title).to_have_text(re.compile(r"^Now − original: “it” → “.+” [−+]"))
     explore.wait_for_query(at=f"{layer}.{head}.10", look="difference")
 
     explore.layer(3).click()
     explore.tile(3, 1).click()
     expect(why).to_have_text(f"No weight of this map changed. {OFF}")
-    expect(title).to_contain_text("Now − unchanged: “it” looks as before")
+    expect(title).to_contain_text("Difference to the original model: none in this row")
     explore.layer(layer).click()
     explore.tile(layer, (head + 1) % 12).click()
-    expect(title).to_have_text(re.compile(r"^Now − unchanged: “it” → “.+” [−+]"))
+    expect(title).to_have_text(re.compile(r"^Now − original: “it” → “.+” [−+]"))
     expect(why).to_be_hidden()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from mha_core import Run
+from pages.explore.kinds import of_layer
+from pages.kit.picture import pictures
+from pages.kit.picture.settings import Settings
 
-from .expected import TIRED, WIDE, largest, written
+from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 
 
@@ -43,10 +46,28 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
     for number in range(72):
         expect(explore.view.locator(".tile").nth(number)).to_be_visible()
+    large, press = explore.view.locator(".panel.large"), explore.page.keyboard.press
+    expect(large).to_be_hidden()
     explore.tile(5, 8).locator(".square").click()
     explore.settled()
     assert explore.badges() == largest(run, 5, 8, run.tokens.index("it"))
+    explore.wait_for_query(look=["all_open"], at=["5.8"])
+    for key, layer, head in (("ArrowLeft", 5, 7), ("ArrowUp", 4, 7), ("ArrowRight", 4, 8), ("ArrowDown", 5, 8)):
+        press(key)
+        explore.settled()
+        assert explore.badges() == largest(run, layer, head, run.tokens.index("it"))
+    explore.opened("view")
+    press("Escape")  # closes the menu first
+    expect(large).to_be_visible()
+    press("Escape")
+    expect(large).to_be_hidden()
+    assert explore.focused().startswith("layer 5 head 8, ")
     explore.wait_for_query(look=["all"], at=["5.8"])
+    back = explore.group("Kinds of heads").get_by_role("button", name="one word back")
+    back.click()
+    kinds = [name for layer in range(6) for name, _ in of_layer(pictures.picture(Settings(TIRED)), layer)]
+    expect(explore.view.locator(".tile:not(.faded)")).to_have_count(kinds.count("word before"))
+    back.click()
     explore.layer(2).click()
     explore.settled()
     assert explore.heads() == [f"2.{head}" for head in range(12)]
@@ -70,19 +91,19 @@ def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -
     explore.open()
     run = explore.shows()
     it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
-    explore.button("sort by it → animal").click()
+    explore.button("sort heads by “it” → “animal”").click()
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
     expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
     explore.click_cell(it, street)
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
-    expect(explore.button("sort by it → street")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
     explore.chip(street).click()
     explore.settled()
     best = int(run.weights[3, 1, street].argmax())
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
-    explore.button(f"sort by street → {run.tokens[best]}").click()
+    explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
@@ -103,29 +124,17 @@ def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -
     assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
     assert explore.hover(1, 1).startswith("the → the ")
 
-    explore.retype("")
-    run = explore.shows("")
-    assert explore.chips() == ["[CLS]", "[SEP]"]
-    # an empty map has no cell to walk to; the tab stop goes on to what comes after it
-    expect(explore.view.locator(".large .map .cell")).to_be_hidden()
-    explore.button("switch this head off").focus()
-    for key in ("Tab", "ArrowRight", "Enter"):
-        explore.page.keyboard.press(key)
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
-    assert explore.hover(1, 0) == f"[SEP] → [CLS] {written(float(run.weights[3, head, 1, 0]))}"
-
 
 def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
-    explore.button("hide").click()
+    explore.button("remove from view").click()
     explore.settled()
     expect(explore.tile(3, 4).locator(".note")).to_have_text("hidden")
     expect(explore.tile(3, 4)).to_have_attribute("aria-label", "layer 3 head 4, hidden")
     explore.wait_for_query(look=["hide3.4"], off=None)
-    explore.button("solo").click()
+    explore.button("show only this head").click()
     explore.settled()
     assert [head for head in explore.heads() if explore.tile(3, int(head[2:])).get_by_text("hidden").count() == 0] == [
         "3.4"
@@ -140,16 +149,16 @@ def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     run = explore.shows()
     legend = explore.view.locator(".legend")
     expect(legend).to_contain_text("√ of the weight")
-    explore.button("linear").click()
+    explore.button("true to scale").click()
     explore.settled()
     expect(legend).to_contain_text("colour: the weight")
     explore.tile(3, 9).locator(".square").click()
-    explore.button("per map").click()
+    explore.button("each map by its own maximum").click()
     explore.settled()
     most = int((run.weights[3, 9].max() * 255).round()) / 255
     assert legend.locator(".high").inner_text() == f"{most:.2f}"
     explore.wait_for_query(look=["own"])
-    explore.button("√ weight").click()
+    explore.button("show small weights").click()
     explore.settled()
     explore.wait_for_query(look=None)
 
@@ -181,7 +190,7 @@ def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explo
           click("pin");
           view.querySelectorAll(".presets button")[1].click();
           view.querySelector('[data-head="3.5"] .lamp').click();
-          click("linear");
+          click("true to scale");
         }"""
     )
     explore.shows(WIDE, heads_off=((3, 5),))

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from pages.kit.picture import models
+from pages.explore import first_row
+from pages.kit.picture import models, pictures
+from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare
@@ -26,13 +28,19 @@ def choose(explore: Explore, name: str) -> None:
     explore.page.get_by_role("combobox", name="Model", exact=True).select_option(name)
 
 
+def first(text: str, name: str) -> int:
+    """The row that Explore looks at first."""
+    shown, at = pictures.picture(Settings(text, model=name)), At(0, 0)
+    return first_row.on(at.on(shown.run.tokens), at, shown).row or 0
+
+
 def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
     explore.open()
     explore.shows(TIRED)
     choose(explore, WHO)
     run = explore.shows(ASKED[WHO][0], model=WHO)
     explore.wait_for_query(model=[WHO], s=None, at=None)
-    assert explore.badges() == largest(run, 0, 0, 1)
+    assert explore.badges() == largest(run, 0, 0, first(ASKED[WHO][0], WHO))
     assert explore.place.inner_text().endswith(" · nothing changed, trained here weights")
     assert explore.figures()[0].split()[0] == "fox"
     assert len(explore.figures()) == 4
@@ -49,14 +57,14 @@ def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> Non
 def test_a_link_opens_a_model(explore: Explore) -> None:
     explore.open(model=WORDS, at="1.2")
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
-    assert explore.badges() == largest(run, 1, 2, 1)
+    assert explore.badges() == largest(run, 1, 2, first(ASKED[WORDS][0], WORDS))
     assert "causal mask: built in" in explore.place.inner_text()
     assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
     explore.retype("zebra wolf")
     explore.shows("zebra wolf", model=WORDS)
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
     explore.retype("")
-    expect(explore.view.locator(".notices p").first).to_contain_text("type at least one word")
+    expect(explore.view.locator(".empty")).to_be_visible()
     explore.shows("zebra wolf", model=WORDS)
 
 

@@ -14,6 +14,7 @@ from pages.kit.picture.presets import PRESETS
 from .expected import WIDE, largest, written
 from .explore_page import Explore
 
+SCALES = (("root", "show small weights"), ("linear", "true to scale"), ("own", "each map by its own maximum"))
 # A point of a cell where neither its number nor a line is drawn.
 ACROSS, DOWN = 0.5, 0.14
 
@@ -67,7 +68,7 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     expect(explore.view.get_by_text("counted from 0")).to_be_visible()
     story = explore.view.locator(".story").inner_text()
     assert "“animal” fits this query best" in story
-    assert re.search(r"64 % of what “it” takes in is the value of “animal”", story)
+    assert re.search(r"It makes up 64 % of what this head adds to “it”", story)
 
     n = len(run.tokens)
     for row, key in [(0, 0), (10, 2), (n - 1, n - 1), (4, 9), (9, 4)]:
@@ -92,11 +93,11 @@ def test_pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(exp
     explore.open()
     run = explore.shows()
     rows = bytes_of(run, 3, 1)
-    for scale, button in (("root", "√ weight"), ("linear", "linear"), ("own", "per map")):
+    for scale, button in SCALES:
         explore.button(button).click()
         explore.settled()
         check_map(explore, rows, scale, max(map(max, rows)) if scale == "own" else 255)
-    explore.button("√ weight").click()
+    explore.button("show small weights").click()
     for layer in (3, 0):
         explore.layer(layer).click()
         explore.settled()

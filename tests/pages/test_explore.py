@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mha_core import Model
+from pages.explore.first_row import PRONOUNS
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -105,7 +106,7 @@ def test_garbage_in_a_link_is_told_and_ignored(asked: dict[str, str]) -> None:
     [
         ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
         ({"s": "x" * 4001}, "s", "this one has 4,000 or more"),
-        ({"s": "a b " * 300}, "s", "takes at most 512"),
+        ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
         ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
         ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
     ],
@@ -115,6 +116,44 @@ def test_a_typed_text_that_cannot_be_used_is_refused(values: dict[str, str], key
     with pytest.raises(Refused, match=why) as refused:
         shown(**values)
     assert refused.value.key == key
+    text = values.get("s", "")
+    if fits := refused.value.fits:  # the view offers to cut the text there
+        assert shown(s=text[:fits])["typed"] == text[:fits].rstrip()
+        assert fits == min(len(text), 2000) or not text[fits - 1].isspace()
+    assert bool(fits) == bool(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("My grandmother baked her cake and her sister ate it", "her"),  # pronouns first
+        ("a", "a"),
+        ("", "[SEP]"),
+    ],
+)
+def test_the_row_looked_at_first(text: str, row: str, model: Model) -> None:
+    run, said = model.run(text), shown(s=text)
+    assert run.tokens[said["row"]] == row
+    words = range(1, len(run.tokens) - 1)
+    pairs = [(i, float(run.weights[3, 1, i, j])) for i in words for j in words if abs(i - j) > 1]
+    pronouns = [pair for pair in pairs if run.tokens[pair[0]] in PRONOUNS]
+    if pairs:
+        assert said["row"] == max(pronouns or pairs, key=lambda pair: pair[1])[0]
+    for elsewhere in ({"at": "5.2"}, {"pos": "none"}, {"mask": "causal"}):  # neither a head nor a change moves it
+        assert shown(s=text, **elsewhere)["row"] == said["row"]
+
+
+def test_kinds_are_told_of_the_layers_in_sight() -> None:
+    said = shown(at="2.1")
+    assert [len(layer) for layer in said["kinds"]] == [0, 0, 12, 0, 0, 0]
+    every = shown(at="2.1", look="all")["kinds"]
+    assert [len(layer) for layer in every] == [12] * 6
+    assert every[2] == said["kinds"][2]
+
+
+@pytest.mark.parametrize(("text", "told"), [("猫 は 寝る", True), ("مرحبا بالعالم", True), ("the cat 猫 sat", False)])
+def test_a_text_that_is_not_english_is_told(text: str, told: bool) -> None:
+    assert any(said.startswith("This model reads English.") for said in shown(s=text)["pieces"]) == told
 
 
 def test_a_pinned_picture_has_its_own_numbers(model: Model) -> None:
@@ -133,7 +172,7 @@ def test_equal_pictures_are_equal_bytes() -> None:
     assert answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "how it is drawn changes no map"
 
 
-def test_the_map_before_the_changes_comes_where_the_difference_is_wanted(model: Model) -> None:
+def test_the_map_before_the_changes_comes_with_it(model: Model) -> None:
     changes = {"pos": "none", "mask": "causal"}
     said, body = picture_of(
         "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", **changes
@@ -150,7 +189,7 @@ def test_the_map_before_the_changes_comes_where_the_difference_is_wanted(model: 
     assert len(values) == 2 * 225 + len(said["pin"]["tokens"]) ** 2
 
 
-@pytest.mark.parametrize("values", [{"look": "difference"}, {"pos": "none"}, {"pos": "none", "look": "differences"}])
+@pytest.mark.parametrize("values", [{"look": "difference"}, {}])
 def test_otherwise_nothing_more_comes(values: dict[str, str]) -> None:
     said, body = picture_of("maps", **values)
     assert said["before"] is None

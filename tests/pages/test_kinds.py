@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pages.explore.effect import effect
-from pages.explore.kinds import HALF, NEAR, kinds, of_heads, words_of
+from pages.explore.kinds import HALF, NEAR, kinds, of_layer, words_of
 from pages.kit.picture import pictures
 from pages.kit.picture.limits import MOST_OF_IT, STRONG
 from pages.kit.picture.presets import PRESETS
@@ -47,17 +47,17 @@ def test_each_kind_on_a_map_that_is_made_for_it() -> None:
     assert one(column(N - 1, 0.6)) == "[SEP]"
     assert one((column(0, 0.5) + column(N - 1, 0.5)) / 2 * 1.0) == "[CLS] and [SEP]"
     assert one(rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), ["w"] * 30, (0, 0)) == "near words"
-    assert one(torch.full((30, 30), 1 / 30), ["w"] * 30, (0, 0)) == "spread"
+    assert one(torch.full((30, 30), 1 / 30), ["w"] * 30, (0, 0)) == "spread out"
     pair = torch.full((N, N), 1 / N)
     pair[1] = 0.1
     pair[1, 4] = 0.6
-    assert one(pair) == "word → word"
+    assert one(pair) == "links words"
     assert one(column(0, 0.6), ["a", *TOKENS[1:-1], "e"], (0, 0)) == "first word"
     assert one(column(0, 0.6), ["a", *TOKENS[1:]], (0, 1)) == "first word"
 
 
 def test_one_token_and_none_but_special_ones() -> None:
-    assert kinds(torch.ones(2, 3, 1, 1), ["a"]) == [[("spread", 1.0)] * 3] * 2
+    assert kinds(torch.ones(2, 3, 1, 1), ["a"]) == [[("spread out", 1.0)] * 3] * 2
     assert one(torch.full((2, 2), 0.5), ["[CLS]", "[SEP]"])
 
 
@@ -74,7 +74,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
             return name
     pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
     if max(pairs, default=0) >= STRONG:
-        return "word → word"
+        return "links words"
     first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
     if first >= HALF:
         return "[CLS]"
@@ -83,7 +83,7 @@ def slow(own: Tensor, tokens: list[str]) -> str:
     if first + last >= MOST_OF_IT:
         return "[CLS] and [SEP]"
     near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
-    return "near words" if near >= MOST_OF_IT else "spread"
+    return "near words" if near >= MOST_OF_IT else "spread out"
 
 
 def test_all_heads_of_real_sentences_against_a_loop() -> None:
@@ -101,8 +101,8 @@ def test_a_word_that_the_model_does_not_know_is_a_word() -> None:
     settings = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
     known, unknown = (pictures.picture(replace(settings, text=f"{first} {settings.text}")) for first in ("key", "xyz"))
     assert (known.run.tokens[0], unknown.run.tokens[0]) == ("key", "[UNK]")
-    names, of_known = ([[name for name, _ in layer] for layer in of_heads(one)] for one in (unknown, known))
-    assert names[1] == of_known[1] == ["copies"] * 4
+    names, of_known = ([name for name, _ in of_layer(one, 1)] for one in (unknown, known))
+    assert names == of_known == ["copies"] * 4
     assert one(column(0, 0.6), ["[UNK]", *"bcdef"], (0, 0)) == "first word"
 
 
@@ -116,7 +116,7 @@ def test_ends_are_told_by_what_the_model_adds_and_not_by_how_a_word_is_spelled()
     pair = torch.full((N, N), 1 / N)
     pair[1] = 0.1
     pair[1, 4] = 0.6
-    assert one(pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"]) == "word → word"
+    assert one(pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"]) == "links words"
 
 
 def test_an_unknown_word_may_have_changed_most() -> None:
@@ -125,4 +125,6 @@ def test_an_unknown_word_may_have_changed_most() -> None:
     told = effect(pictures.picture(settings))
     assert told is not None
     assert told["layers"] == (after - before).abs().amax((1, 2, 3)).tolist()
-    assert told["said"].startswith("Layer 1 changed most, in head 2: “[UNK]” → “[UNK]”")
+    assert told["at"] is not None
+    assert told["at"][:2] == (1, 2)
+    assert {pictures.picture(settings).run.tokens[at] for at in told["at"][2:]} == {"[UNK]"}

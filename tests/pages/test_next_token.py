@@ -230,7 +230,7 @@ def test_a_small_model_is_given_as_many_as_it_reads(layers: str, copies: str) ->
     expected = torch.nn.functional.cross_entropy(logits[:-1].double(), torch.tensor(ids[1:]), reduction="none")
     assert now.first == pytest.approx(float(expected[: n - 1].mean()), abs=1e-4)
     assert now.second == pytest.approx(float(expected[n:].mean()), abs=1e-4)
-    assert f"{n} random tokens, said twice" in repeated.in_words(shown)
+    assert f"{n} random tokens, written twice" in repeated.in_words(shown)
     assert repeated.in_words(shown).endswith(f", so {copies}.")
 
 
@@ -241,4 +241,4 @@ def test_where_random_tokens_cannot_be_run_the_picture_stays(monkeypatch: pytest
     monkeypatch.setattr(head_kinds, "repeated_ids", refuse)
     shown = picture(PARIS, temperature=1.7)  # nobody has asked for it yet
     assert repeated.heads(shown) == {}
-    assert repeated.in_words(shown) == "Random tokens, said twice: period=0: choose 1 to 3 tokens, at least once."
+    assert repeated.in_words(shown) == "Random tokens, written twice: period=0: choose 1 to 3 tokens, at least once."

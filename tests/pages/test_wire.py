@@ -85,7 +85,7 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     header, body = unpacked(answer.content)
     focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
     said, floats = unpacked(focus)
-    assert np.array_equal(np.frombuffer(floats, "<f4").reshape(5, 5), run.weights[2, 3].cpu().numpy())
+    assert np.array_equal(np.frombuffer(floats, "<f4")[:25].reshape(5, 5), run.weights[2, 3].cpu().numpy())
     sizes, values = unpacked(maps)
     assert sizes["tokens"] == run.tokens
     wanted = (run.weights * 255).round().byte().cpu().numpy()

@@ -1,7 +1,7 @@
 // @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
-export const OFF = "off: its output is 0"; // said of a head
+export const OFF = "switched off: what it finds is not passed on"; // said of a head
 export const BLOCKED = "blocked by the mask"; // said of a cell
 
 /** 0.6397 -> "0.64"; four digits where two would say 0 of something that is more (numbers.py says the rule).
@@ -47,11 +47,28 @@ export function ranked(row) {
   return pairs.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
-/** A weight in a sentence, "64 %". @param {number} weight */
+/** A weight in a sentence, "64 %"; "0.1 %" where whole ones would say 0 of what is more. @param {number} weight */
 export function percent(weight) {
   const whole = Math.round(100 * weight);
-  return weight > 0 && whole === 0 ? "less than 1 %" : `${whole} %`;
+  if (whole || !weight) return `${whole} %`;
+  return weight < 0.0005 ? "less than 0.1 %" : `${(100 * weight).toFixed(1)} %`;
 }
+
+/** What a word gave another one, and gives it now: the sentence on a change.
+ * @param {string} who @param {string} whom @param {number} before @param {number} now
+ * @param {boolean} [beside] the two stand side by side
+ */
+export function gave(who, whom, before, now, beside = false) {
+  const [was, is] = [percent(before), percent(now)];
+  const [one, other] = [bare(who), bare(whom)].map(quoted);
+  if (was === is) return beside ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
+  const share = was === "100 %" ? "all its attention (100 %)" : was;
+  if (beside) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
+  return `${one} gave ${other} ${share}${share === was ? "," : ";"} now ${is}.`;
+}
+
+/** A token without the space before it. @param {string} token */
+export const bare = (token) => token.replace(/^␣(?=.)/u, "");
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
@@ -66,13 +83,13 @@ export function story(tokens, row, weights) {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(tokens[best]);
-  const query = `what ${own} looks for: its row of the map.`;
+  const query = `what ${own} looks for. Its row shows how well each word fits.`;
   if (weight === 0)
     return [query, "what each token offers; here none may be looked at.", "what is passed on; here nothing."];
   return [
     query,
     `what each token offers; ${winner} fits this query best.`,
-    `what is passed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
+    `what ${winner} passes on. It makes up ${percent(weight)} of what this head adds to ${own}.`,
   ];
 }
 

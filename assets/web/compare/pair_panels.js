@@ -10,7 +10,7 @@ import { MapPanel } from "../picture/map_panel.js";
 import { specials, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { panel } from "../base/view_base.js";
-import { number } from "../base/words.js";
+import { gave, number } from "../base/words.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -163,11 +163,14 @@ export class PairPanels {
     setAttribute(head, "title", side?.label ?? null);
   }
 
-  /** How much of the row in focus changed, as the bars beside the map show of each. */
+  /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
   get moved() {
-    const { picture, place } = this.view;
+    const { picture, place, marked, maps } = this.view;
     const own = number(picture.distances[place.row] ?? 0);
-    return `Bars: how much of its weight each row put elsewhere, 0 to 1 (total variation). “${picture.tokens[place.row]}” ${own}.`;
+    const [row, key] = marked;
+    const [left, right] = maps.map((map) => map?.[row * picture.tokens.length + key] ?? 0);
+    const pair = gave(picture.tokens[row], picture.tokens[key], left, right, true);
+    return `${pair} Bars: how much of its weight each row put elsewhere, 0 to 1 (total variation). “${picture.tokens[place.row]}” ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */

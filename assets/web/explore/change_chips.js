@@ -1,10 +1,12 @@
 // @ts-check
-// What is changed, as chips that take it back, and one sentence on what it did and where.
+// What is changed, as chips that take it back, and one line that answers: what the pair in focus was and is, the next
+// word, and the way to what changed most. Its room is there before anything is changed.
 
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { short } from "../base/words.js";
+import { nextMoved } from "../picture/next_bars.js";
+import { gave, ranked, short } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
@@ -19,13 +21,13 @@ export class ChangeChips {
       title: "take back the last change, also of the sentence where one press made it",
     });
     this.said = h("span", { class: "said", "aria-live": "polite" });
-    this.show = button("show it", () => this.go());
+    this.most = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {
-      title: "the large map shows now − unchanged: blue is less, orange is more",
+      title: "the large map shows now − original: blue is less, orange is more",
     });
-    this.compare = h("a", { class: "page-link" }, "compare with nothing changed →");
+    this.compare = h("a", { class: "page-link" }, "compare with the original model →");
     this.element = h("div", { class: "changed", role: "group", "aria-label": "What is changed" });
-    this.element.append(this.list, this.reset, this.said, this.show, this.difference, this.compare);
+    this.element.append(this.list, this.reset, this.said, this.most, this.difference, this.compare);
   }
 
   /** To the cell that changed most. */
@@ -33,6 +35,7 @@ export class ChangeChips {
     const at = this.view.picture.effect?.at;
     if (!at) return;
     const [layer, head, row, key] = at;
+    this.view.look.open = this.view.look.all;
     this.view.go({ layer, head, row, key });
   }
 
@@ -47,10 +50,21 @@ export class ChangeChips {
     return view.go({ layer, head });
   }
 
+  /** What the changes did to the pair in focus, and to the next word. */
+  get answer() {
+    const { picture, maps, at, weights } = this.view;
+    const { before, effect, next } = picture;
+    if (!before || !weights || !effect) return "";
+    if (!effect.at) return "No weight changed at all.";
+    const [was, is] = [before.weights, weights].map((map) => map.subarray(at.row * maps.n, (at.row + 1) * maps.n));
+    const key = at.key ?? ranked(was)[0][0];
+    const pair = gave(maps.tokens[at.row], maps.tokens[key], was[key], is[key]);
+    return [pair, nextMoved(next)].filter(Boolean).join(" ");
+  }
+
   draw() {
     const { view } = this;
     const list = changed(view.model.controls, view.off, view.maps.tokens);
-    this.element.hidden = !list.length;
     const make = () => button("", () => {}, { class: "chip-of-change" });
     fill(this.list, list, make, (chip, { text, back, heads }) => {
       setText(chip, `${text} ×`);
@@ -59,14 +73,25 @@ export class ChangeChips {
     });
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
-    setText(this.said, known ? effect.said : "");
-    this.show.hidden = !known || !effect.at || isDrawn();
+    setText(this.said, known ? this.answer : list.length ? "" : "Nothing changed yet.");
+    this.drawMost(known ? effect : null);
     // not while the next picture is on its way: who has just pressed it would lose his place
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
-    this.compare.hidden = this.reset.hidden = !list.length;
+    this.compare.hidden = !list.length;
+    this.reset.hidden = list.length < 2; // one chip takes itself back
     this.undo.hidden = !view.model.past.length;
     this.compare.href = view.model.comparison();
+  }
+
+  /** The way to the weight that changed most, with its numbers. @param {import("../base/messages.js").EffectHere | null} effect */
+  drawMost(effect) {
+    this.most.hidden = !effect?.at || isDrawn();
+    if (!effect?.at) return;
+    const [layer, head, row, key] = effect.at;
+    const { tokens } = this.view.maps;
+    setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
+    setAttribute(this.most, "title", gave(tokens[row], tokens[key], ...effect.moved));
   }
 
   /** What the changes moved most in a layer, ".12"; nothing where that is little. @param {number} layer */

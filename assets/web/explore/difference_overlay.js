@@ -10,8 +10,8 @@ import { quoted, short, signed } from "../base/words.js";
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
-const NAME = "Now − unchanged";
-const OFF = "A head that is off still looks the same; its absence shows in the layers above.";
+const NAME = "Now − original";
+const OFF = "A head that is off still looks the same; its absence shows in later layers.";
 
 export class DifferenceOverlay {
   /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
@@ -59,7 +59,13 @@ export class DifferenceOverlay {
       weights: null,
       forbidden: [""],
     };
-    const { change, bytes, distances, forbidden, weights: unchanged } = before || none;
+    const {
+      change,
+      bytes,
+      distances,
+      forbidden,
+      weights: unchanged,
+    } = before ? { ...before, ...before.difference() } : none;
     const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
     const cells = { forbids: forbids(forbidden, at.head, n) }; // a cell that was seen and is not has a difference
     return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
@@ -69,11 +75,11 @@ export class DifferenceOverlay {
   ofRow() {
     const { picture, maps, at } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = picture.before.change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
+    const row = picture.before.difference().change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = at.key ?? most;
+    if (!row[most]) return ["Difference to the original model: none in this row"];
     const who = span("query", quoted(maps.tokens[at.row]));
-    if (!row[most]) return [`${NAME}: `, who, " looks as before"];
     const whom = span("key", quoted(maps.tokens[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
   }

@@ -1,19 +1,20 @@
 // @ts-check
 // The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
 
+import { AllHeads } from "./all_heads.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
-import { div, h, setText } from "../base/dom.js";
+import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { Figures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
 import { isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
-import { columns, order, sortKey } from "../picture/heads_order.js";
-import { without } from "../link/link.js";
+import { columns, isAcross, order, sortKey } from "../picture/heads_order.js";
+import { put, without } from "../link/link.js";
 import { ASKED, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
@@ -69,6 +70,7 @@ export class Explore extends PlaceView {
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
     this.values = new ValueLengths(this);
+    this.all = new AllHeads(this);
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
@@ -76,13 +78,16 @@ export class Explore extends PlaceView {
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
     this.heads = new HeadsGrid({
-      focus: (layer, head) => this.go({ layer, head }),
+      focus: (layer, head) => this.all.open(layer, head),
       lamp: (layer, head) => this.toggleOff(layer, head),
       hide: (layer, head) => this.toggleHidden(layer, head),
       solo: (layer, head) => this.toggleSolo(layer, head),
       hover: (text) => this.focus.read(text),
     });
     this.figures = new Figures(() => this.askComparison());
+    this.cutText = button("cut it to what fits", () => this.model.retype(this.text.slice(0, this.fits)), {
+      hidden: "",
+    });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
@@ -90,12 +95,13 @@ export class Explore extends PlaceView {
     const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.show(
-      div("top", this.box.element, said),
-      div("words", this.bar.chips, this.bar.empty, this.next.element, pieces),
+      div("top", this.box.element, said, this.cutText),
+      div("words", this.bar.chips, this.next.element, pieces),
       this.changes.element,
       h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
       this.focus.element,
       this.pinned.element,
+      this.bar.empty,
       div("try-and-change", this.tiles.element, this.steps.element),
       h("footer", {}, div("help", HELP), proof),
     );
@@ -170,9 +176,20 @@ export class Explore extends PlaceView {
     return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
   }
 
+  /** Nothing is typed: what was before stays in sight. */
+  get isBlank() {
+    return !this.text.trim();
+  }
+
+  query() {
+    const query = super.query();
+    if (this.chosenText !== null && this.isBlank) put(query, "s", this.picture?.typed ?? null);
+    return query;
+  }
+
   /** @param {string} _key */
   still(_key) {
-    return "The maps below still show";
+    return "Below: the text before,";
   }
 
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
@@ -182,8 +199,8 @@ export class Explore extends PlaceView {
     const { maps, at, picture, look } = this;
     if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
     const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
-    const compared = !look.difference || picture.before || !picture.effect;
-    return fits && compared && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
+    const kinds = !look.all || picture.kinds.every(({ length }) => length);
+    return fits && kinds && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
   }
 
   // ---- what the visitor does
@@ -210,7 +227,7 @@ export class Explore extends PlaceView {
 
   /** @param {number} layer */
   goToLayer(layer) {
-    this.look.all = false;
+    Object.assign(this.look, { all: false, open: false });
     this.go({ layer });
   }
 
@@ -265,22 +282,28 @@ export class Explore extends PlaceView {
   draw() {
     const { maps, picture, look, at } = this;
     fillNotices(this.parts.notices, this.notices);
+    this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin();
     this.cut = specials(maps, look.nospecials);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;
-    const all = look.all && !this.narrow;
-    this.kinds({ "with-pin": picture.pin, "with-all": all, choosing: this.narrow && this.tiles.open });
+    const { all } = look;
+    const across = isAcross(maps) && !this.narrow;
+    const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
+    this.kinds({ ...kindsOfView, choosing: this.narrow && this.tiles.open });
     this.bar.draw(all);
+    this.all.draw();
     const colours = inks(this.element);
     const [first, last] = this.cut;
     const key = sortKey(this);
     const kinds = this.matching ? picture.kinds : [];
     const { off, theme } = this;
-    const shown = { ...at, ...look, all, off, first, last, sortKey: key, theme, kinds, kv: picture.kv };
-    this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) && !this.narrow));
+    const { family } = this.all;
+    const shown = { ...at, ...look, off, first, last, sortKey: key, theme, kinds, kv: picture.kv, across, family };
+    const side = columns(maps, all, Boolean(picture.pin) && !this.narrow, across);
+    this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
     this.foot.draw();

@@ -7,14 +7,15 @@ import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, fillChoice, group } from "../base/view_base.js";
+import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
 /** @type {[import("../base/colour.js").Scale, string, string][]} */
 const SCALES = [
-  ["root", "√ weight", "the colour is the root of the weight: small weights are easier to see"],
-  ["linear", "linear", "the colour is the weight"],
-  ["own", "per map", "each map up to its own largest weight"],
+  ["root", "show small weights", "the colour is the root of the weight: small weights are easier to see"],
+  ["linear", "true to scale", "the colour is the weight"],
+  ["own", "each map by its own maximum", "each map up to its own largest weight"],
 ];
 const FEW = 3; // sentences to try while there is none
 const toggle = { class: "toggle" };
@@ -30,6 +31,7 @@ function menu(view, name, ...inside) {
   const element = div("menu", opener, panel);
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || panel.hidden) return;
+    event.preventDefault(); // closes nothing else
     open(false);
     opener.focus();
   });
@@ -51,7 +53,7 @@ export class ExploreBar {
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     this.chips.onkeydown = (event) => this.walk(event);
     this.layers = group("Layer");
-    this.every = button("", () => view.change({ all: !view.look.all }), { class: "toggle every" });
+    this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
     this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }), toggle);
     this.sort = button("", () => view.change({ sort: !view.look.sort }), toggle);
@@ -60,8 +62,11 @@ export class ExploreBar {
     setAttribute(this.pin, "title", "keep this picture beside the next one");
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
-    this.solo = button("solo", solo, { ...toggle, title: "look at this head alone" });
-    this.hide = button("hide", hide, { ...toggle, title: "take this head out of sight; the model keeps it" });
+    this.solo = button("show only this head", solo, { ...toggle, title: "look at this head alone" });
+    this.hide = button("remove from view", hide, {
+      ...toggle,
+      title: "take this head out of sight; the model keeps it",
+    });
     this.menu = menu(
       view,
       "view",
@@ -79,7 +84,7 @@ export class ExploreBar {
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = span("push");
     this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    this.element.append(layers, this.layers, push, this.every);
+    this.element.append(layers, this.layers, view.all.legend, push, this.every);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -106,12 +111,12 @@ export class ExploreBar {
     this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
   }
 
-  /** With no sentence there is nothing to see: some stand where its words would. */
+  /** With no sentence the last maps stay, and some to try stand over them. */
   drawEmpty() {
     const { view } = this;
     this.empty.hidden = view.text.trim() !== "";
-    const few = this.empty.hidden ? [] : view.picture.presets.slice(0, FEW);
-    fillChoice(this.few, few, -1, (preset) => view.model.retype(view.picture.presets[preset]));
+    const few = view.picture.presets.filter((_, at) => at % 2 === 0).slice(0, FEW); // neighbours are alike
+    fillChoice(this.few, this.empty.hidden ? [] : few, -1, (at) => view.model.retype(few[at]));
   }
 
   drawChips() {
@@ -155,7 +160,10 @@ export class ExploreBar {
   drawSort() {
     const { maps, at, look } = this.view;
     const key = isDrawn() ? null : sortKey(this.view);
-    setText(this.sort, key === null ? "sort heads" : `sort by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
+    setText(
+      this.sort,
+      key === null ? "sort heads" : `sort heads by ${quoted(maps.tokens[at.row])} → ${quoted(maps.tokens[key])}`,
+    );
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
   }

@@ -4,13 +4,10 @@
 import { asBytes } from "../picture/differences.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 
-/** @typedef {{weights: Float32Array, change: Float32Array, bytes: Uint8Array}} Difference bytes: of the change */
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
-/** @typedef {Omit<Said, "before"> & {before: (NonNullable<Said["before"]> & Difference) | null, weights: Float32Array,
- *   pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture
- */
+/** @typedef {Omit<Said, "before"> & {before: ReturnType<typeof beside> | null, weights: Float32Array, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
 
-/** The head in focus, the same head before the changes where that was asked for, the pinned one where there is one.
+/** The head in focus, the same head before the changes where there are any, the pinned one where there is one.
  * @param {Uint8Array} bytes @returns {ExplorePicture}
  */
 export function unpackPicture(bytes) {
@@ -19,14 +16,18 @@ export function unpackPicture(bytes) {
   const own = floats.length - (said.pin ? said.pin.tokens.length ** 2 : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
   const pinWeights = floats.subarray(own);
-  const before = said.before && { ...said.before, ...difference(weights, floats.subarray(own / 2, own)) };
+  const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
   return { ...said, before, weights, pinWeights, pinBytes: toBytes(pinWeights) };
 }
 
-/** @param {Float32Array} now @param {Float32Array} weights before @returns {Difference} */
-function difference(now, weights) {
-  const change = now.map((weight, at) => weight - weights[at]);
-  return { weights, change, bytes: asBytes(change) };
+/** The head in focus before the changes; the difference is made when it is first looked at.
+ * @param {NonNullable<Said["before"]>} said @param {Float32Array} now @param {Float32Array} weights
+ */
+function beside(said, now, weights) {
+  let made = /** @type {{change: Float32Array, bytes: Uint8Array} | null} */ (null);
+  const make = (/** @type {Float32Array} */ change) => ({ change, bytes: asBytes(change) });
+  const difference = () => (made ??= make(now.map((weight, at) => weight - weights[at])));
+  return { ...said, weights, difference };
 }
 
 /** Whether a picture's numbers are those of the map that is looked at.

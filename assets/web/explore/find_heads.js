@@ -11,10 +11,10 @@ import { number } from "../base/words.js";
  * @type {[string, string, string][]}
  */
 const KINDS = [
-  ["induction", "copy", "It looks at the word that followed last time; the number is its average weight on that word."],
-  ["previous", "look one word back", "The weight on the word just before, on average over the rows."],
-  ["first", "look at the first word", "The weight on the first word, on average over the rows."],
-  ["itself", "look at the word itself", "The weight on the word itself, on average over the rows."],
+  ["induction", "copy", "Copying heads look at the word that followed last time. Number: average weight on that word."],
+  ["previous", "look one word back", "Number: average weight on the word just before."],
+  ["first", "look at the first word", "Number: average weight on the first word."],
+  ["itself", "look at the word itself", "Number: average weight on the word itself."],
 ];
 const SEVERAL = [1, 3, 7]; // heads that one press switches off
 
@@ -25,7 +25,7 @@ export class FindHeads {
     this.kind = "";
     this.kinds = choice("Heads that", KINDS, (kind) => this.choose(kind));
     this.rule = h("p", { class: "label" });
-    this.random = button("on random tokens, said twice", () => view.change({ random: !view.look.random }), {
+    this.random = button("measure on random words, written twice", () => view.change({ random: !view.look.random }), {
       title: "a text without any sense: what a model knows of its second half it has copied",
     });
     this.said = h("p", { class: "random-said", role: "status" });
@@ -96,7 +96,7 @@ export class FindHeads {
     fill(this.off, SEVERAL, made, (press, count) => {
       const all = ids.slice(0, count);
       const isSo = view.off.size === all.length && all.every((id) => view.off.has(id));
-      setText(press, count === 1 ? "switch the strongest off" : `the ${count} strongest off`);
+      setText(press, count === 1 ? "switch off the strongest" : `the ${count} strongest`);
       setAttribute(press, "aria-pressed", String(isSo));
     });
   }

@@ -1,23 +1,26 @@
 // @ts-check
-// Things to try on the sentence, one at a time: each says what to look for, and does it when it is pressed. What an
-// earlier one changed is taken back first, so that only the new change is seen.
+// Things to try on the sentence, one at a time: each says what to look for, and keeps its question until the visitor, or
+// its press, has made the change; then it says what was and what is. What it changed is taken back before the next one.
 
 import { button, div, h, setText, span } from "../base/dom.js";
+import { addressOf, find, load } from "../lessons/course.js";
+import { go } from "../link/way.js";
 import { swapped } from "./swaps.js";
-import { quoted, ranked, toggled } from "../base/words.js";
+import { isWord } from "../wire/packets.js";
+import { bare, gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
 /** @typedef {{said: string, change: Change}} Try */
-/** What the questions are about; weights: of the row in focus, null where they are not known.
- * @typedef {{text: string, tokens: string[], weights: Float32Array | null, pos: string, isOff: boolean}} Ground
+/** What a question is about; of: all that it depends on, key: what the row looks at most among words, weight: how much.
+ * @typedef {{of: string, text: string, pos: string, isOff: boolean, place: string, key: number, whom: string, weight: number}} Ground
  */
-/** The last try: what it changed, what was before, and where one looked.
- * @typedef {{change: Change, ground: Ground, sentence: Sentence, pos: string | null, place: string}} Tried
- */
+/** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, count: number, answer: string}} Asked with what was before it */
 
 const TRAINED = "as trained";
+const STRONG = 0.05; // a weight that is worth a question
+const FELT = 3; // layers that are named
 const TWINS = [
   ["tired", "wide"],
   ["wide", "tired"],
@@ -28,13 +31,16 @@ export class FirstSteps {
   constructor(view) {
     this.view = view;
     this.at = 0;
-    this.tried = /** @type {Tried | null} */ (null);
+    this.asked = /** @type {Asked | null} */ (null);
     this.text = span("text");
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
     this.press = button("", () => this.take(), { class: "try" });
     this.press.append(star, h("strong", {}, "Try: "), this.text, " ", this.count);
-    this.element = div("first-steps", this.press);
+    this.said = h("span", { class: "text", role: "status" });
+    this.onward = button("", () => this.goOn(), { class: "onward" });
+    this.answer = div("try answered", this.said, this.onward);
+    this.element = div("first-steps", this.press, this.answer);
   }
 
   /** Layer, head and row in focus, and what else is changed in the model. */
@@ -49,94 +55,156 @@ export class FirstSteps {
     return this.view.model.controls.pos ?? TRAINED;
   }
 
-  /** What of the last try still holds. @returns {Tried | null} */
-  get holding() {
-    const { tried, view } = this;
-    if (!tried) return null;
-    const { text, pos, head } = tried.change;
-    const isOff = head !== undefined && view.off.has(head) !== tried.ground.isOff;
-    return view.text === text || (pos !== undefined && this.pos === (pos ?? TRAINED)) || isOff ? tried : null;
+  /** The weights of the row in focus. @returns {Float32Array} */
+  get row() {
+    const { maps, at, weights } = this.view;
+    return weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? new Float32Array(maps.n);
   }
 
-  /** What the next try begins from: what is seen, without the last one. @returns {Ground} */
+  /** The word in focus. */
+  get own() {
+    return this.view.maps.tokens[this.view.at.row];
+  }
+
+  /** What is seen. @returns {Ground} */
   get ground() {
-    const { view, holding } = this;
-    const { maps, at, off, weights, text } = view;
-    const row = weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? null;
-    const now = { text, tokens: maps.tokens, weights: row, pos: this.pos, isOff: off.has(`${at.layer}.${at.head}`) };
-    if (!holding) return now;
-    const { change, ground, place } = holding;
-    if (place === this.place && (change.text !== undefined || text === ground.text)) return ground;
-    if (change.text !== undefined) return { ...now, text: ground.text, tokens: ground.tokens, weights: null };
-    if (change.pos !== undefined) return { ...now, weights: null, pos: ground.pos };
-    return now; // a head that is off changes later layers only
+    const { view, pos, place } = this;
+    const { maps, at, off, text } = view;
+    const [key, weight] = ranked(this.row).find(([one]) => isWord(maps, one)) ?? [0, 0];
+    const isOff = off.has(`${at.layer}.${at.head}`);
+    const of = [text, pos, place, isOff].join("\n");
+    return { of, text, pos, isOff, place, key, whom: maps.tokens[key], weight };
   }
 
-  /** What can be tried. @returns {Try[]} */
-  get steps() {
-    const { ground, view } = this;
+  /** The change that is asked for is made, by whomever. @param {Asked} asked */
+  isDone({ change: { text, pos, head }, ground }) {
+    if (text !== undefined) return this.view.text === text;
+    if (pos !== undefined) return this.pos === (pos ?? TRAINED);
+    return head !== undefined && this.view.off.has(head) !== ground.isOff;
+  }
+
+  /** The questions that make sense here. @param {Ground} ground @returns {Try[]} */
+  steps(ground) {
+    const { view } = this;
     const { layer, head, row } = view.at;
-    const own = quoted(ground.tokens[row] ?? "");
     const isOff = ground.isOff ? "switch this head on again" : "switch this head off";
+    const isHeard = layer < view.maps.layers - 1 || view.picture.next.length > 0;
     return [
-      ...this.ofWords(ground, own),
-      ...this.ofOrder(ground, own),
-      { said: `${isOff}: which layers notice?`, change: { head: `${layer}.${head}` } },
+      ...(isWord(view.maps, row) ? [...this.ofWords(ground), ...this.ofOrder(ground)] : []),
+      ...(isHeard ? [{ said: `${isOff}: which layers notice?`, change: { head: `${layer}.${head}` } }] : []),
     ];
   }
 
-  /** Other words. @param {Ground} ground @param {string} own @returns {Try[]} */
-  ofWords({ text, tokens, weights }, own) {
-    const [word, twin] = this.view.picture.presets.includes(text)
-      ? (TWINS.find(([one]) => text.endsWith(one)) ?? [])
-      : [];
-    const asks = `what does ${own} look at now?`;
-    if (word) return [{ said: `type “${twin}” for “${word}”: ${asks}`, change: { text: text.replace(word, twin) } }];
-    const other = swapped(text, tokens, this.view.at.row, weights ?? new Float32Array(tokens.length));
+  /** Other words. @param {Ground} ground @returns {Try[]} */
+  ofWords({ text }) {
+    const { maps, at, picture } = this.view;
+    const [word, twin] = picture.presets.includes(text) ? (TWINS.find(([one]) => text.endsWith(one)) ?? []) : [];
+    if (word)
+      return [{ said: `type “${twin}” for “${word}”: ${this.asks}`, change: { text: text.replace(word, twin) } }];
+    const other = swapped(text, maps.tokens, at.row, this.row);
     if (!other) return [];
     const [left, right] = other.words.map(quoted);
-    return [{ said: `swap ${left} and ${right}: ${asks}`, change: { text: other.text } }];
+    return [{ said: `swap ${left} and ${right}: ${this.asks}`, change: { text: other.text } }];
   }
 
-  /** The order of the words taken away. @param {Ground} ground @param {string} own @returns {Try[]} */
-  ofOrder({ tokens, weights, pos }, own) {
-    const { positions } = this.view.picture;
-    if (!positions.some(([name]) => name === "none")) return [];
-    if (pos === "none") return [{ said: `give the order back: what does ${own} look at now?`, change: { pos: null } }];
-    const best = weights && quoted(tokens[ranked(weights)[0]?.[0]] ?? "");
-    const asks = best ? `does ${own} still look at ${best}?` : `what does ${own} look at now?`;
-    return [{ said: `take the order away: ${asks}`, change: { pos: "none" } }];
+  get asks() {
+    return `what does ${quoted(bare(this.own))} look at now?`;
   }
 
+  /** The order of the words taken away. @param {Ground} ground @returns {Try[]} */
+  ofOrder({ pos, whom, weight }) {
+    if (!this.view.picture.positions.some(([name]) => name === "none")) return [];
+    if (pos === "none") return [{ said: `give the order back: ${this.asks}`, change: { pos: null } }];
+    const still = `does ${quoted(bare(this.own))} still look at ${quoted(bare(whom))}?`;
+    return [{ said: `take the order away: ${weight >= STRONG ? still : this.asks}`, change: { pos: "none" } }];
+  }
+
+  /** Makes the change. */
   take() {
-    const { steps, ground, holding, view } = this;
-    const { change } = steps[this.at % steps.length];
-    view.model.remember(change.text !== undefined || holding?.change.text !== undefined);
-    if (holding) this.takeBack(holding);
-    const { sentence } = view.model;
-    this.tried = { change, ground, sentence, pos: view.model.controls.pos ?? null, place: this.place };
+    const { view, asked } = this;
+    if (!asked) return;
+    const { change, sentence } = asked;
+    view.model.remember(change.text !== undefined);
     // the row that is asked about stays in focus
     if (change.text !== undefined) view.model.sentence = { ...sentence, text: change.text, key: null, rowChosen: true };
     if (change.pos !== undefined) view.model.controls.pos = change.pos;
     if (change.head) view.off = toggled(view.off, change.head);
-    this.at = (this.at + 1) % steps.length;
     view.chose();
   }
 
-  /** Undoes what a try changed, and nothing else. @param {Tried} tried */
-  takeBack({ change, sentence, pos, place }) {
+  /** To the next question, or after the last one to the first lesson; what the change was is taken back. */
+  goOn() {
+    const { view, asked } = this;
+    if (!asked || this.at + 1 >= asked.count) return this.toLesson();
+    view.model.remember(asked.change.text !== undefined);
+    this.takeBack(asked);
+    this.at += 1;
+    this.asked = null;
+    return view.chose();
+  }
+
+  toLesson() {
+    load()
+      .then(({ lessons }) => go(addressOf(find(`${lessons[0].id}.1`))))
+      .catch(() => go("./lessons"));
+  }
+
+  /** Undoes what a question changed, and nothing else. @param {Asked} asked */
+  takeBack({ change, sentence, pos, ground }) {
     const { view } = this;
-    const moved = place === this.place ? {} : { ...view.at, rowChosen: true };
+    const moved = ground.place === this.place ? {} : { ...view.at, rowChosen: true };
     if (change.text !== undefined) view.model.sentence = { ...sentence, ...moved };
     if (change.pos !== undefined) view.model.controls.pos = pos;
     if (change.head) view.off = toggled(view.off, change.head);
   }
 
-  draw() {
-    if (!this.view.weights) return; // the numbers that it asks about are on their way
-    const { steps } = this;
-    const at = this.at % steps.length;
-    setText(this.text, steps[at].said);
-    setText(this.count, `${at + 1} of ${steps.length}`);
+  /** What the change did, from the numbers that are shown. @param {Asked} asked */
+  answered({ change, ground }) {
+    const { view } = this;
+    if (change.head) return felt(view.picture.effect);
+    const { row, own } = this;
+    const { maps } = view;
+    const key = maps.tokens[ground.key] === ground.whom ? ground.key : maps.tokens.indexOf(ground.whom);
+    const [best, most] = ranked(row)[0];
+    const pair = key < 0 ? "" : gave(own, ground.whom, ground.weight, row[key]);
+    const now = best === key ? "" : `Most now: ${quoted(bare(maps.tokens[best]))} ${percent(most)}.`;
+    return [pair, now].filter(Boolean).join(" ");
   }
+
+  draw() {
+    const { view } = this;
+    if (!view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
+    if (!this.asked || (!this.isDone(this.asked) && this.asked.ground.of !== this.ground.of)) this.ask();
+    const { asked } = this;
+    const isDone = asked !== null && this.isDone(asked);
+    if (asked && !isDone) asked.answer = "";
+    else if (asked && (!asked.answer || this.place === asked.ground.place)) asked.answer = this.answered(asked);
+    this.press.hidden = !asked || isDone;
+    this.answer.hidden = !this.press.hidden;
+    setText(this.text, asked?.said ?? "");
+    setText(this.count, asked ? `${this.at + 1} of ${asked.count}` : "");
+    setText(this.said, asked?.answer ?? "");
+    setText(this.onward, !asked || this.at + 1 >= asked.count ? "Next: lesson 1 ›" : "Next ›");
+  }
+
+  /** Asks of what is seen now. */
+  ask() {
+    const { ground, view } = this;
+    const steps = this.steps(ground);
+    this.at = Math.min(this.at, Math.max(0, steps.length - 1));
+    const now = { ground, sentence: view.model.sentence, pos: view.model.controls.pos ?? null };
+    this.asked = steps.length ? { ...steps[this.at], ...now, count: steps.length, answer: "" } : null;
+  }
+}
+
+/** The layers that a change reached most. @param {import("../base/messages.js").EffectHere | null} effect */
+function felt(effect) {
+  if (!effect) return "All weights are as in the original model again.";
+  const found = effect.layers.map((change, layer) => ({ layer, change })).filter(({ change }) => short(change));
+  if (!found.length) return "No layer notices: no weight changes by 0.005 or more.";
+  found.sort((one, other) => other.change - one.change);
+  const told = found
+    .slice(0, FELT)
+    .map(({ layer, change }) => `layer ${layer} (a weight moves by ${change.toFixed(2)})`);
+  return `Most in ${told.join(", ")}.`;
 }

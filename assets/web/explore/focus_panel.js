@@ -30,10 +30,14 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take. @param {Explore} view @param {Element} element */
-export const roomFor = ({ foot }, element) => ({
+/** Pixels that a map may take, less where it stands over the grid of all heads. @param {Explore} view @param {Element} element */
+export const roomFor = ({ all, foot, narrow }, element) => ({
   width: contentWidth(element),
-  height: foot.isOn ? foot.heightOver(element) : Math.max(400, Math.min(620, window.innerHeight - 425)),
+  height: foot.isOn
+    ? foot.heightOver(element)
+    : all.isOpen && !narrow
+      ? Math.max(260, window.innerHeight - 310)
+      : Math.max(400, Math.min(620, window.innerHeight - 425)),
 });
 
 export class FocusPanel {
@@ -77,6 +81,7 @@ export class FocusPanel {
           { class: "actions", role: "group", "aria-label": "How it is drawn" },
           this.modes.element,
           view.bar.menu.element,
+          view.all.keys,
         ),
       ],
       div(
@@ -95,6 +100,7 @@ export class FocusPanel {
         ),
       ),
     );
+    this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
   /** Says what is pointed at, in any of the maps. @param {string | null} text */

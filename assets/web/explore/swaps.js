@@ -5,9 +5,12 @@ import { ranked } from "../base/words.js";
 
 /** @typedef {{text: string, start: number, end: number}} Word as it is written, and where */
 
-// words that stand for little on their own: they are swapped last
+// words that a noun stands behind, and words that no noun is
+const BEFORE = new Set(
+  "a an the my your his her its our their this that these those every each some any no".split(" "),
+);
 const SMALL = new Set(
-  "a an the and or but of to in on at by for as is are was were be do did not it its i you he she we they my your his her our their this that".split(
+  "and or but nor so if than then when while where because although since as of to in on at by for from with into over under after before behind is are was were be been am do does did not has have had will would can could may might must should didn don doesn isn wasn aren couldn wouldn i you he she it we they me him us them who whom which what there here very too".split(
     " ",
   ),
 );
@@ -35,20 +38,35 @@ export function wordsOf(text, tokens) {
   });
 }
 
-/** The sentence with the word that a row looks at most and the next one swapped, and the two; null where it has no two.
+/** The words that stand behind "the", "my" and the like, and are nouns for all that one can see: alone before a sign or a
+ * small word, or with one word, then a verb, between them and the next "the".
+ * @param {string} text @param {(Word | null)[]} words
+ */
+export function nounsOf(text, words) {
+  const list = words.filter((word) => word !== null);
+  const name = (/** @type {number} */ at) => list[at]?.text.toLowerCase() ?? "";
+  const isNext = (/** @type {number} */ at) => at < list.length && !text.slice(list[at - 1].end, list[at].start).trim();
+  const isOpen = (/** @type {number} */ at) => isNext(at) && !SMALL.has(name(at)) && !BEFORE.has(name(at));
+  return list.filter((_, at) => {
+    if (at === 0 || !BEFORE.has(name(at - 1)) || !isOpen(at)) return false;
+    return !isOpen(at + 1) || (isNext(at + 2) && BEFORE.has(name(at + 2)));
+  });
+}
+
+/** The sentence with the noun that a row looks at most and the next one swapped, and the two; null where it has no two.
  * @param {string} text @param {string[]} tokens @param {number} row whose own word stays @param {ArrayLike<number>} weights of it
  * @returns {{text: string, words: [string, string]} | null}
  */
 export function swapped(text, tokens, row, weights) {
   const words = wordsOf(text, tokens);
   const own = words[row]?.text.toLowerCase();
-  const isSmall = (/** @type {Word} */ word) => SMALL.has(word.text.toLowerCase());
+  const nouns = new Set(nounsOf(text, words));
   const found = ranked(weights)
     .map(([key]) => words[key])
     .filter((word) => word !== null)
-    .filter((word) => word.text.toLowerCase() !== own);
-  const [one, ...rest] = [...found.filter((word) => !isSmall(word)), ...found.filter(isSmall)];
-  const other = rest.find((word) => word.text.toLowerCase() !== one.text.toLowerCase());
+    .filter((word) => nouns.has(word) && word.text.toLowerCase() !== own);
+  const one = found[0];
+  const other = found.find((word) => word.text.toLowerCase() !== one.text.toLowerCase());
   if (!other) return null;
   const [left, right] = one.start < other.start ? [one, other] : [other, one];
   const middle = text.slice(left.end, right.start);

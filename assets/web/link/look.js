@@ -1,15 +1,15 @@
 // @ts-check
 // What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
-/** @typedef {"nospecials" | "all" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | "mean" | "values"} Switch */
+/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | "mean" | "values"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
 /** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null}} Look */
 
 /** @type {Switch[]} */
-export const ASKED = ["difference", "surprise", "random", "mean", "values"]; // that the server computes
+export const ASKED = ["all", "surprise", "random", "mean", "values"]; // that the server computes something for
 
 /** @type {Switch[]} */
-const SWITCHES = ["nospecials", "all", "table", "lines", "sort", ...ASKED];
+const SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", ...ASKED.slice(1)];
 
 /** @param {string} text @returns {At} */
 export function parseAt(text) {

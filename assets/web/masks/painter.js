@@ -15,6 +15,7 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import { legend, limitsInWords } from "./painter_words.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { fillNotices, notices, panel } from "../base/view_base.js";
+import { gave, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
@@ -30,6 +31,7 @@ export class Painter extends MaskView {
   constructor(root) {
     super(root, STYLES);
     this.asTable = false;
+    this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
     this.large = /** @type {import("./painter_bar.js").Large} */ ("both"); // what the projector shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
     this.box = new SentenceBox(this, (text) => this.type(text));
@@ -92,8 +94,18 @@ export class Painter extends MaskView {
     this.redraw();
   }
 
-  readOut(text) {
-    setText(this.parts.readout, text ?? "");
+  /** Says what is pointed at; otherwise what the mask did to the pair in focus. @param {string | null} [text] */
+  readOut(text = this.pointed) {
+    this.pointed = text;
+    setText(this.parts.readout, text ?? this.moved);
+  }
+
+  get moved() {
+    const { picture, at, weights } = this;
+    const { tokens } = picture;
+    const [was, is] = weights.map((own) => own.weights.subarray(at.row * tokens.length, (at.row + 1) * tokens.length));
+    const key = at.key ?? ranked(was)[0][0];
+    return gave(tokens[at.row], tokens[key], was[key], is[key]);
   }
 
   get stroking() {
@@ -141,6 +153,7 @@ export class Painter extends MaskView {
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
     const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);
     this.wait(!fits); // until the numbers of this mask and head have come, those shown are of the one before
+    this.readOut();
     this.element.dataset.digest = picture.digest;
   }
 

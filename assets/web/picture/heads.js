@@ -8,7 +8,7 @@ import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { hatched } from "./hatch.js";
 import { pooled, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { BLOCKED, number } from "../base/words.js";
+import { BLOCKED, number, OFF } from "../base/words.js";
 
 /** @typedef {[number, number]} Head layer and head */
 /** @typedef {(layer: number, head: number) => void} Act */
@@ -17,11 +17,24 @@ import { BLOCKED, number } from "../base/words.js";
  * @typedef {import("../link/look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
  *   sortKey: number | null, theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
- *   forbidden?: string[],
- * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them
+ *   forbidden?: string[], across?: boolean, family?: string,
+ * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them; across: of all heads a layer is a column;
+ *   family: the only one in sight, "" for all
  */
 
-const TINY = 16; // tiles side by side, above which their names stand at the edges alone
+/** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
+export const FAMILIES = { back: "one word back", ends: "start or end", links: "links two words", spread: "spread out" };
+/** @type {Record<string, string>} */
+const OF_KIND = {
+  ...{ "word before": "back", "links words": "links", copies: "links", "spread out": "spread" },
+  ...{ "word after": "", itself: "", "near words": "" },
+};
+
+/** The family of a kind: those that are named after tokens look at the start or the end; "" for a kind of its own.
+ * @param {[string, number] | undefined} kind
+ */
+export const familyOf = (kind) => (kind ? (OF_KIND[kind[0]] ?? "ends") : "");
+
 const POOLED = 128; // cells of a tile's picture
 
 /** @param {Head} pair @param {boolean} all */
@@ -29,11 +42,11 @@ const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head
 
 /** Why a head is called so (pages/explore/kinds.py). @param {string} name @param {number} value */
 function ruleOf(name, value) {
-  if (name === "word → word")
+  if (name === "links words")
     return `one weight between two words that are no neighbours is at least ${STRONG}: ${number(value)}`;
   if (name === "copies")
     return `rows whose word stood before give at least half to what followed it there, on average ${number(value)}`;
-  if (name === "spread") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
+  if (name === "spread out") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
   if (name === "near words")
     return `the words at most two steps away get at least ${MOST_OF_IT} of a row, on average ${number(value)}`;
   if (name.includes(" and ")) return `both get at least ${MOST_OF_IT} of a row together, on average ${number(value)}`;
@@ -79,9 +92,9 @@ export class HeadsGrid {
   update(state, maps, shown, columns) {
     if (this.columns !== columns || this.count !== shown.length) this.rects = [];
     Object.assign(this, { state, maps, shown, columns, count: shown.length });
-    setAttribute(this.grid, "style", `--columns:${columns}`);
+    setAttribute(this.grid, "style", `--columns:${columns};--rows:${Math.ceil(shown.length / columns)}`);
     setAttribute(this.grid, "aria-label", state.all ? "All heads of all layers" : `Heads of layer ${state.layer}`);
-    setAttribute(this.element, "class", `heads-holder${state.all ? " many" : ""}${columns > TINY ? " tiny" : ""}`);
+    setAttribute(this.element, "class", state.all ? "heads-holder many" : "heads-holder");
     const rows = Array.from({ length: Math.ceil(shown.length / columns) }, (_, r) =>
       shown.slice(r * columns, (r + 1) * columns),
     );
@@ -113,40 +126,46 @@ export class HeadsGrid {
   /** @param {HTMLElement} tile @param {Head} pair @param {number} index */
   updateTile(tile, pair, index) {
     const { state } = this;
+    const kind = state.kinds[pair[0]]?.[pair[1]];
     const id = pair.join(".");
     const off = state.off.has(id);
     const away = this.isAway(pair);
     const focused = id === `${state.layer}.${state.head}`;
     const name = `layer ${pair[0]} head ${pair[1]}`;
-    setAttribute(tile, "class", `tile${focused ? " focused" : ""}${off ? " off" : ""}${away ? " away" : ""}`);
+    const marks = { focused, off, away, faded: this.isFaded(pair) };
+    for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
-    setAttribute(tile, "aria-label", `${name}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
-    const [shortName, kind, lamp] = tile.children[1].children;
+    const is = state.all && kind ? `, ${kind[0]}` : "";
+    setAttribute(tile, "aria-label", `${name}${is}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
+    const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
-    this.updateKind(kind, state.kinds[pair[0]]?.[pair[1]]);
+    this.updateKind(place, kind);
+    setAttribute(tile, "data-family", familyOf(kind) || null);
     setText(tile.children[0].children[0], away ? "hidden" : "");
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
-    setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
+    setAttribute(lamp, "title", off ? OFF : "on: click to switch it off in the model");
     tile.style.setProperty("--index", String(index));
     this.updateEdges(tile, pair, index);
   }
 
-  /** What stands at the edges: of small tiles the names, and which query heads share a key and value head.
+  /** What stands at the edges: of all heads layers and heads, once each; and which query heads share a key and value head.
    * @param {HTMLElement} tile @param {Head} pair @param {number} index
    */
   updateEdges(tile, [layer, head], index) {
     const { columns, maps, state } = this;
-    const isTiny = columns > TINY;
-    setAttribute(tile, "data-column", isTiny && index < columns ? String(layer) : null);
-    setAttribute(tile, "data-row", isTiny && index % columns === 0 ? String(head) : null);
+    const sorted = state.sort ? "" : String(head); // then a line of them has heads of every number
+    const [top, side] = state.across ? [String(layer), sorted] : [sorted, String(layer)];
+    setAttribute(tile, "data-column", state.all && index < columns ? top : null);
+    setAttribute(tile, "data-row", state.all && index % columns === 0 ? side : null);
     const each = state.kv && state.kv < maps.heads ? maps.heads / state.kv : 0;
     const group = each ? Math.floor(head / each) : null;
     setAttribute(tile, "data-group", group === null ? null : String(group % 3));
     const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
-    setAttribute(tile, "title", group === null ? null : `layer ${layer} head ${head}: ${shared}`);
+    const what = group === null ? null : `layer ${layer} head ${head}: ${shared}`;
+    setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : what);
   }
 
   /** What the head does on this sentence, and the rule that says so. @param {Element} place @param {[string, number] | undefined} kind */
@@ -159,6 +178,12 @@ export class HeadsGrid {
   isAway(pair) {
     const id = pair.join(".");
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
+  }
+
+  /** True for a head of another family than the one in sight. @param {Head} pair */
+  isFaded([layer, head]) {
+    const { all, family, kinds } = this.state;
+    return Boolean(all && family) && familyOf(kinds[layer]?.[head]) !== family;
   }
 
   measure() {
@@ -181,7 +206,7 @@ export class HeadsGrid {
     this.shown.forEach((pair, index) => {
       if (this.isAway(pair)) return;
       const { x, y, width, height } = this.rects[index];
-      context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
+      context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       const hatch = hatched(forbidden, pair[1], this.maps.n, [first, last], this.rects[index], inks.line);

@@ -18,8 +18,10 @@ const MOST_DOWN = 12; // layers that stand under each other; more stand side by 
 /** Whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
 export const isAcross = ({ layers }) => layers > MOST_DOWN;
 
-/** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @returns {[number, number][]} */
-export function order(view, all) {
+/** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @param {boolean} [across] a column a layer
+ * @returns {[number, number][]}
+ */
+export function order(view, all, across = isAcross(view.maps)) {
   const { maps, at, look } = view;
   const layers = all ? [...Array(maps.layers).keys()] : [at.layer];
   const key = sortKey(view);
@@ -29,15 +31,13 @@ export function order(view, all) {
     const byteOf = (/** @type {number} */ head) => maps.map(layer, head).bytes[at.row * maps.n + key];
     return pairs.sort(([, a], [, b]) => byteOf(b) - byteOf(a) || a - b);
   });
-  return all && isAcross(maps)
-    ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place]))
-    : ordered.flat();
+  return all && across ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place])) : ordered.flat();
 }
 
 /** Tiles side by side; of few heads two, so that they fill the place.
- * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide
+ * @param {{layers: number, heads: number}} maps @param {boolean} all @param {boolean} wide @param {boolean} [across] a column a layer
  */
-export function columns({ layers, heads }, all, wide) {
-  if (all && isAcross({ layers })) return layers;
+export function columns({ layers, heads }, all, wide, across = isAcross({ layers })) {
+  if (all && across) return layers;
   return all || wide || heads <= 2 ? heads : heads <= 4 ? 2 : 3;
 }

@@ -3,7 +3,7 @@
 // field for a word whose probability is told.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { number } from "../base/words.js";
+import { bare, number, percent, quoted } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
 
@@ -39,6 +39,16 @@ function drawToken(one, { label, chance, before }, where) {
   now.style.setProperty("--share", String(chance));
   was.style.setProperty("--share", String(before ?? 0));
   was.hidden = before === null;
+}
+
+/** What a change did to the next word, in one sentence; nothing where nothing is changed. @param {NextToken[]} tokens the likeliest first */
+export function nextMoved(tokens) {
+  const [now] = tokens;
+  if (!now || now.before === null) return "";
+  const was = tokens.reduce((best, one) => ((one.before ?? 0) > (best.before ?? 0) ? one : best));
+  const [first, last] = [was, now].map(({ label }) => quoted(bare(label)));
+  const chance = percent(was.before ?? 0);
+  return `Next word: ${first} ${chance}, now ${was === now ? "" : `${last} `}${percent(now.chance)}.`;
 }
 
 /** @param {NextToken} token @param {string} where */

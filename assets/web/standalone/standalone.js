@@ -147,12 +147,8 @@ class Standalone extends View {
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
-    this.heads.update(
-      { ...look, ...at, forbidden },
-      maps,
-      order({ maps, at, look: { sort: false } }, all),
-      columns(maps, all, false),
-    );
+    const shown = { ...look, ...at, forbidden, across: isAcross(maps) };
+    this.heads.update(shown, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
     this.heads.draw(colours);
     this.drawFocus(colours);
     Object.assign(this.element.dataset, { layer: at.layer, head: at.head });

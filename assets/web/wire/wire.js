@@ -5,7 +5,7 @@
 import { urlOf } from "../base/dom.js";
 import { LONGEST_QUERY } from "../base/facts.js";
 
-/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string) => void, wait?: (state: Waiting) => void}} Hears */
+/** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
@@ -99,7 +99,8 @@ export class Wire {
       return this.later(1000 * seconds, visit, "slow");
     }
     this.rest();
-    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, answer.headers.get("Headlight-Key") ?? "");
+    const said = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
+    return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, said("Key"), Number(said("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */

@@ -34,6 +34,7 @@ export class WireView extends View {
     this.deviceName = /** @type {string | null} */ (null);
     this.refused = /** @type {Set<string>} */ (new Set()); // keys of texts that cannot be used: the last ones that could are shown
     this.refusals = /** @type {Record<string, string>} */ ({}); // key of such a text, or "" of anything else -> why not
+    this.fits = 0; // characters of the text refused last that could be used
     this.opened = true; // the link is shown as it was opened: nothing was chosen since
     this.isNewest = true; // the answer that has come is to the newest question
     this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
@@ -45,7 +46,7 @@ export class WireView extends View {
     const { signal } = this.here;
     const hears = {
       take: (bytes, question) => this.answered(bytes, question),
-      refuse: (sentence, key) => this.refuse(sentence, key),
+      refuse: (sentence, key, fits) => this.refuse(sentence, key, fits),
       wait: (waiting) => this.waits(waiting),
     };
     this.wire = new Wire(hears, signal);
@@ -162,8 +163,9 @@ export class WireView extends View {
     this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
-  /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else */
-  refuse(sentence, key) {
+  /** @param {string} sentence @param {string} key of the text that cannot be used; "" of anything else @param {number} fits */
+  refuse(sentence, key, fits) {
+    this.fits = fits;
     this.refusals = { ...this.refusals, [key]: sentence };
     const again = key !== "" && !this.refused.has(key);
     this.refused.add(key);

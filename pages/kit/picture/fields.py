@@ -43,7 +43,8 @@ _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@
 _LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout or write it"
 _WROTE = "the chosen lines of “write it”, a number for each of four functions, as `2.3.1.0`; 0 = none yet"
 _LOOK = (
-    "linear or own (scale), nospecials, all, table, lines, sort, difference, surprise, random, mean, values, hide…, "
+    "linear or own (scale), nospecials, all, open (a head over all), table, lines, sort, difference, surprise, random, "
+    "mean, values, hide…, "
     "solo…, joined by `_`"
 )
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"

@@ -1,11 +1,12 @@
 """What a sentence can take of the settings that it is asked with."""
 
+from bisect import bisect
 from collections.abc import Sequence
 
 from mha_core.errors import HeadlightError
 
 from . import mask_codec, pictures
-from .limits import check_length
+from .limits import LONGEST_TEXT, check_length
 from .models import MINILM
 from .settings import Settings
 
@@ -16,6 +17,24 @@ def fits_at_first(tokens: Sequence[str]) -> None:
     """Raises a HeadlightError when a picture is too large to come with the page."""
     if len(tokens) > MOST_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST} tokens, here are {len(tokens)}")
+
+
+def longest_fit(settings: Settings) -> int:
+    """How many characters of a text the model can read, cut behind a word; 0 where it reads the whole, or none."""
+    text, model = settings.text[:LONGEST_TEXT], pictures.model_of(settings)
+
+    def is_too_long(end: int) -> bool:
+        try:
+            model.tokenize(text[:end])
+        except HeadlightError:
+            return True
+        return False
+
+    most = bisect(range(1, len(text) + 1), 0, key=is_too_long)
+    if most == len(settings.text):
+        return 0
+    whole = text[: most + 1].rstrip() if settings.text[most].isspace() else text[:most].rpartition(" ")[0].rstrip()
+    return len(whole) or most
 
 
 def within(settings: Settings) -> tuple[Settings, list[str]]:

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any, TypedDict, TypeVar
 
 from mha_core import device as devices
-from mha_core.errors import HeadlightError
-from pages.kit.draw.numbers import cut
+from mha_core.errors import HeadlightError, TooLong
+from pages.kit.draw.numbers import count, cut
 
 from . import link_version, models, pictures, words
 from .fields import FIELDS
-from .fitting import within
+from .fitting import longest_fit, within
 from .limits import LONGEST_RULE
 from .models import MINILM
 from .place import At, Look, head_name, parse_look
@@ -52,11 +52,12 @@ class PictureAnswer(TypedDict):
 
 
 class Refused(HeadlightError):
-    """A typed text cannot be used: `key` is that of its field."""
+    """A typed text cannot be used: `key` is that of its field, `fits` how many of its characters could be, if any."""
 
-    def __init__(self, key: str, sentence: str) -> None:
+    def __init__(self, key: str, sentence: str, fits: int = 0) -> None:
         super().__init__(sentence)
         self.key = key
+        self.fits = fits
 
 
 class LinkQuery(Query):
@@ -124,7 +125,15 @@ class LinkQuery(Query):
             fitting, left_out = within(settings)
             pictures.tokens(fitting)
         except HeadlightError as error:
-            raise Refused(f"s{side}" if self[f"s{side}"] else "s", words.sentence(error)) from error
+            fits = longest_fit(settings)
+            said = words.sentence(error)
+            if isinstance(error, TooLong):
+                rest = len(settings.text[fits:].split())
+                said = (
+                    f"This text has {error.got} tokens; the model can read {error.limit}. "
+                    f"Remove about {count(rest, 'word')}."
+                )
+            raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
         return fitting, left_out
 
     @property

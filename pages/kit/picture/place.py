@@ -14,7 +14,8 @@ from .limits import LONGEST_LOOK
 DEFAULT_AT = "3.1"
 _PLACES = r"\d{1,3}(-\d{1,3})*"
 SCALES = ("root", "linear", "own")
-_SWITCHES = ("nospecials", "all", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values")
+_DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
+_SWITCHES = (*_DRAWN, "surprise", "random", "mean", "values")
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,8 @@ class Wire:
         except Busy as busy:
             await refused(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
         except Refused as error:
-            await refused(422, str(error), {"Headlight-Key": error.key})(scope, receive, send)
+            fits = {"Headlight-Fits": str(error.fits)} if error.fits else {}
+            await refused(422, str(error), {"Headlight-Key": error.key, **fits})(scope, receive, send)
         except HeadlightError as error:
             await refused(422, words.sentence(error))(scope, receive, send)
         except Gone:

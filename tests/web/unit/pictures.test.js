@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { swapped } from "../../../assets/web/explore/swaps.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
+import { familyOf } from "../../../assets/web/picture/heads.js";
+import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
 import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/wire/packets.js";
-import { percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
+import { gave, percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {
@@ -95,4 +98,34 @@ test("spellings", () => {
   assert.deepEqual(ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at), [1, 2, 0]);
   assert.equal(percent(0.637), "64 %");
   assert.equal(short(0.004), "");
+});
+
+test("a change in words", () => {
+  assert.equal(gave("it", "animal", 0.6397, 0.04), "“it” gave “animal” 64 %, now 4 %.");
+  assert.equal(gave("cross", "t", 0.9999, 0.0009), "“cross” gave “t” all its attention (100 %); now 0.1 %.");
+  assert.equal(gave("it", "␣Drive", 0.5, 0.5), "“it” still gives “Drive” 50 %.");
+  assert.equal(gave("it", "a", 1, 0, true), "“it” gives “a” all its attention (100 %) on the left, 0 % on the right.");
+  assert.equal(gave("it", "a", 0.1, 0.1, true), "“it” gives “a” 10 % on both sides.");
+  const next = [{ label: "␣Road", chance: 0.4, before: 0.06 }, { label: "␣Drive", chance: 0.3, before: 0.84 }];
+  assert.equal(nextMoved(next), "Next word: “Drive” 84 %, now “Road” 40 %.");
+  assert.equal(nextMoved(next.slice(1)), "Next word: “Drive” 84 %, now 30 %.");
+  assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
+});
+
+test("two nouns of a sentence swapped, and nothing else", () => {
+  const swappedOf = (text) => {
+    const tokens = text.toLowerCase().match(/\p{L}+|[^\p{L}\s]/gu) ?? [];
+    return swapped(text, tokens, 0, tokens.map((_, at) => at / 100))?.text;
+  };
+  assert.equal(swappedOf("The dog bit the man"), "The man bit the dog");
+  assert.equal(swappedOf("my grandmother baked her cake"), "my cake baked her grandmother");
+  for (const none of ["The old man saw the dog", "Mr Dursley of number four Privet Drive", "The dog", "猫 犬", ""])
+    assert.equal(swappedOf(none), undefined);
+});
+
+test("kinds of heads in families", () => {
+  assert.deepEqual(["word before", "[CLS]", "first word", "copies", "itself"].map((name) => familyOf([name, 1])), [
+    "back", "ends", "ends", "links", "",
+  ]);
+  assert.equal(familyOf(undefined), "");
 });

@@ -1,0 +1,89 @@
+// @ts-check
+// All heads in one grid: what the colours of their kinds mean, each a filter, and one head large over the grid.
+
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { FAMILIES, familyOf } from "../picture/heads.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+/** @type {Record<string, [number, number]>} */
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+export class AllHeads {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.family = ""; // the only one in sight
+    this.filters = Object.keys(FAMILIES).map((family) => {
+      const press = button("", () => this.filter(family), { class: "toggle family", "data-family": family });
+      press.append(FAMILIES[family], " ", span("count"));
+      return press;
+    });
+    this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.filters);
+    const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>
+      button(text, () => this.walk(key), { "aria-label": name, title: name });
+    const close = button("×", () => this.close(), { class: "close", "aria-label": "back to all heads", title: "Esc" });
+    this.keys = div("walk", walk("ArrowLeft", "‹", "head before"), walk("ArrowRight", "›", "next head"), close);
+  }
+
+  /** One head is large over all of them. */
+  get isOpen() {
+    return this.view.look.all && this.view.look.open;
+  }
+
+  /** @param {string} family */
+  filter(family) {
+    this.family = this.family === family ? "" : family;
+    this.view.redraw();
+  }
+
+  /** @param {number} layer @param {number} head */
+  open(layer, head) {
+    const { view } = this;
+    view.look.open = view.look.all;
+    view.go({ layer, head });
+    if (!view.look.open) return;
+    view.drawNow();
+    view.focus.element.focus();
+  }
+
+  close() {
+    const { at, heads } = this.view;
+    this.view.change({ open: false });
+    this.view.drawNow();
+    heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
+  }
+
+  /** To the head beside, or the same head of the layer beside. @param {string} key */
+  walk(key) {
+    const { at, maps } = this.view;
+    const [layer, head] = [at.layer + STEPS[key][0], at.head + STEPS[key][1]];
+    const isThere = Math.min(layer, head) >= 0 && layer < maps.layers && head < maps.heads;
+    if (isThere) this.view.go({ layer, head });
+  }
+
+  /** Keys on the large head. @param {KeyboardEvent} event */
+  key(event) {
+    if (!this.isOpen || isShortcut(event) || event.defaultPrevented) return;
+    if (event.key === "Escape") this.close();
+    else if (event.key in STEPS && !isTyped(event)) this.walk(event.key);
+    else return;
+    event.preventDefault();
+  }
+
+  draw() {
+    const { view, family } = this;
+    const all = view.matching ? view.picture.kinds.flat() : [];
+    this.legend.hidden = !view.look.all;
+    this.keys.hidden = !this.isOpen;
+    const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.every : this.keys];
+    if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
+    this.filters.forEach((press) => {
+      const own = press.dataset.family ?? "";
+      setAttribute(press, "aria-pressed", String(own === family));
+      setText(press.lastElementChild, String(all.filter((kind) => familyOf(kind) === own).length || "0"));
+    });
+    setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);
+  }
+}

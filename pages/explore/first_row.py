@@ -1,0 +1,26 @@
+"""The row that Explore looks at first: the word of the sentence that looks hardest at another one."""
+
+from dataclasses import replace
+
+from pages.kit.picture import models
+from pages.kit.picture.pictures import Picture
+from pages.kit.picture.place import At
+
+from .kinds import apart
+
+PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "their"}
+
+
+def on(place: At, asked: At, untouched: Picture) -> At:
+    """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
+    neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
+    moves it. A model that goes on with the text is asked of its last word, as `At.on` has it.
+    """
+    run = untouched.run
+    if asked.row is not None or run.logits is not None:
+        return place
+    first = At.of(models.first_at(untouched.settings.model))
+    largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()
+    found = [row for row, weight in enumerate(largest) if weight > 0]
+    pronouns = [row for row in found if run.tokens[row].lower() in PRONOUNS]
+    return replace(place, row=max(pronouns or found, key=largest.__getitem__)) if found else place
