@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, fillChoice, group } from "../base/view_base.js";
+import { choice, fillChoice, group, rove } from "../base/view_base.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
@@ -146,6 +146,7 @@ export class ExploreBar {
         setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
       },
     );
+    rove(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setAttribute(this.every, "aria-pressed", String(shownAll));

@@ -15,7 +15,7 @@ import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom, titleOf } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
-import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
+import { choice, fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -33,6 +33,11 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
+/** @type {[boolean, string][]} */
+const TABS = [
+  [false, "steps"],
+  [true, "what if …?"],
+];
 const STYLES = [viewCss, choicesCss, stepsCss, sheetCss];
 
 /** @extends {PlaceView<Picture>} */
@@ -46,12 +51,17 @@ export class StepView extends PlaceView {
     this.askedAt = 0;
     this.later = 0;
     this.playing = 0;
+    this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
     const choices = {
       pick: (row, column) => this.pick(row, column),
       chooseHead: (head) => this.go({ head }),
       learn: (lesson, side) => this.lesson.turn(side, lesson),
     };
+    this.tabs = choice("What is shown", TABS, (asking) => {
+      this.asking = asking;
+      this.redraw();
+    });
     this.controls = new StepControls(this);
     this.lesson = new StepLesson(this);
     this.classes = new StepClasses(this);
@@ -70,10 +80,10 @@ export class StepView extends PlaceView {
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next, p.play);
     const places = [named("layer", p.layers), named("head", p.heads)];
-    const lead = div("lead", div("bar", stepper, ...places), p.label);
-    const controls = div("controls", ...this.controls.parts);
+    const lead = div("lead", this.tabs.element, div("bar", stepper, ...places, ...this.controls.lists));
+    const controls = div("controls", this.controls.chips);
     const top = div("top", this.box.element, p.notices);
-    const end = div("end", this.lesson.home, this.classes.element);
+    const end = div("end", this.lesson.home, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
     this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
   }
@@ -258,7 +268,8 @@ export class StepView extends PlaceView {
     const { parts: p, picture, at, head } = this;
     const { traces } = picture;
     if (!this.waiting) this.keepWithin(traces[0].tokens.length);
-    this.kinds({ pair: traces.length > 1 });
+    this.kinds({ pair: traces.length > 1, asking: this.asking });
+    this.tabs.press(this.asking);
     this.sides[1].element.hidden = traces.length < 2;
     const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
     const [{ trace, at: here }] = shown;

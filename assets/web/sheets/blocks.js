@@ -7,7 +7,9 @@ import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
 import { terms } from "./terms.js";
-import { fillNotices, notices } from "../base/view_base.js";
+import { fillNotices, notices, rove } from "../base/view_base.js";
+
+const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
 
 const heading = () => div("heading", h("h2"), span("label"));
 
@@ -98,6 +100,9 @@ function updateButtons(element, block, sheet) {
   const [name, group] = element.children;
   setText(name, block.name);
   element.classList.toggle("code", block.code);
+  const oneOf = block.buttons.every(({ pressed }) => pressed !== null);
+  const isShort = !block.code && block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
+  setAttribute(group, "class", oneOf && isShort ? "segments" : "presets");
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -107,6 +112,7 @@ function updateButtons(element, block, sheet) {
     if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
     setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
   });
+  if (oneOf) rove(group);
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
