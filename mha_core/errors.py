@@ -13,6 +13,8 @@
 A message says what came, what is allowed and what to do.
 """
 
+from math import ceil
+
 __all__ = [
     "DeviceError",
     "DtypeError",
@@ -46,12 +48,16 @@ class Unsupported(HeadlightError):
     """The chosen implementation does not have the requested feature."""
 
 
+WORDS_A_TOKEN = 0.75  # in English, about
+
+
 class TooLong(HeadlightError):
     """The text has more tokens than the model has positions. Nothing is ever cut."""
 
     def __init__(self, limit: int, got: int) -> None:
         super().__init__(
-            f"{got} tokens, special tokens included, but the model takes at most {limit}; shorten the text"
+            f"the text has {got} tokens, special tokens included; the model can read {limit}: "
+            f"remove about {ceil((got - limit) * WORDS_A_TOKEN)} words"
         )
         self.limit = limit
         self.got = got

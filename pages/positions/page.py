@@ -37,7 +37,7 @@ def show() -> None:
             sentence = controls.sentence()
         # the pictures stand above the controls that say which encoding is chosen
         top, story, head = st.container(), st.container(), st.container()
-        found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
+        found, settings, notices = page.or_last(Settings(sentence), in_model.words)
         names, sizes, amplitude = chosen(page, len(found.tokens))
         with story:
             of_passes = show_sentence(settings, found.tokens)

@@ -45,7 +45,7 @@ SHOWN = {
     "minus-1e9": "A row that may look at nobody",
     "row-sum": "row sums 1.0000",
     "values": '"name":"v.project"',
-    "biases": "The settings now say biases in the attention none: press Train",
+    "biases": "Now chosen: biases in the attention none. Press Train",
     "trained-biases": "Each bias alone set to 0",
     "key-bias": "of the key bias, its largest number relative to the whole gradient",
     "one-function": "class NaiveAttention",

@@ -166,7 +166,7 @@ export class PairPanels {
   get moved() {
     const { picture, place } = this.view;
     const own = number(picture.distances[place.row] ?? 0);
-    return `Bars: how much of its weight each row put elsewhere, 0 to 1 (total variation). “${picture.tokens[place.row]}” ${own}.`;
+    return `Bars: share of each row’s weight that moved. “${picture.tokens[place.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */

@@ -166,11 +166,6 @@ export class Explore extends PlaceView {
     return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
   }
 
-  /** @param {string} _key */
-  still(_key) {
-    return "The maps below still show";
-  }
-
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
    * @param {URLSearchParams} query
    */

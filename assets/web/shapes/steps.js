@@ -80,12 +80,13 @@ export class StepView extends PlaceView {
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next, p.play);
     const places = [named("layer", p.layers), named("head", p.heads)];
-    const lead = div("lead", this.tabs.element, div("bar", stepper, ...places, ...this.controls.lists));
+    const bar = div("bar", stepper, ...places, ...this.controls.lists);
     const controls = div("controls", this.controls.chips);
     const top = div("top", this.box.element, p.notices);
     const end = div("end", this.lesson.home, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
-    this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
+    const list = div("list-column", this.tabs.element, this.list.element);
+    this.show(top, bar, controls, this.controls.panel, list, ...sides, end);
   }
 
   get main() {
@@ -145,11 +146,6 @@ export class StepView extends PlaceView {
   own() {
     const { layer, head } = this.at;
     return { ...this.link(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
-  }
-
-  /** @param {string} _key */
-  still(_key) {
-    return "The steps below are still those of";
   }
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */

@@ -18,6 +18,27 @@ function fillHeading(element, text, note) {
   setText(element.children[1], note);
 }
 
+/** Big numbers, each with how it comes from the one before it. */
+function updateSteps(element, block) {
+  fill(
+    element,
+    block.steps,
+    () => h("li", {}, h("b"), span("label")),
+    (step, [value, how]) => {
+      setText(step.children[0], value);
+      setText(step.children[1], how);
+    },
+  );
+}
+
+/** Lines of code; a mark stands at some. */
+function updateCode(element, block) {
+  fill(element.firstElementChild, block.lines, "span", (line, text, at) => {
+    setText(line, `${text}\n`);
+    setAttribute(line, "class", block.marks.includes(at) ? "marked" : null);
+  });
+}
+
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
 
 /** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by. */
@@ -101,8 +122,9 @@ function updateButtons(element, block, sheet) {
   setText(name, block.name);
   element.classList.toggle("code", block.code);
   const oneOf = block.buttons.every(({ pressed }) => pressed !== null);
-  const isShort = !block.code && block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
-  setAttribute(group, "class", oneOf && isShort ? "segments" : "presets");
+  const isShort = block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
+  const acts = block.buttons.every(({ pressed }) => pressed === null);
+  setAttribute(group, "class", block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets");
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -197,4 +219,6 @@ export const PLAIN = {
   hull,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
+  code: { make: () => h("pre", { class: "code-lines", tabindex: "0" }, h("code")), update: updateCode },
+  steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
 };
