@@ -121,7 +121,7 @@ def equality_blocks(
 
 def show_classes(names: Sequence[str]) -> None:
     """The whole classes of two implementations."""
-    with widgets.folded("classes", "The whole classes, as they run", lazy=True) as fold:
+    with widgets.folded("classes", "The whole classes, as they run", "impl", "beside", lazy=True) as fold:
         for column, name in zip(st.columns(2), names, strict=True):
             if fold.open:
                 column.code(inspect.getsource(IMPLEMENTATIONS[name]), language="python", height=640, wrap_lines=True)

@@ -65,6 +65,10 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
         if name.startswith("how"):
             expect(compare.shuffle).to_contain_text("you how are")
     assert compare.query == {}
+    stops = (
+        "view => [...view.querySelectorAll('.segments')].map(own => own.querySelectorAll('[tabindex=\"0\"]').length)"
+    )
+    assert set(compare.view.evaluate(stops)) == {1}, "Tab reaches a row of buttons once"
 
 
 def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Compare, new_tab: NewTab) -> None:

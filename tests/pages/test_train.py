@@ -68,7 +68,7 @@ def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan], t
     page, name = Train(task=title), TASKS[title]
     if name not in tasks.NAMES:
         assert page.off("train_start")
-        assert "There is no data yet" in page.texts()
+        assert "There is no data to train on yet" in page.texts()
         return
     plan = plan_of(page, planned)
     usual = defaults(name)

@@ -215,10 +215,10 @@ def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monke
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 2 seeds"
     offer.click().run()
-    assert progress(page).startswith("2 runs (1 × 2 seeds) of 100 steps: about 100 s here")
+    assert progress(page).startswith("2 short trainings (1 × 2 seeds) of 100 steps: about 100 s here")
     page.app.number_input(key="steps").set_value(400).run()
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 1 seed, 216 steps"
     offer.click().run()
-    assert progress(page).startswith("1 run of 216 steps: about 108 s here")
+    assert progress(page).startswith("1 short training of 216 steps: about 108 s here")
     assert not [button for button in page.app.button if button.key == "what_fits"]

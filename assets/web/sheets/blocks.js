@@ -219,6 +219,6 @@ export const PLAIN = {
   hull,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
-  code: { make: () => h("pre", { class: "code-lines", tabindex: "0" }, h("code")), update: updateCode },
+  code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
   steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
 };
