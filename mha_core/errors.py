@@ -48,16 +48,14 @@ class Unsupported(HeadlightError):
     """The chosen implementation does not have the requested feature."""
 
 
-WORDS_A_TOKEN = 0.75  # in English, about
-
-
 class TooLong(HeadlightError):
     """The text has more tokens than the model has positions. Nothing is ever cut."""
 
     def __init__(self, limit: int, got: int) -> None:
+        words = ceil(0.75 * (got - limit))  # in English, about
         super().__init__(
             f"the text has {got} tokens, special tokens included; the model can read {limit}: "
-            f"remove about {ceil((got - limit) * WORDS_A_TOKEN)} words"
+            f"remove about {words} words"
         )
         self.limit = limit
         self.got = got

@@ -12,7 +12,7 @@ from torch import Tensor
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
 from pages.kit.draw import events, sheet
-from pages.kit.draw.numbers import difference, in_a_cell, number, weight
+from pages.kit.draw.numbers import difference, number, weight
 from pages.kit.draw.sheet import Block
 from pages.kit.picture.limits import LONGEST_TEXT
 from pages.kit.picture.place import At
@@ -45,21 +45,9 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
     words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)]
     if len(tokens) <= MOST_MAPPED:
         row, weights = at.row or 0, found.weights[at.head]
-        words = [
-            sheet.matrix(
-                "weights",
-                weights.tolist(),
-                rows=found.tokens,
-                cols=found.tokens,
-                axes="",
-                write=in_a_cell,
-                edit="cell",
-                how="choice",
-                colour="weights",
-                compact=True,
-                marks=[(row, int(weights[row].argmax()) if at.key is None else at.key)],
-            )
-        ]
+        mark = [row, int(weights[row].argmax()) if at.key is None else at.key]
+        chosen = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
+        words = [sheet.attention_map("weights", found.tokens, weights.tolist()) | chosen]
     note = "choose a cell: the word of its row looks (query) at the word of its column (key); counted from 0"
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
@@ -104,7 +92,7 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, said)])
     steps = sheet.table(["step", "value", "how"], _steps(cell, own, settings), marks={(9, -1): "here"})
     return [
-        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}", _in_one_line(cell)),
+        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}"),
         chain,
         sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, found.tokens, row, key)]),
         _features(cell, found.q[at.head, row], found.k[at.head, key]),
@@ -194,16 +182,6 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
         ["in the map", f"{own:.9f}", "float32, by the layer; by hand: float64 from its q and k"],
         ["difference", difference(abs(cell.weight - own), 9), ""],
     ]
-
-
-def _in_one_line(cell: Cell) -> str:
-    """The weight from its score, and the score from q · k; nothing where the mask decides."""
-    if not cell.allowed:
-        return "the mask does not allow it"
-    below = cell.score - cell.largest
-    place = f"{number(-below, 2)} below the row's largest" if below else "the row's largest"
-    score = f"its score, {number(cell.score, 2)} from q · k = {number(cell.dot, 2)}, is {place}"
-    return f"= exp({number(below, 2)}) / {number(cell.total, 2)}: {score}"
 
 
 def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, *, itself: bool) -> list[str]:

@@ -282,7 +282,7 @@ def test_the_controls_of_the_layer(shapes: Shapes) -> None:
     panel.get_by_role("spinbutton").fill("2")
     shapes.shows("how are you", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
-    expect(shapes.control("Mask")).to_have_text("mask: window 2")
+    expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
     shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
     shapes.shows("how are you", mask="window:2", heads_off=((0, 2),))
     shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")

@@ -3,7 +3,6 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, fillChoice, group, rove } from "../base/view_base.js";
@@ -49,7 +48,6 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
-    this.chips.onkeydown = (event) => this.walk(event);
     this.layers = group("Layer");
     this.every = button("", () => view.change({ all: !view.look.all }), { class: "toggle every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
@@ -122,8 +120,8 @@ export class ExploreBar {
       setText(chip, token);
       setAttribute(chip, "data-key", row === key ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
-      setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
     });
+    rove(this.chips);
   }
 
   drawLayers(shownAll) {
@@ -159,12 +157,5 @@ export class ExploreBar {
     setText(this.sort, key === null ? "sort heads" : `sort by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
-  }
-
-  walk(event) {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    const chips = /** @type {HTMLElement[]} */ ([...this.chips.children]);
-    const to = walkedTiles(event, chips.indexOf(/** @type {HTMLElement} */ (event.target)), chips.length, 1);
-    if (to !== null) chips[to].focus();
   }
 }

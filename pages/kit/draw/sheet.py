@@ -156,7 +156,7 @@ def matrix(
         rows, cols: labels, one a row and column.
         axes: two letters of DESIGN's axes, for the coloured sizes; "" = the sizes are not told.
         decimals: of every number, none where the whole matrix is of integers.
-        write: how a number is written instead, in a matrix without fields.
+        write: how a number is written instead, in a matrix that is only read.
         edit: edits are sent as {"edit": this name, "row": 0, "col": 1, "text": "0.5"}; None = read only.
         how: "number" makes every cell a field, "switch" makes it a button that sends "0" or "1", "choice" one that
             sends its own text.
@@ -170,7 +170,7 @@ def matrix(
     bad = invalid or {}
     whole = all(value.is_integer() for line in values for value in map(float, line) if math.isfinite(value))
     digits = 0 if whole else decimals
-    to_text = write or (exact if edit else lambda value: number(value, digits))
+    to_text = exact if edit else write or (lambda value: number(value, digits))
     shown = [[to_text(value) for value in line] for line in values]
     for (i, j), (typed, _) in bad.items():
         shown[i][j] = typed
