@@ -81,10 +81,7 @@ class Encodings extends View {
     const room = { width: contentWidth(this.picture), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
     this.large.draw(shown, inks(this.element), room);
-    setText(
-      this.caption,
-      `${place}: its mean weight on the word before, under each encoding. Press one to enlarge it.`,
-    );
+    setText(this.caption, `${place}: mean weight on the word before, by encoding. Press one to enlarge it.`);
     this.read(null);
     if (this.state.asks && !this.told) setTimeout(() => this.tell({}, { drawn: true })); // once this frame is painted
     this.told = true;
