@@ -122,5 +122,5 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
         choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
     answer, *parts = REAL[example](record, settings, at)
     if example == "a real cell":
-        choose, parts = sheet.row([choose, parts[0]]), parts[1:]
+        choose, parts = sheet.row([parts[0], choose]), parts[1:]
     return [sheet.notices(notices), answer, choose, *parts], take

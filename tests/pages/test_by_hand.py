@@ -197,7 +197,7 @@ def test_a_real_cell_begins_with_its_answer(open_page: OpenPage) -> None:
     _, answer, choose, *_ = sheet_of(app)
     found = steps(sheet_of(app, "details"))
     assert answer["text"] == f"“it” looks at “animal” with {found['weight']:.2f}"
-    which, large = choose["blocks"]
+    large, which = choose["blocks"]
     assert which["heading"] == "Which weight"
     assert [number for number, _ in large["blocks"][0]["steps"]] == [
         f"{found['q · k']:.2f}",
@@ -205,7 +205,7 @@ def test_a_real_cell_begins_with_its_answer(open_page: OpenPage) -> None:
         f"{found['weight']:.2f}",
     ]
     (_, _, choose) = sheet_of(open_page(ex="a real cell", mask="causal", at="3.1.2.10"))
-    assert [how for _, how in choose["blocks"][1]["blocks"][0]["steps"]][2:] == [
+    assert [how for _, how in choose["blocks"][0]["blocks"][0]["steps"]][2:] == [
         "hidden by the mask",
         "softmax over 15 keys",
     ]
