@@ -194,7 +194,7 @@ def test_the_gallery_its_numbers_and_joins(masks: Masks) -> None:
     expect(gap).to_have_count(0)
     expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
     masks.card("sinks 1").hover()
-    expect(masks.view.locator(".meaning")).to_contain_text("Only the first token may be looked at")
+    expect(masks.view.locator(".meaning")).to_contain_text("All words see only the first token")
 
     expect(masks.button("and")).to_have_count(0)
     masks.button("combine").click()
