@@ -13,6 +13,8 @@
 A message says what came, what is allowed and what to do.
 """
 
+from math import ceil
+
 __all__ = [
     "DeviceError",
     "DtypeError",
@@ -50,8 +52,10 @@ class TooLong(HeadlightError):
     """The text has more tokens than the model has positions. Nothing is ever cut."""
 
     def __init__(self, limit: int, got: int) -> None:
+        words = ceil(0.75 * (got - limit))  # in English, about
         super().__init__(
-            f"{got} tokens, special tokens included, but the model takes at most {limit}; shorten the text"
+            f"the text has {got} tokens, special tokens included; the model can read {limit}: "
+            f"remove about {words} words"
         )
         self.limit = limit
         self.got = got

@@ -36,14 +36,14 @@ def panel(book: Workbook) -> Block:
     )
     both = panels.computed("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
     told = (
-        "nn.Linear keeps its matrix turned round, ⟨out, in⟩, and computes x Wᵀ. So heads that stand side by side above "
+        "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that stand side by side above "
         "lie one under the other in it. Largest difference between this product and nn.Linear head by head: "
         f"{difference(largest)}."
     )
     return sheet.panel(
-        "The same as nn.Linear keeps it",
+        "The same matrix in nn.Linear",
         [sheet.text(told), sheet.row([*parts, both]), chain, *projections()],
-        "a row a number that comes out, a column a number that goes in",
+        "a row for each output, a column for each input",
     )
 
 

@@ -45,20 +45,16 @@ def panel(done: Stages, v: Tensor, rows: Sequence[str], cols: Sequence[str], cho
 def told(values: Sequence[Point], outputs: Sequence[Point], edge: Sequence[int], rows: int) -> str:
     """Where the outputs lie, measured."""
     if not outputs:
-        return "No row may look at anybody: there is no output that is a mean of values."
+        return "No row may look at anybody: no output is a mean of values."
     corners = [values[at] for at in edge]
     beyond = max(outside(point, corners) for point in outputs)
     largest = max(abs(part) for point in (*values, *outputs) for part in point)
-    shape, on = (
-        (("one point", "in"), ("one line", "on"))[len(corners) - 1] if len(corners) < 3 else ("a hull", "within")
-    )
-    who = f"all {len(outputs)} outputs" if len(outputs) > 1 else "the output"
-    where = (
-        f"{who} lie{'s' * (len(outputs) == 1)} {on} it"
-        if beyond <= ROUNDING * max(1.0, largest)
-        else "not all is in it"
-    )
-    said = f"The {count(len(values), 'value')} span {shape}, and {where}; farthest beyond it: {difference(beyond)}."
+    shape = ("are one point", "lie on one line", "span an area")[min(len(corners), 3) - 1]
+    said = f"The {count(len(values), 'value')} {shape}, so every mix of them does too."
+    if len(corners) != 2:
+        said = f"The {count(len(values), 'value')} {shape}, and every mix of them lies in it."
+    if beyond > ROUNDING * max(1.0, largest):
+        said = f"The {count(len(values), 'value')} {shape}, but an output lies {difference(beyond)} beyond it."
     without = rows - len(outputs)
     return f"{said} {count(without, 'row')} may look at nobody: its output is no mean." if without else said
 

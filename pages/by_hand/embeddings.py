@@ -62,8 +62,8 @@ def _added(steps: Embedding) -> list[str]:
     """What x is a sum of, in words."""
     said = ["the row of its word"]
     if steps.segment is not None:
-        said.append("that of its segment")
-    return said + ["that of its place"] * bool(steps.position.any())
+        said.append("the row of its segment")
+    return said + ["the row of its place"] * bool(steps.position.any())
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
@@ -102,7 +102,9 @@ def _told(steps: Embedding, row: int, found: Recorded) -> list[str]:
     if same:
         apart = largest_difference(steps.x[row], steps.x[same[0]])
         differ = f"differs by up to {number(apart)}: only the place tells them apart" if apart else "is the same"
-        said.append(f"“{found.tokens[row]}” stands at place {same[0]} too: the same row of the table; its x {differ}.")
+        said.append(
+            f"“{found.tokens[row]}” stands at place {same[0]} too: the same row of the table, and its x {differ}."
+        )
     return said
 
 

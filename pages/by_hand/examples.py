@@ -20,8 +20,7 @@ IDS = (10, 3, 5)
 
 def one_head(book: Workbook) -> list[Block]:
     """Three words, two numbers each, one head."""
-    ids = ", ".join(map(str, IDS))
-    x = book.block("x", "x", TOKENS, TWO, "i c", f"Rows {ids} of an embedding table.")
+    x = book.block("x", "x", TOKENS, TWO, "i c", "Three made-up word vectors.")
     if not book.products:
         note = "Chosen by hand, not computed from x." if book.is_default("s") else ""
         v_is = "x itself"
@@ -53,7 +52,7 @@ def two_sentences(book: Workbook) -> list[Block]:
     q = book["e"][[words.index(word) for word in book.queries]]
     k = book["e"][[words.index(word) for word in book.keys]]
     done = softmax_steps(q @ k.T, k, allow=book.allow("a2"), divisor=book.divisor(2))
-    note = "One row a word: in both sentences it has the same numbers. No projections here: q = x, k = v = the other x."
+    note = "One row for each word, the same in both sentences. No projections here: q = x, k = v = the other x."
     said = remarks.of_map(done, book.allow("a2"), book.queries, book.keys, same=False)
     return [
         sheet.row(
@@ -163,7 +162,7 @@ class Example:
 EXAMPLES = {
     "one head": Example(
         "One head by hand",
-        "Make one score much larger than its row, and see its word take over the row of weights and the output.",
+        "Make one score much larger: its word takes nearly all the weight, and the output.",
         "",
         ("x", "s", "a", "wq", "wk", "wv"),
         one_head,
@@ -171,21 +170,21 @@ EXAMPLES = {
     "two sentences": Example(
         "Two sentences",
         "one asks, the other answers: queries from the first, keys and values from the second",
-        "Type other words above: a word that stands in both sentences has the same numbers in both.",
+        "Type other words above: a word of both sentences has the same numbers in both.",
         ("e", "a2"),
         two_sentences,
     ),
     "two heads": Example(
         "Two heads by hand",
-        "each projects, looks and mixes by itself; then they are joined and projected once more",
-        "Divide the inputs by 1,000 and see how evenly each row looks then.",
+        "each head projects, looks and mixes alone; then both are joined and projected once more",
+        "Divide the inputs by 1,000: how evenly does each row look then?",
         ("x4", "a4", "wo", *(f"w{name}{head}" for name in "qkv" for head in range(2))),
         two_heads,
     ),
     "stacked weights": Example(
         "Stacked weights",
         "why all heads together need only one product",
-        "Change one number of a W, and find what it changes in both products.",
+        "Change one number of a W: what changes in both products?",
         ("x4", "w0", "w1"),
         stacked,
     ),

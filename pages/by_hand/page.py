@@ -44,12 +44,17 @@ def show() -> None:
         with page.hidden:
             state.mount()
             widgets.switch("sqrt")  # its buttons stand at the scores
+        details: list[Block] = []
         if example in REAL:
             blocks, take = real_blocks(page, example, asked)
+            if example == "a real cell":
+                blocks, details = blocks[:-2], blocks[-2:]
         else:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
+            with widgets.kept_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
+                canvas.sheet("details", details)
             panel = in_print.panel(example)
             with (
                 widgets.kept_mounted("printed", bool(panel)),
@@ -100,9 +105,7 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
 
 def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Take]:
     """A real layer, taken apart, and what its buttons do."""
-    record, settings, of_settings = page.or_last(
-        asked, lambda settings: recorded(settings, page.at.layer), "The numbers below are still those of"
-    )
+    record, settings, of_settings = page.or_last(asked, lambda settings: recorded(settings, page.at.layer))
     at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
     notices = page.answer_link()
 
@@ -118,4 +121,6 @@ def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[
     else:
         choose = real_cell.chooser(record, at, *sizes, cell=example == "a real cell")
     answer, *parts = REAL[example](record, settings, at)
+    if example == "a real cell":
+        choose, parts = sheet.row([parts[0], choose]), parts[1:]
     return [sheet.notices(notices), answer, choose, *parts], take

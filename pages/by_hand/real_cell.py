@@ -20,12 +20,13 @@ from pages.kit.picture.recorded import Recorded
 from pages.kit.picture.settings import Settings
 
 MOST_LISTED = 64  # keys of a row; beyond that the largest weights
+MOST_MAPPED = 24  # tokens of a map to choose in; beyond that rows of buttons
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
 
 
 def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = True) -> Block:
-    """Buttons for layer and head, and with `cell` for query and key; their events are for `moved`."""
+    """Buttons for layer and head, and with `cell` the map to choose query and key in; their events are for `moved`."""
 
     def choices(name: str, texts: Sequence[str], now: int | None) -> Block:
         part = name.lower()
@@ -38,16 +39,26 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
 
     numbers = [choices("Layer", [str(n) for n in range(layers)], at.layer)]
     numbers.append(choices("Head", [str(n) for n in range(heads)], at.head))
-    tokens = [f"{place} {token}" for place, token in enumerate(found.tokens)]
-    words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)] if cell else []
     if not cell:
         return sheet.panel("Which head", [sheet.row(numbers)], "counted from 0")
-    note = "the word that looks (query) and the word it looks at (key), in one head; counted from 0"
+    tokens = [f"{place} {token}" for place, token in enumerate(found.tokens)]
+    words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)]
+    if len(tokens) <= MOST_MAPPED:
+        row, weights = at.row or 0, found.weights[at.head]
+        mark = [row, int(weights[row].argmax()) if at.key is None else at.key]
+        chosen = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
+        words = [sheet.attention_map("weights", found.tokens, weights.tolist()) | chosen]
+    note = "choose a cell: the word of its row looks (query) at the word of its column (key); counted from 0"
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
 def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
     """Where a button of `chooser` leads; nowhere when the event makes no sense."""
+    if event.get("edit") == "cell":
+        row, key = events.whole(event, "row"), events.whole(event, "col")
+        if row is None or key is None or not {row, key} <= set(range(MOST_MAPPED)):
+            return at
+        return replace(at, row=row, key=key)
     part, value = events.text(event, "part") or "", events.whole(event, "value")
     if event.get("value") is None and part == "key":
         return replace(at, key=None)
@@ -60,7 +71,7 @@ def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
 def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest.
 
-    The first block says it in one line.
+    The first block says it in one line, the second in large numbers.
     """
     row = at.row or 0
     key = int(found.weights[at.head, row].argmax()) if at.key is None else at.key
@@ -77,16 +88,13 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     own = float(found.weights[at.head, row, key])
     query, wanted = found.tokens[row], found.tokens[key]
     heading = f"Layer {at.layer} head {at.head}: {query} → {wanted}"
-    steps = sheet.table(["step", "value", "how"], _steps(cell, own, settings), marks={(9, -1): "here"})
     said = _sentences(cell, settings, at, query, wanted, itself=row == key)
+    chain = sheet.panel(heading, [sheet.steps(_chain(cell, settings)), *map(sheet.text, said)])
+    steps = sheet.table(["step", "value", "how"], _steps(cell, own, settings), marks={(9, -1): "here"})
     return [
-        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}", _in_one_line(cell)),
-        sheet.row(
-            [
-                sheet.panel(heading, [steps, *map(sheet.text, said)]),
-                _row_table(cell, found.tokens, row, key),
-            ]
-        ),
+        sheet.title(f"“{query}” looks at “{wanted}” with {weight(cell.weight)}"),
+        chain,
+        sheet.row([sheet.panel("Every step", [steps]), _row_table(cell, found.tokens, row, key)]),
         _features(cell, found.q[at.head, row], found.k[at.head, key]),
     ]
 
@@ -132,6 +140,19 @@ def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
 # ---- parts
 
 
+def _chain(cell: Cell, settings: Settings) -> list[tuple[str, str]]:
+    """From q · k to the weight; what changes nothing is left out."""
+    d = len(cell.products)
+    made = [(number(cell.dot, 2), f"q · k, {d} products"), (number(cell.scaled, 2), f"÷ √{d}")]
+    if cell.bias:
+        made.append((number(cell.scaled + cell.bias, 2), "position bias added"))
+    if settings.temperature != 1:
+        made.append((number(cell.score, 2), f"÷ temperature {settings.temperature:g}"))
+    if not cell.allowed:
+        made.append(("−∞", "hidden by the mask"))
+    return [*made, (weight(cell.weight), f"softmax over {len(cell.scores)} keys")]
+
+
 def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     d, n = len(cell.products), len(cell.scores)
     allowed = int(cell.scores.isfinite().sum())
@@ -150,7 +171,7 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
             number(cell.largest if allowed else math.nan, 6),
             f"the largest score of the {allowed} of {n} keys that are allowed",
         ],
-        ["− largest", number(shown - cell.largest, 6), "so that exp cannot overflow; the weights stay the same"],
+        ["− largest", number(shown - cell.largest, 6), "keeps exp from overflowing; the weights stay the same"],
         ["exp", number(cell.exp, 6), f"exp({number(shown - cell.largest, 6)})"],
         ["row sum", number(cell.total, 6), f"of exp, over {allowed} of {n} keys"],
         [
@@ -163,16 +184,6 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     ]
 
 
-def _in_one_line(cell: Cell) -> str:
-    """The weight from its score, and the score from q · k; nothing where the mask decides."""
-    if not cell.allowed:
-        return "the mask does not allow it"
-    below = cell.score - cell.largest
-    place = f"{number(-below, 2)} below the row's largest" if below else "the row's largest"
-    score = f"its score, {number(cell.score, 2)} from q · k = {number(cell.dot, 2)}, is {place}"
-    return f"= exp({number(below, 2)}) / {number(cell.total, 2)}: {score}"
-
-
 def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, *, itself: bool) -> list[str]:
     said = []
     if not bool(cell.scores.isfinite().any()):
@@ -181,7 +192,7 @@ def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, 
         whom = "itself" if itself else f"“{wanted}”"
         said.append(f"The mask does not let “{query}” look at {whom}: exp(−∞) is 0, so the weight is 0.")
     if (at.layer, at.head) in settings.heads_off:
-        said.append("This head is off in the model: its map is computed all the same, its output is set to 0.")
+        said.append("This head is switched off: its map is still computed, but its output is set to 0.")
     return said
 
 
@@ -233,7 +244,7 @@ def _random_panel() -> Block:
     raw, divided = (f"from {values[0]:.2f} to {values[-1]:.2f}" for values in reversed(curves))
     ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy goes"
     told = f"{ends} {raw} bits without the division, {divided} with it; at most {math.log2(KEYS):g} are possible."
-    why = "q · k is a sum of d products, so its spread grows like √d: undivided, one score runs away from the others."
+    why = "q · k is a sum of d products, so scores spread like √d: without the division one score wins everything."
     labels = [str(d) for d in WIDTHS]
     series = [(name, values) for (name, _), values in zip(kinds, curves, strict=True)]
     chart = sheet.curves("Mean entropy of a row in bits, over d", "d", labels, series, most=math.log2(KEYS))

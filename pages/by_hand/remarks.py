@@ -32,7 +32,8 @@ def not_itself(allow: Tensor, rows: Pair) -> list[str]:
     """Rows that may look at others but not at themselves."""
     found = [i for i in range(len(rows)) if not bool(allow[i, i]) and bool(allow[i].any())]
     return [
-        f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output has nothing of its own value." for i in found
+        f"Row {i} “{cut(rows[i], 20)}” may not look at itself: its output contains nothing of its own value."
+        for i in found
     ]
 
 
@@ -58,11 +59,11 @@ def sharpness(done: Stages, rows: Pair) -> list[str]:
             where = f"In {int(sharp.sum())} of {len(rows)} rows one weight is above {ONE_HOT}"
             left = math.exp(-lead)
             share = f"at most {number(left)}" if left else "less than 1e−300"
-            rest = f"which leaves the next exp(−{ahead}), {share}, of its weight"
+            rest = f"so the next one has exp(−{ahead}), {share}, of its weight"
             said.append(f"{where}: its score leads the next by at least {ahead}, {rest}.")
     if bool(done.subtracted.any()):
         limit = f"exp of more than {LARGEST_EXPONENT} overflows in float32"
-        said.append(f"Before exp the largest score of each row is taken off: {limit}, and the weights stay the same.")
+        said.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")
     return said
 
 

@@ -94,14 +94,14 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
     if max(measures.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
-        found = _figure(_on_previous(pair), f"what this head puts on the previous token, on average: {in_words}")
+        found = _figure(_on_previous(pair), f"mean weight of this head on the previous token: {in_words}")
     else:
         where, ends, _ = _largest(pair)
         found = _figure(ends, f"{where} changes most in this head: {in_words}")
     if next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
-    alike = "similarity of the whole sentence, left and right: the cosine of its two vectors (1 = identical)"
+    alike = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
     return [found, _figure(numbers.precise(cosine), alike)]
 
 
@@ -221,7 +221,7 @@ def _why(picture: Picture, rows: Repeated) -> str:
     positions = words.has_positions(picture.settings, picture.model)
     masked = words.is_masked(picture.settings, picture.model)
     if rows.difference <= SAME:
-        return "" if positions or masked else "Nothing in this model says where a token stands."
+        return "" if positions or masked else "Nothing tells this model where a token stands."
     causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""
 

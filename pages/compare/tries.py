@@ -9,11 +9,12 @@ from pages.kit.picture.models import MINILM
 from pages.kit.picture.presets import PRESETS
 
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
+CAUSAL = "no positions: with and without a causal mask"
 # Comparisons of MiniLM: name -> the controls that differ from this page's defaults.
 TRY: dict[str, dict[str, Any]] = {
     "with and without positions": {},
     "tired / wide": {"s": PRESETS[0], "s2": PRESETS[1], "pos2": "as trained", "at": "3.1"},
-    "causal alone": {"pos": "none", "mask2": "causal"},
+    CAUSAL: {"pos": "none", "mask2": "causal"},
     "can you can that": {"s": "can you can that"},
     "how are you / you how are": {
         "s": "how are you",
@@ -33,7 +34,7 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
         own, presets = models.defaults(name), models.presets(name)
         offered = {"with and without positions": {}}
         if model.own_mask == "none":
-            offered["causal alone"] = TRY["causal alone"]
+            offered[CAUSAL] = TRY[CAUSAL]
         if len(presets) > 1:
             offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
     plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own

@@ -39,6 +39,8 @@ def in_words(token: str, cosines: list[float], changes: list[float]) -> str:
     parted = next((layer for layer, change in enumerate(changes) if change), None)
     if parted is None:
         return f"{whose} are equal in every layer: no entry differs."
-    equal = f"are equal up to H[{parted - 1}] and part in H[{parted}]" if parted else "differ from the embeddings on"
+    equal = (
+        f"are equal up to H[{parted - 1}] and differ from H[{parted}] on" if parted else "differ from the embeddings on"
+    )
     least = min(range(len(cosines)), key=cosines.__getitem__)
-    return f"{whose} {equal}; least alike they are in H[{least}], cosine {numbers.cosine(cosines[least])}."
+    return f"{whose} {equal}; they differ most in H[{least}], cosine {numbers.cosine(cosines[least])}."

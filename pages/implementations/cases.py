@@ -68,8 +68,8 @@ def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
         ]
     if name == POST:
         return [
-            "A batch of the post’s classifier: 32 texts of 512 tokens, width 64, 8 heads. It is timed in a few long "
-            "rounds. The post reports 15 s an epoch for torch, 21 for naive and 18.5 for efficient; an epoch there is "
-            "29 training steps of the whole model."
+            "A batch of the article’s classifier: 32 texts of 512 tokens, width 64, 8 heads. It is timed in a few long "
+            "rounds. The article reports 15 s an epoch for torch, 21 for naive and 18.5 for efficient; an epoch is 29 "
+            "training steps of the whole model."
         ]
     return []

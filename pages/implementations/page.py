@@ -1,6 +1,7 @@
 """Implementations: one set of weights in seven spellings: shown equal, read, timed against one another."""
 
 import inspect
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -16,39 +17,45 @@ from pages.kit.picture.settings import Settings
 
 from . import cases, dialects, parity, timing_section
 from .parity import Equality, InputSizes
-from .short_sources import label, short_source
+from .short_sources import different, label, short_source
 
 
 def show() -> None:
-    """One sentence and seven sources; the timing; the tables, the classes and the dictionary folded away."""
+    """One sentence and two sources; how far all lie apart; the timing; tables, classes and a dictionary folded away."""
     with picture_page("implementations") as page, page.stage:
-        told, opening, sources, race = (st.container() for _ in range(4))
-        with sources:
-            show_sources()
+        told, opening, pair, bars, race = (st.container() for _ in range(5))
+        with pair:
+            names = show_pair()
         with race, st.container(key="timing_panel", border=True):
             sizes, reported = timing_section.show(random_sizes, page.query.device)
         equalities, notices = show_equality(page, sizes)
         with reported:
             random = equalities[1] if len(equalities) > 1 else None
             canvas.sheet("reported", [sheet.text(text) for text in cases.reported(sizes, random)])
-        show_side_by_side()
-        with widgets.folded("words", "Same thing, other words: a dictionary of texts and libraries", "find"):
+        show_classes(names)
+        with widgets.folded("words", "One idea, many names: a dictionary of texts and libraries", "find"):
             found = dialects.dictionary(widgets.text("find", live=True, placeholder="any word of any column"))
             canvas.sheet("words", found)
         with opening:
             canvas.sheet("opening", [sheet.title(parity.opening(equalities))])
+        with bars:
             canvas.sheet("opening_picture", [parity.picture(equalities)])
         with told:  # at the top, but known only when every control has been made
             canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
 
 
-def show_sources() -> None:
-    """What each implementation does, in its own lines."""
-    names = list(IMPLEMENTATIONS)
-    for pair in (names[at : at + 2] for at in range(0, len(names), 2)):  # row by row: a phone keeps their order
-        for column, name in zip(st.columns(2), pair, strict=False):
-            with column, widgets.folded(f"source_{name}", label(name)):
-                st.code(short_source(name), language="python", wrap_lines=True)
+def show_pair() -> list[str]:
+    """Two implementations in their own lines, with a mark where the other one has no such line; their names."""
+    with st.container(horizontal=True, key="chosen_pair"):
+        names = [widgets.choice(key) for key in ("impl", "beside")]
+    sources = [short_source(name).split("\n") for name in names]
+    panels = [
+        sheet.panel(label(name), [sheet.code(own, different(own, other))])
+        for name, own, other in zip(names, sources, reversed(sources), strict=True)
+    ]
+    note = "Marked: lines that the other one does not have. Comments name the axes of what the line makes."
+    canvas.sheet("pair", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
+    return names
 
 
 def random_sizes() -> InputSizes:
@@ -64,7 +71,7 @@ def show_equality(page: PicturePage, sizes: InputSizes) -> tuple[list[Equality],
         the inputs that could be computed, and what must be said.
     """
     keys = ("mask", "rule", "diff")
-    with widgets.folded("equality", "The numbers: how far each lies from the truth and from torch", *keys):
+    with widgets.folded("equality", "The numbers: how far is each from the truth and from torch?", *keys):
         sentence = controls.sentence()
         with st.container(horizontal=True, key="equality_controls"):
             controls.layer(page)
@@ -75,7 +82,7 @@ def show_equality(page: PicturePage, sizes: InputSizes) -> tuple[list[Equality],
         def compute(asked: Settings) -> tuple[Picture, Equality]:
             return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
 
-        (picture, own), settings, notices = page.or_last(asked, compute, "The tables below are still those of")
+        (picture, own), settings, notices = page.or_last(asked, compute)
         blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes, largest=differences == "largest")
         canvas.sheet("equality", blocks)
     of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]
@@ -112,11 +119,9 @@ def equality_blocks(
     return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds, sheet.text(parity.dropout())], equalities
 
 
-def show_side_by_side() -> None:
-    """The classes of two implementations, as they run."""
-    with widgets.folded("classes", "Two classes side by side, as they run", "impl", "beside", lazy=True) as fold:
-        for column, key in zip(st.columns(2), ("impl", "beside"), strict=True):
-            with column:
-                source = inspect.getsource(IMPLEMENTATIONS[widgets.choice(key)])
-                if fold.open:
-                    st.code(source, language="python", height=640, wrap_lines=True)
+def show_classes(names: Sequence[str]) -> None:
+    """The whole classes of two implementations."""
+    with widgets.folded("classes", "The whole classes, as they run", "impl", "beside", lazy=True) as fold:
+        for column, name in zip(st.columns(2), names, strict=True):
+            if fold.open:
+                column.code(inspect.getsource(IMPLEMENTATIONS[name]), language="python", height=640, wrap_lines=True)

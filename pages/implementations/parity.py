@@ -168,10 +168,8 @@ def opening(equalities: Sequence[Equality]) -> str:
     ]
     largest = f"the largest relative difference is {scientific(max(found))}"
     if names:
-        return (
-            f"{_NUMBERS} ways to write it, but not all give the same: {largest}; above its bound: {', '.join(names)}."
-        )
-    return f"{_NUMBERS} ways to write it, the same numbers: {largest}, which is rounding in float32."
+        return f"Not all {_NUMBERS.lower()} give the same numbers: {largest}; above its bound: {', '.join(names)}."
+    return f"All {_NUMBERS.lower()} give the same numbers: {largest}, which is rounding in float32."
 
 
 def picture(equalities: Sequence[Equality]) -> Block:
@@ -180,10 +178,10 @@ def picture(equalities: Sequence[Equality]) -> Block:
     bars = sheet.bars("largest difference, as a part of its bound", list(IMPLEMENTATIONS), shares, decimals=2, most=1)
     bounds = [each.bound for one in equalities for kind in one.agreements["float32"].values() for each in kind.every]
     note = (
-        "a full bar is the bound up to which a difference is rounding in float32; on these inputs it is "
+        "a full bar = the most that rounding explains in float32, here "
         f"{scientific(min(bounds))} to {scientific(max(bounds))}, relative"
     )
-    return sheet.panel("How far each lies from the truth and from torch", [bars], note)
+    return sheet.panel("How far is each from the truth and from torch?", [bars], note)
 
 
 def meaning() -> str:

@@ -32,6 +32,16 @@ def short_source(name: str) -> str:
     return "\n\n".join(parts)
 
 
+def different(own: Sequence[str], other: Sequence[str]) -> list[int]:
+    """The lines that the other source does not have, whatever is said of their axes."""
+
+    def bare(line: str) -> str:
+        return line.split("  #")[0].strip()
+
+    theirs = {bare(line) for line in other}
+    return [at for at, line in enumerate(own) if bare(line) and bare(line) not in theirs]
+
+
 def without_records(source: str) -> str:
     """The lines of a function without its docstring, comments, blank lines, records, and the types of its arguments.
 

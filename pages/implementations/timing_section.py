@@ -30,8 +30,8 @@ def show(sizes_of: Callable[[], InputSizes], device: str) -> tuple[InputSizes, D
         the sizes that are chosen, and a place for what a text reports of these sizes.
     """
     told = (
-        f"On random input, with the same weights. Every time is a multiple of {YARDSTICK}’s with its maps; “torch” is "
-        "the same module, timed as the task says."
+        f"Random input, the same weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the same module "
+        "doing the chosen task."
     )
     canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(told)])
     names = widgets.pills("race")
@@ -108,5 +108,5 @@ def _draw(job: TimingJob) -> None:
             with column:
                 canvas.chart(f"race_{key}", figure, timing_tables.ALT[key])
     canvas.sheet("race_summary", [sheet.text(timing_tables.summary(job), muted=True)])
-    with widgets.folded("race_table", "What came out, every number"):
+    with widgets.folded("race_table", "All measured numbers"):
         canvas.sheet("race_table", [timing_tables.table(job)])

@@ -50,7 +50,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
         for name, way in zip(WAYS, ways, strict=True)
     ]
     cut = f" The first {len(columns)} of {n} keys." if n > len(columns) else ""
-    caption = f"The weights of row {row} “{token}” from this head's own scores, three ways.{cut}"
+    caption = f"Row {row} “{token}”: its weights computed in three ways from this head’s scores.{cut}"
     said = _three_outcomes(row, token, len(empty) - 1, [way[row] for way in ways])
     blocks = [sheet.row([sheet.text(said), sheet.table(head, lines, caption)])]
     return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
@@ -63,18 +63,18 @@ def renormalised(settings: Settings, at: At) -> str:
     largest, where = numbers.difference(difference), f"Layer {at.layer}, head {at.head}"
     if difference <= ROUNDING:
         return (
-            f"{where}: the masked weights are the unmasked ones with blocked cells set to 0 and each row rescaled "
-            f"to sum to 1 (largest difference {largest})."
+            f"{where}: could we just set the blocked weights to 0 and rescale each row? Yes, here that gives the same "
+            f"weights (largest difference {largest})."
         )
     said = (
-        f"{where}: setting blocked weights to 0 and rescaling each row to sum to 1 would not give these weights "
-        f"(largest difference {largest})"
+        f"{where}: could we just set the blocked weights to 0 and rescale each row? No, the weights would differ by "
+        f"up to {largest}"
     )
     if measures.largest_difference(masked.run.hidden[at.layer], free.run.hidden[at.layer]) <= ROUNDING:
         return f"{said}."
-    said += ": the mask has already changed the tokens in the layers before."
+    said += ": the layers below were masked too, so the words have changed."
     in_first = [_beyond_renormalising(masked, free, 0, head) for head in range(masked.model.sizes.n_heads)]
-    return f"{said} In layer 0 the mask does nothing else." if max(in_first) <= ROUNDING else said
+    return f"{said} In layer 0 it would be enough." if max(in_first) <= ROUNDING else said
 
 
 def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
@@ -102,6 +102,6 @@ def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -
     more = f", and {others} more" if others else ""
     return (
         f"Row {row} “{token}”{more} may look at nobody. Here its weights are {outcome(float(ours.abs().max()))} and "
-        f"nothing breaks. With a softmax over −∞ alone {minus}, and every later layer and gradient with them; with "
-        f"−1e9 instead of −∞ each forbidden key gets {spread}, as if the row had looked at all of them."
+        f"nothing breaks. A softmax over −∞ alone: {minus}, and so is everything computed from them. With −1e9 "
+        f"instead of −∞: each blocked key gets {spread}, as if the row looked at all of them."
     )

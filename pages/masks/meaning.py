@@ -53,14 +53,14 @@ def _of_rule(rule: str) -> str:
                 "ways, then writes."
             )
         case "sinks":
-            return f"Only the first {_count(numbers[0])} may be looked at. It is meant to be combined: window or sinks."
+            return f"All words see only the first {_count(numbers[0])}. Combine it with another mask: window or sinks."
         case "dilated":
             reach = "itself alone" if numbers[0] == 1 else f"itself and {numbers[0] - 1} to each side"
             return f"A word sees {reach}, in steps of {numbers[1]}: it sees far for the cost of a few words."
         case "unseen":
-            return "No word may look at one or several words, except each at itself: their weight goes to the others."
+            return "One or several words are hidden from all others: their weight goes to the words that are left."
         case "documents":
-            return "Several texts stand in one row: a word sees only the words of its own text."
+            return "Several texts share one row: a word sees only its own text."
         case _:
             return f"The rule “{rule}”."
 
@@ -68,7 +68,7 @@ def _of_rule(rule: str) -> str:
 def painted_on(rule: str, built_in: str = "none") -> str:
     """A painting in words."""
     beneath = "an open map" if plain(rule) == "none" else f"the mask “{plain(rule)}”"
-    return f"Painted by hand on {beneath}. The link keeps every cell.{_beneath(built_in)}"
+    return f"Painted by hand on {beneath}. The link keeps all cells.{_beneath(built_in)}"
 
 
 def _beneath(built_in: str) -> str:

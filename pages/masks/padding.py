@@ -72,7 +72,7 @@ def blocks(settings: Settings, second: str) -> list[Block]:
         return [sheet.panel(HEADING, [sheet.text(same)])]
     said = []
     if settings.painted:
-        said.append("Painted cells are left out here: they belong to one length.")
+        said.append("Painted cells are left out here: they fit one length only.")
     if batch.unmasked.maps <= ROUNDING and settings.mask != "none":
         # then there is nothing to see, and what it would be like without is what one came for
         without = beside(replace(settings.unpainted, mask="none"), second)
@@ -101,14 +101,14 @@ def _table(batch: Beside) -> Block:
 def _why(batch: Beside) -> str:
     """Tells whether the answer depends on the batch mate, and why it must not."""
     masked, unmasked = batch.masked, batch.unmasked
-    why = "A sentence's result must not depend on what else is in its batch."
+    why = "A sentence’s result must not depend on its batch."
     if unmasked.maps <= ROUNDING:
         return f"None of these tokens looks at padding, so both are the same. {why}"
     rest = "which is rounding" if masked.maps <= ROUNDING else "which is more than rounding"
     return (
-        f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row's weight goes to tokens that nobody "
-        f"wrote, and the cosine of the sentence vector to the one alone falls to {unmasked.cosine:.4f}: the same "
-        "sentence gets another answer because of who else is in the batch. With it the largest change of a weight is "
+        f"Without the padding mask up to {100 * unmasked.lost:.0f} % of a row’s weight goes to padding, which nobody "
+        f"wrote, and the sentence vector moves away (cosine {unmasked.cosine:.4f}): the same sentence gets another "
+        "answer because of its neighbour in the batch. With the mask the largest change of a weight is "
         f"{numbers.difference(masked.maps)}, {rest}. {why}"
     )
 

@@ -88,7 +88,7 @@ def amplitudes(sentence: Sentence, amplitude: float, theme: str) -> Part:
     said = "; ".join(f"{name} {number(mean, 3)} ({number(mean / one, 2)} ×)" for name, mean in means.items())
     equal = amplitude * means["learned row"] / means[waves]
     sentences = [
-        f"Mean length of what is added up at a token, and as a multiple of the embedding's: {said}.",
+        f"Mean length of the vectors that are added at a token, and how many times the embedding’s: {said}.",
         f"Sinusoids as long as the learned rows of this sentence need amplitude {number(equal, 4)}.",
     ]
     names = [f"{place} {token}" for place, token in enumerate(sentence.tokens)]

@@ -37,7 +37,7 @@ def show() -> None:
             sentence = controls.sentence()
         # the pictures stand above the controls that say which encoding is chosen
         top, story, head = st.container(), st.container(), st.container()
-        found, settings, notices = page.or_last(Settings(sentence), in_model.words, "Still showing")
+        found, settings, notices = page.or_last(Settings(sentence), in_model.words)
         names, sizes, amplitude = chosen(page, len(found.tokens))
         with story:
             of_passes = show_sentence(settings, found.tokens)
@@ -66,7 +66,9 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         return []
     with st.container(key="unprojected_problem"):
         order = pages.link("compare", ("s", settings.text), ("order", backwards(settings.text)))
-        canvas.sheet("problem", [problem(settings), sheet.links([("Try another order on Compare →", order)])])
+        panels = problem(settings)
+        panels["blocks"][0]["blocks"].append(sheet.links([("Try another order on Compare →", order)]))
+        canvas.sheet("problem", [panels])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

@@ -23,12 +23,12 @@ TITLES = {
 }
 MEANINGS = {
     "none": "Nothing is added or turned: the same word gets the same numbers wherever it stands.",
-    "sinusoidal": "Waves from short to long: every place gets a pattern of its own, which is added to its word.",
-    "learned": "A table that training found: it has a row for each place, which is added to the word there.",
-    "rotary": "Queries and keys are turned by an angle that grows with the place: their product keeps the distance.",
-    "alibi": "Each score is lowered by the distance, in some heads more than in others: near words get more.",
-    "t5": "Each distance has a number in each head, which is added to the score; far distances share one.",
-    "shaw": "Each distance has a vector, which the query meets as it meets a key.",
+    "sinusoidal": "Waves from short to long: each place has its own pattern, which is added to the word.",
+    "learned": "A learned table with a row for each place, which is added to the word.",
+    "rotary": "Queries and keys are rotated, the further along the more: their product depends on the distance.",
+    "alibi": "Scores fall with the distance, in some heads faster than in others: near words get more.",
+    "t5": "Each head learns a number for each distance and adds it to the score; far distances share one.",
+    "shaw": "Each distance has a learned vector, which is multiplied with the query like a key.",
 }
 
 

@@ -107,7 +107,7 @@ def _only_distance(square: Tensor, signed: bool) -> str:
     gap = max(_widest(measures.by_distance(each, signed=signed)) for each in (square if signed else [square]))
     who = "Within a head" if signed else "Here"
     if gap < ROUNDING:
-        return f"{who} only distance matters: equal distance, equal value."
+        return f"{who} only the distance matters: equal distance, equal value."
     return f"{who} pairs equally far apart differ by up to {number(gap, 3)}, so more than distance matters."
 
 

@@ -38,7 +38,7 @@ def _of_order(settings: Settings, order: str) -> str:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
     same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")
     return (
-        f"Read it backwards: “{order}”. Without positions each word ends with {same} as before{rounding}, wherever it "
+        f"Read it backwards: “{order}”. Without positions each word gets {same} as before{rounding}, wherever it "
         f"stands now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )
@@ -54,8 +54,8 @@ def _of_repeated(settings: Settings) -> str:
     token = runs["none"].tokens[trained.places[0]]
     equal = "alike in every head" if none.difference <= SAME else f"different by up to {difference(none.difference, 2)}"
     return (
-        f"“{token}” stands there {len(trained.places)} times. Without positions nothing tells their places apart: "
-        f"their rows are {equal}. "
+        f"“{token}” occurs {len(trained.places)} times. Without positions the model cannot tell them apart: their rows "
+        f"are {equal}. "
         f"With MiniLM’s own positions they differ by up to {difference(trained.difference, 2)}."
     )
 

@@ -83,7 +83,9 @@ def show_call(case: Case, device: str, problems: Problems, opening: Any, buttons
 
 def show_products(seed: int, problems: Problems) -> None:
     """A Aᵀ by @ and by the loops that it stands for."""
-    canvas.sheet("products_head", [sheet.title("A batched product is a loop", "@ on three axes is one, on four two")])
+    canvas.sheet(
+        "products_head", [sheet.title("A product of batches is a loop", "three axes: one loop; four axes: two")]
+    )
     with st.container(key="product_panel", border=True):
         buttons = st.container()
         shape = shape_of("aat", products.AXES, problems)

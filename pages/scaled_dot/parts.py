@@ -27,10 +27,10 @@ def opening(case: Case, made: Checked) -> Block:
     """The call, and how far it lies from torch's own, in one line."""
     ours, torchs = SOURCES[case.source]
     far = scientific(made.to_torch)
-    same = f"the same up to rounding, {far} apart, relative to the whole"
+    agree = f"agree (relative difference {far}, rounding)"
     if made.to_torch > 1e-6:
-        same = f"{far} apart, relative to the whole"
-    return sheet.title(f"{ours} and torch's own are {same}", f"{torchs}, asked now on {made.device} in float32")
+        agree = f"differ by {far}, relative"
+    return sheet.title(f"{ours} and PyTorch’s own {agree}", f"{torchs}, computed now on {made.device} in float32")
 
 
 def cases(case: Case) -> Block:
@@ -57,7 +57,7 @@ def comparison(made: Checked) -> Block:
         ["attention − truth", scientific(made.to_truth)],
         ["torch's own − truth", scientific(made.torch_to_truth)],
         ["largest single difference to torch's own", scientific(made.largest)],
-        ["row sum farthest from 1, less 1", scientific(abs(made.row_sum - 1))],
+        ["row sum farthest from 1, minus 1", scientific(abs(made.row_sum - 1))],
     ]
     differences = sheet.table(["difference", "measured"], rows, "relative: ‖a − b‖ / ‖b‖; the truth is in float64")
     return sheet.row(
@@ -111,7 +111,7 @@ def figures() -> Block:
     return sheet.panel(
         "The same as two figures",
         [sheet.row(diagram.figures())],
-        "read from below; press a box to see its step with numbers on Shapes",
+        "read upwards; press a box to see its step on Shapes",
     )
 
 

@@ -98,7 +98,7 @@ def panel(made: Product) -> Block:
     loops = ("one loop", "two loops, one in the other")[len(leading) - 1]
     many = math.prod(leading)
     told = (
-        f"A is {made.shape}. A.mT has its last two axes turned round. @ multiplies the last two axes as matrices, "
+        f"A is {made.shape}. A.mT swaps the last two axes. @ multiplies the last two axes as matrices, "
         f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(many, 'product')}. "
         f"The result is {made.result}; largest difference to the loops: {difference(made.apart)}."
     )

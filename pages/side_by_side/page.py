@@ -27,7 +27,6 @@ def show() -> None:
         (blocks, of_passes), shown, notices = page.or_last(
             sides[0].settings,
             lambda first: maps.panels([on_text(side, first.text) for side in sides], page.at.layer, head),
-            "Still showing",
         )
         told = sheet.notices([*notices, *of_passes, *page.answer_link()])
         note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"

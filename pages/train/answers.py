@@ -95,9 +95,7 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
             right = task.classes[labels[text]] == best
             rows[row].append(f"{answer} {'✓' if right else '✗'}")
             marks[row, column] = "good" if right else "bad"
-    caption = (
-        "The likeliest answer and its probability; ✓ = as the data say, ✗ = the data say otherwise." if labels else ""
-    )
+    caption = "The likeliest answer and its probability; ✓ right, ✗ wrong, by the data." if labels else ""
     return sheet.table(["text", *models], rows, caption, marks)
 
 
@@ -141,7 +139,7 @@ def beside(models: Models, text: str, long: str) -> Block:
         [name, *(_likeliest(one, _first(one, texts, mask_padding), 3)[1] for texts, mask_padding in batches)]
         for name, one in models.items()
     ]
-    caption = "In a batch the short text is filled up with padding; without the mask its tokens attend to that padding."
+    caption = "In a batch the short text is filled with padding; without a mask its tokens look at the padding."
     return sheet.table(["", "alone", "beside, padding masked", "beside, without the mask"], rows, caption)
 
 

@@ -24,7 +24,7 @@ from .recipe_controls import LANGUAGE
 from .runs import Runs
 from .task_words import usual_texts
 
-_NOT_YET = "You can question a model once its training has ended. Runs that came without their weights cannot be asked."
+_NOT_YET = "You can ask a model once its training has ended. Runs without weights cannot be asked."
 _MOST_ASKED = 6  # questions of the task in the table
 
 

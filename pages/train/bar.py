@@ -20,7 +20,7 @@ from .recipe_controls import title_of
 from .runs import Runs
 
 LONG_SECONDS = 20.0  # of a training for which one seed is offered
-NO_DATA = "There is no data yet that can be trained on: bring it below"
+NO_DATA = "There is no data to train on yet: add some below"
 BUDGET_USED = 0.9  # of the budget by what is offered instead: a step that is measured is not the next one
 
 
@@ -129,11 +129,11 @@ class Bar:
         recipes = self.plan.recipes
         seeds = len({recipe.seed for recipe in recipes})
         made = f" ({len(recipes) // seeds} × {count(seeds, 'seed')})" if seeds > 1 else ""
-        text = f"{count(len(recipes), 'run')}{made} of {recipes[0].steps:,} steps"
+        text = f"{count(len(recipes), 'short training')}{made} of {recipes[0].steps:,} steps"
         if self._measured:
-            text += f": about {max(1, round(self._seconds))} s here, of {self.plan.seconds:.0f} s that they may take"
+            text += f": about {max(1, round(self._seconds))} s here (limit {self.plan.seconds:.0f} s)"
         elif self._seconds:
-            text += f", about {max(1, round(self._seconds))} s if they take as long as the runs below"
+            text += f", about {max(1, round(self._seconds))} s"
         return text
 
     def _notices(self, running: TrainingJob | None) -> list[str]:
@@ -141,10 +141,10 @@ class Bar:
         if job is not None and job.error:
             sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
         elif job is not None and job.stopped:
-            sentences.append("Stopped: what was learnt up to there is kept.")
+            sentences.append("Stopped. What was learnt so far is kept.")
         elif job is not None and job.shortened:
             sentences.append(
-                f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt until then is kept."
+                f"Ended after {job.shortened:.0f} s because others were waiting; what was learnt so far is kept."
             )
         if running is not None and job is None:
             task = title_of(running.plan.recipes[0].task)
@@ -159,7 +159,7 @@ def _progress(job: TrainingJob) -> str:
         first = "1 training comes" if job.place == 1 else f"{job.place} trainings come"
         return f"Waiting: {first} first, at most {math.ceil(max(1.0, job.begins_within) / 60)} min"
     if not job.over and not job.record.started:
-        return "Starting: the first look at the test rows is still to come"
+        return "Starting: the first test is still to come"
     recipes, record = job.plan.recipes, job.record
     steps = sum(recipe.steps for recipe in recipes)
     if job.over and record.step < steps and not job.error:

@@ -83,9 +83,8 @@ def report(of: UnseenRows) -> Block:
     for name, one in (("macro avg", macro), ("weighted avg", weighted)):
         rows.append([name, fixed(one.precision), fixed(one.recall), fixed(one.f1), f"{one.support:,}"])
     caption = (
-        "Precision: of those taken for the class, how many are of it. Recall: of those of the class, how many were "
-        "found. F1 lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as "
-        "scikit-learn does."
+        "Precision: how many of the answers “this class” are right. Recall: how many rows of this class were found. F1 "
+        "lies between the two. “macro avg” counts every class once, “weighted avg” by its rows, as scikit-learn does."
     )
     if any(one.precision is None for one in classes):
         caption += " “—”: the class was never answered; the means count it as 0."

@@ -56,7 +56,7 @@ def show() -> None:
             canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
             saved_runs.draw()
         if task is not None and data is not None and shown.on_other_data(task):
-            notices.append("The runs below were trained on other data than what is chosen now.")
+            notices.append("The runs below were trained on other data than the chosen one.")
         with top:
             canvas.sheet("told", [sheet.notices([*page.answer_link(), *wish.notices, *notices])])
 

@@ -131,7 +131,7 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
             marks[at, head.index("predicted")] = "good" if predicted == actual else "bad"
     shown = f", of which the first {MOST_SHOWN} are shown and all are in the file" if len(table) > MOST_SHOWN else ""
-    caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ = as the data say, ✗ = the data say otherwise."
+    caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ right, ✗ wrong, by the data."
     by = head.index(choice.by) if choice.by in head else 0
     return sheet.table(head, cells, caption, marks, order=(by, choice.down))
 

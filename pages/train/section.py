@@ -106,7 +106,7 @@ def _nothing(job: TrainingJob | None, task: Task) -> str:
     if job is not None:
         return "The training ended before its first look at the test rows."
     if task is None:
-        return "There is no data yet that can be trained on: bring it above, then press Train."
+        return "There is no data to train on yet: add some above, then press Train."
     return "Nothing has been trained on this yet: press Train."
 
 
@@ -187,7 +187,7 @@ def _draw_charts(shown: Runs, picture: _Picture) -> None:
     with missing.package_error():
         _draw_panels(charts, shown, apart=apart, large=large, on_point=film.seek if filmed else None)
     told = " · ".join(standing.sentences(shown.candidates)) if shown.begun else ""
-    pressed = sheet.text("Press a point of a curve: the film shows that step.")
+    pressed = sheet.text("Click a point of a curve: the film shows that step.")
     canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
 
 

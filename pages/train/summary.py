@@ -81,7 +81,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     known = {name: accuracies for name, accuracies in shares.items() if accuracies}
     if not known:
         return ""
-    said = ["Every sentence has a mirror with the same words and another answer."]
+    said = ["Sentences come in pairs: the same words in another order, with another answer."]
     if any(run.end and run.end.reason in CUT_SHORT for own in candidates for run in own.histories):
         said.append("So far, as the training ended early:")
     never = [name for name, accuracies in known.items() if max(accuracies) == 0]
@@ -90,7 +90,7 @@ def mirrors(candidates: Sequence[Candidate]) -> str:
     if never:
         said.append(
             f"Never right on both sentences of a pair: {in_quotes(never)}."
-            + " Without positions both get the same answer, so at most one is right." * blind
+            + " Without positions both get the same answer, so the model can be right on one only." * blind
         )
     if always:
         said.append(f"Both right in every pair: {in_quotes(always)}.")

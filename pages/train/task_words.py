@@ -7,18 +7,18 @@ Task = Labelled | Language | None  # None while the data are not at hand
 
 _ASKED = {
     "who": "Who acts in the sentence? One of {classes}.",
-    "food": "Is the food good? What is said of the service does not count.",
+    "food": "Is the food good? Remarks on the service do not count.",
     "brackets": "Is every bracket closed in the right order?",
-    "words": "A few random words, and then the same again: which word comes next?",
+    "words": "Random words, then the same again: which word comes next?",
     "names": "People are named in full, later once more: which surname comes next?",
     "made_up": "Is the news about business, entertainment, politics, sport or tech? All of it is made up.",
     "text": "Which character comes next in the text?",
 }
 _CLASSES = "Which of {classes} is the text?"
 _NO_DATA = {
-    "text": "Bring a text of your own: the models learn which character comes next.",
-    "csv": "Bring a table of your own: the models learn the label of each text.",
-    "news": "Bring a table of news: the models learn the label of each text.",
+    "text": "Add your own text: the models learn which character comes next.",
+    "csv": "Add your own table: the models learn the label of each text.",
+    "news": "Add a table of news: the models learn the label of each text.",
 }
 _MOST_NAMED = 4  # classes
 _MOST_LETTERS = 60  # of a row

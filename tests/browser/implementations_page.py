@@ -18,8 +18,8 @@ class Implementations(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
-        expect(self.page.get_by_role("heading", name="ways to write it")).to_be_visible()
-        expect(self.fold("Same thing, other words")).to_be_visible()
+        expect(self.page.get_by_role("heading", name="give the same numbers")).to_be_visible()
+        expect(self.fold("One idea, many names")).to_be_visible()
         expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
         return self
 

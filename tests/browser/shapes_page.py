@@ -193,7 +193,7 @@ class Shapes(Tab):
     @property
     def label(self) -> Locator:
         """Names the layer of the steps."""
-        return self.view.locator(".lead > .label")
+        return self.view.locator(".end > .label")
 
     def choose(self, label: str, option: str) -> None:
         """Chooses in one of the lists."""

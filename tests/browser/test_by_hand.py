@@ -132,10 +132,12 @@ def test_a_link_shows_the_same_elsewhere(by_hand: ByHand, new_tab: NewTab) -> No
 def test_a_real_cell_is_chosen_and_taken_apart(by_hand: ByHand) -> None:
     by_hand.open(ex="a real cell")
     run = core().run(PRESETS[0], trace_layer=0)
-    value = by_hand.view.locator("tr.here td").first
+    by_hand.page.locator("summary", has_text="Every number of it").click()
+    value = by_hand.page.locator(".st-key-details tr.here td").first
     expect(by_hand.view.get_by_role("heading", name="Layer 3 head 1: it → animal")).to_be_visible()
-    for group, name in (("Layer", "0"), ("Head", "2"), ("Query", "4 '"), ("Key", "3 didn")):
+    for group, name in (("Layer", "0"), ("Head", "2")):
         by_hand.view.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True).click()
+    by_hand.cell("weights", "'", "didn").click()
     expect(by_hand.view.get_by_role("heading", name="Layer 0 head 2: ' → didn")).to_be_visible()
     by_hand.page.wait_for_function("() => new URLSearchParams(location.search).get('at') === '0.2.4.3'")
     steps = {step.name: step.value[0, 2] for step in run.steps if step.name in ("q", "k")}

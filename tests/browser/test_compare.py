@@ -30,7 +30,7 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     expect(compare.contrast).to_have_text("One thing differs: positions.")
     stories = compare.view.locator(".panel > .words").all_inner_texts()
     assert stories[0].endswith("Positions say where each one stands.")
-    assert stories[1].endswith("Nothing in this model says where a token stands.")
+    assert stories[1].endswith("Nothing tells this model where a token stands.")
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
     shuffle, heads = compare.shuffle.bounding_box(), compare.bars.bounding_box()
@@ -53,7 +53,7 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     assert "nan" not in compare.page.locator("body").inner_text().lower().split()
     to_try = {
         "tired / wide": (Settings(TIRED), Settings(WIDE)),
-        "causal alone": (BAG, Settings(TIRED, "causal", "none")),
+        "no positions: with and without a causal mask": (BAG, Settings(TIRED, "causal", "none")),
         "can you can that": (Settings("can you can that"), Settings("can you can that", position="none")),
         "how are you / you how are": tuple(Settings(text, position="none") for text in ("how are you", "you how are")),
         "with and without positions": (Settings(TIRED), BAG),
@@ -65,6 +65,10 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
         if name.startswith("how"):
             expect(compare.shuffle).to_contain_text("you how are")
     assert compare.query == {}
+    stops = (
+        "view => [...view.querySelectorAll('.segments')].map(own => own.querySelectorAll('[tabindex=\"0\"]').length)"
+    )
+    assert set(compare.view.evaluate(stops)) == {1}, "Tab reaches a row of buttons once"
 
 
 def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Compare, new_tab: NewTab) -> None:
@@ -152,10 +156,10 @@ def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewP
             expect(box).to_be_focused()
             expect(box).to_have_value(texts[side])
     expect(compare.map(2)).to_contain_text("The left sentence has 16 tokens, the right one 3")
-    compare.button("causal alone").click()
+    compare.button("no positions: with and without a causal mask").click()
     sides = BAG, Settings(TIRED, "causal", "none")
     expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
-    expect(compare.button("causal alone")).to_have_attribute("aria-pressed", "true")
+    expect(compare.button("no positions: with and without a causal mask")).to_have_attribute("aria-pressed", "true")
     expect(compare.box).to_have_value(TIRED)
     expect(compare.other_box).to_have_value("")
     compare.button("layer 4").click()
@@ -165,7 +169,7 @@ def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewP
     compare.other_box.fill(WIDE)
     sides = BAG, Settings(WIDE, "causal", "none")
     expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
-    expect(compare.button("causal alone")).to_have_attribute("aria-pressed", "false")
+    expect(compare.button("no positions: with and without a causal mask")).to_have_attribute("aria-pressed", "false")
 
 
 def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
@@ -237,10 +241,10 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
 
     for box, side in ((compare.box, "left"), (compare.other_box, "right")):
         box.fill("it " * 600)
-        expect(compare.view.locator(".notices")).to_contain_text(f"The {side} map still shows “how are you”.")
+        expect(compare.view.locator(".notices")).to_contain_text(f"{side.capitalize()}: still “how are you”.")
         compare.settled()
         assert len(compare.notices()) == 1, "it is said once"
-        assert compare.notices()[0].startswith("602 tokens")
+        assert compare.notices()[0].startswith("The text has 602 tokens")
         compare.shows(Settings("how are you"), Settings("how are you", position="none"))
         box.fill("how are you")
         expect(compare.view.locator(".notices p")).to_have_count(0)

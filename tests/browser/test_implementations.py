@@ -77,7 +77,7 @@ def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implem
 
 
 def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> None:
-    phone = new_phone(Implementations).open().unfold("Two classes side by side")
+    phone = new_phone(Implementations).open().unfold("The whole classes")
     codes = phone.page.locator(".st-key-folded_classes [data-testid='stCode']")
     expect(codes).to_have_count(2)
     first, second = (code.bounding_box() for code in codes.all())

@@ -12,7 +12,7 @@ from .conftest import NewTab
 from .measures import height
 from .positions_page import Positions
 
-GROUPS = ("What this model learnt with", "Never seen by this model")
+GROUPS = ("Trained with this", "Never seen by this model")
 FOLDS = ("Curves", "Closer", "Past the trained length", "Amplitude")
 
 

@@ -282,7 +282,7 @@ def test_the_controls_of_the_layer(shapes: Shapes) -> None:
     panel.get_by_role("spinbutton").fill("2")
     shapes.shows("how are you", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
-    expect(shapes.control("Mask")).to_have_text("mask: window 2")
+    expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
     shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
     shapes.shows("how are you", mask="window:2", heads_off=((0, 2),))
     shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")
@@ -319,7 +319,7 @@ def test_what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> N
     }  # fmt: skip
     assert shapes.chosen()[1] == "q.transpose"
     shapes.box.fill("x" * 2001)
-    expect(shapes.view.locator(".notices")).to_contain_text("The steps below are still those of “how are you”.")
+    expect(shapes.view.locator(".notices")).to_contain_text("Below: still “how are you”.")
     shapes.box.fill("how are we")
     shapes.shows("how are we")
     assert shapes.notices() == []

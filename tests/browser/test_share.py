@@ -90,7 +90,11 @@ def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> 
     assert asked == [], "nothing is asked before it is opened"
     panel = tab.share()
     assert links(panel) == [f"{CLASS}?s=how+are+you", tab.page.url]
-    expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=how+are+you")).to_be_visible()
+    picture = panel.get_by_role("img", name=f"QR code of {CLASS}?s=how+are+you")
+    expect(picture).to_be_visible()
+    for is_large in (True, False):
+        picture.click()
+        tab.page.wait_for_function("is => Boolean(document.fullscreenElement) === is", arg=is_large)
     tab.page.evaluate("history.replaceState(null, '', '?s=too+long')")
     expect(panel.get_by_role("status").first).to_have_text(TOO_LONG)
     expect(panel.get_by_role("img")).to_be_hidden()

@@ -41,7 +41,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     train.until(lambda: marked() == ["alibi", "shaw"], "both say so")
 
     train.settled()
-    expect(train.page.get_by_text("Press a point of a curve: the film shows that step.")).to_be_visible()
+    expect(train.page.get_by_text("Click a point of a curve: the film shows that step.")).to_be_visible()
     chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
     point = chart.locator(".scatterlayer .trace .points path").nth(2)
     step = point.evaluate("point => point.__data__.x")
@@ -152,7 +152,7 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     train.until(lambda: {"curves_told", "knows"} <= set(drawn), "the curves go on")
     train.button("Stop").click()
     train.over()
-    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
+    expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
     assert not workers(server)
     stopped = train.page.get_by_role("progressbar").get_attribute("aria-valuenow")
     assert stopped is not None
@@ -160,7 +160,7 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     known = train.known()
     assert (known[0][0], known[0][-1]) == ("none", "not reached")
     train.page.reload()
-    expect(train.page.get_by_text("Stopped: what was learnt up to there is kept.")).to_be_visible()
+    expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
     train.settled().until(lambda: train.known() == known, "what was learnt is there again")
 
 

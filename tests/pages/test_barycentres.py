@@ -76,8 +76,8 @@ def test_the_picture_of_the_first_example() -> None:
     torch.testing.assert_close(weights @ values, outputs)
     apart = changed(book, {"fill": "x", "preset": SPREADS["apart"]})
     assert drawn(examples.one_head(apart))["edge"] == [0, 1, 2]
-    assert "span a hull, and all 3 outputs lie within it" in json.dumps(examples.one_head(apart))
-    assert "span one line, and all 3 outputs lie on it" in json.dumps(examples.one_head(book))
+    assert "The 3 values span an area, and every mix of them lies in it." in json.dumps(examples.one_head(apart))
+    assert "The 3 values lie on one line, so every mix of them does too." in json.dumps(examples.one_head(book))
 
 
 @pytest.mark.parametrize(("mask", "outputs"), [(((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)])

@@ -32,9 +32,9 @@ def open_page() -> OpenPage:
     return lambda **values: app_at("by_hand", **values).run()
 
 
-def sheet_of(app: AppTest) -> list[Block]:
-    """The blocks that the sheet was given."""
-    found: list[Block] = told_to(component(app, "sheet", "hand"))["blocks"]
+def sheet_of(app: AppTest, key: str = "hand") -> list[Block]:
+    """The blocks that a sheet was given."""
+    found: list[Block] = told_to(component(app, "sheet", key))["blocks"]
     return found
 
 
@@ -153,7 +153,7 @@ def test_a_real_cell_as_the_design_says_it(open_page: OpenPage, model: Model) ->
     run = model.run(TIRED)
     own = float(run.weights[3, 1, 10, 2])
     assert own == pytest.approx(0.64, abs=0.005)
-    assert steps(sheet_of(app))["in the map"] == pytest.approx(own, abs=1e-9)
+    assert steps(sheet_of(app, "details"))["in the map"] == pytest.approx(own, abs=1e-9)
 
 
 def test_the_division_is_chosen_at_the_scores(open_page: OpenPage) -> None:
@@ -195,13 +195,20 @@ def test_what_is_changed_is_said_by_a_closed_fold(open_page: OpenPage) -> None:
 def test_a_real_cell_begins_with_its_answer(open_page: OpenPage) -> None:
     app = open_page(ex="a real cell")
     _, answer, choose, *_ = sheet_of(app)
-    found = steps(sheet_of(app))
+    found = steps(sheet_of(app, "details"))
     assert answer["text"] == f"“it” looks at “animal” with {found['weight']:.2f}"
-    assert answer["note"].startswith(f"= exp(0.00) / {found['row sum']:.2f}: its score, ")
-    assert answer["note"].endswith("is the row's largest")
-    assert choose["heading"] == "Which weight"
-    (_, hidden, *_) = sheet_of(open_page(ex="a real cell", mask="causal", at="3.1.2.10"))
-    assert hidden["note"] == "the mask does not allow it"
+    large, which = choose["blocks"]
+    assert which["heading"] == "Which weight"
+    assert [number for number, _ in large["blocks"][0]["steps"]] == [
+        f"{found['q · k']:.2f}",
+        f"{found['÷ √32']:.2f}",
+        f"{found['weight']:.2f}",
+    ]
+    (_, _, choose) = sheet_of(open_page(ex="a real cell", mask="causal", at="3.1.2.10"))
+    assert [how for _, how in choose["blocks"][0]["blocks"][0]["steps"]][2:] == [
+        "hidden by the mask",
+        "softmax over 15 keys",
+    ]
 
 
 # ---- the real cell
@@ -270,7 +277,7 @@ def test_a_forbidden_key_is_said() -> None:
     blocks = real_cell.cell_blocks(recorded(settings, 3), settings, At(3, 1, 2, 9))
     said = " ".join(block.get("text", "") for block in every(blocks))
     assert "The mask does not let “animal” look at “because”" in said
-    assert "This head is off in the model" in said
+    assert "This head is switched off" in said
     assert steps(blocks)["exp"] == 0
 
 
@@ -296,17 +303,28 @@ def test_words_are_bounded_in_number_and_length(open_page: OpenPage) -> None:
 
 
 def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:
-    found = recorded(Settings("how are you"), 0)
+    found = recorded(Settings("how are you " * 8), 0)
     groups = {
         block["name"]: block["buttons"]
         for block in every([real_cell.chooser(found, At(0, 2, 1), 6, 12)])
         if block["kind"] == "buttons"
     }
-    assert {name: len(buttons) for name, buttons in groups.items()} == {"Layer": 6, "Head": 12, "Query": 5, "Key": 6}
+    assert {name: len(buttons) for name, buttons in groups.items()} == {"Layer": 6, "Head": 12, "Query": 26, "Key": 27}
     pressed = {name: [one["text"] for one in buttons if one["pressed"]] for name, buttons in groups.items()}
     assert pressed == {"Layer": ["0"], "Head": ["2"], "Query": ["1 how"], "Key": ["the largest"]}
     assert groups["Layer"][4]["event"] == {"part": "layer", "value": 4}
     assert groups["Key"][0]["event"] == {"part": "key", "value": None}
+
+
+def test_of_a_short_sentence_query_and_key_are_chosen_in_the_map() -> None:
+    found = recorded(Settings("how are you"), 0)
+    (grid,) = [one for one in every([real_cell.chooser(found, At(0, 2, 1), 6, 12)]) if one["kind"] == "choice"]
+    assert grid["marks"] == [[1, int(found.weights[2, 1].argmax())]]
+    assert real_cell.moved(At(0, 2, 1), {"edit": grid["edit"], "row": 3, "col": 4, "text": ".1"}, 6, 12) == At(
+        0, 2, 3, 4
+    )
+    for row, key in ((None, 1), (-1, 0), (0, 10**6), ("1", "2")):
+        assert real_cell.moved(At(0, 2, 1), {"edit": grid["edit"], "row": row, "col": key}, 6, 12) == At(0, 2, 1)
 
 
 @pytest.mark.parametrize(

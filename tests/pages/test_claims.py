@@ -45,7 +45,7 @@ SHOWN = {
     "minus-1e9": "A row that may look at nobody",
     "row-sum": "row sums 1.0000",
     "values": '"name":"v.project"',
-    "biases": "The settings now say biases in the attention none: press Train",
+    "biases": "Now chosen: biases in the attention none. Press Train",
     "trained-biases": "Each bias alone set to 0",
     "key-bias": "of the key bias, its largest number relative to the whole gradient",
     "one-function": "class NaiveAttention",
@@ -177,7 +177,7 @@ def test_the_link_opens_a_page_on_which_it_is_shown(name: str) -> None:
         assert [f"{one:g}" if isinstance(one, float) else str(one) for one in every] == values
     if name in ("trained-biases", "key-bias", "one-function"):
         (unfolded,) = [fold.label for fold in app.expander if fold.proto.expanded]
-        assert unfolded.startswith("Two classes" if name == "one-function" else "The numbers")
+        assert unfolded.startswith("The whole classes" if name == "one-function" else "The numbers")
 
 
 def test_a_link_opens_an_answered_claim() -> None:

@@ -15,8 +15,8 @@ from pages.kit.picture.settings import Settings
 from pages.masks import effects
 
 CAUSAL = Settings(PRESETS[0], "causal")
-EARLIER = "the mask has already changed the tokens in the layers before"
-FIRST = "In layer 0 the mask does nothing else"
+EARLIER = "the layers below were masked too, so the words have changed"
+FIRST = "In layer 0 it would be enough"
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +26,13 @@ def _empty_caches() -> None:
 
 def test_in_the_first_layer_the_mask_only_renormalises() -> None:
     said = effects.renormalised(CAUSAL, At(0, 2))
-    assert "each row rescaled to sum to 1 (largest difference" in said
+    assert "Yes, here that gives the same weights (largest difference" in said
     assert EARLIER not in said
 
 
 def test_later_layers_differ_because_the_tokens_do() -> None:
     said = effects.renormalised(CAUSAL, At(3, 1))
-    assert "would not give these weights" in said
+    assert "No, the weights would differ by up to" in said
     assert EARLIER in said
     assert said.endswith(f"{FIRST}.")
 
@@ -51,7 +51,7 @@ def test_a_cause_that_the_tensors_do_not_show_is_not_said(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Model, "run", skewed)
     said = effects.renormalised(CAUSAL, At(0, 2))
-    assert "would not give these weights" in said
+    assert "No, the weights would differ by up to" in said
     assert EARLIER not in said
     later = effects.renormalised(CAUSAL, At(3, 1))
     assert EARLIER in later

@@ -51,7 +51,7 @@ def test_the_page_says_which_row_of_the_table_it_is(model: Model) -> None:
     (title,) = [block["text"] for block in shown if block["kind"] == "title"]
     assert title == f"“can” is id {model.run(CAN).ids[3]:,}: row {model.run(CAN).ids[3]:,} of a table of 30,522 rows"
     said = " ".join(block["text"] for block in shown if block["kind"] == "text")
-    assert "“can” stands at place 1 too: the same row of the table; its x differs by up to" in said
+    assert "“can” stands at place 1 too: the same row of the table, and its x differs by up to" in said
     (chooser,) = [block for block in shown if block.get("name") == "Token"]
     assert [one["text"] for one in chooser["buttons"] if one["pressed"]] == ["3 can"]
     without = app_at("by_hand", ex="embedding", s=CAN, at="0.0.3", pos="none").run()

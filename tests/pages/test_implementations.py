@@ -83,16 +83,21 @@ def test_the_picture_of_the_differences_is_of_the_tables() -> None:
     assert said.startswith("What fits: texts × heads × tokens² up to 8,000,000")
 
 
-def test_it_opens_with_one_sentence_and_seven_sources() -> None:
+def test_it_opens_with_one_sentence_and_two_sources() -> None:
     app = app_at("implementations").run()
     (opening,) = [block["text"] for block in blocks(app, "opening")]
     both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(InputSizes(1, 128, 384, 12), "none", "auto")
     largest = max(one.worst for equality in both for one in equality.agreements["float32"].values())
     assert opening == (
-        f"Seven ways to write it, the same numbers: the largest relative difference is {scientific(largest)}, "
+        f"All seven give the same numbers: the largest relative difference is {scientific(largest)}, "
         "which is rounding in float32."
     )
-    assert [code.value for code in app.code if code.language == "python"] == [short_source(name) for name in ALL]
+    (pair,) = [block for block in blocks(app, "pair") if block["kind"] == "row"]
+    shown = [panel["blocks"][0] for panel in pair["blocks"]]
+    for own, other, name in zip(shown, reversed(shown), ("efficient", "einsum"), strict=True):
+        assert "\n".join(own["lines"]) == short_source(name)
+        there = {line.split("  #")[0].strip() for line in other["lines"]} | {""}
+        assert own["marks"] == [at for at, line in enumerate(own["lines"]) if line.split("  #")[0].strip() not in there]
     assert sources(app) == []
     said = json.dumps(blocks(app), ensure_ascii=False)
     assert not [word for word in ("the seven", "The seven", "house", "long post", "a lesson,") if word in said]
@@ -182,7 +187,7 @@ def test_sizes_that_cannot_be_leave_the_rest(opened: Callable[..., AppTest], siz
 def test_too_long_a_sentence_keeps_the_last_tables(opened: Callable[..., AppTest]) -> None:
     app = opened(s="it is short")
     before = differences(app)
-    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "takes at most 512")):
+    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "the model can read 512")):
         app.text_input(key="s").set_value(text).run()
         assert differences(app) == before
         assert limit in notices(app)[0]

@@ -73,7 +73,7 @@ def test_the_wire_answers_with_the_weights_of_the_core(
     ("values", "key", "why"),
     [
         ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
-        ({"s": "a b " * 300}, "s", "takes at most 512"),
+        ({"s": "a b " * 300}, "s", "the model can read 512"),
         ({"mask": "combination", "rule": "&"}, "rule", "Not a valid rule"),
         ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
         ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
@@ -242,11 +242,11 @@ def test_every_mask_is_explained_in_a_sentence() -> None:
     for now, said in (
         ("window:2", "A word sees itself and 1 word to each side."),
         ("window:1", "A word sees itself alone."),
-        ("sinks:3", "Only the first 3 tokens may be looked at."),
+        ("sinks:3", "All words see only the first 3 tokens."),
         ("causal & !window:3", "A cell is open where “causal” opens it and “window:3” hatches it."),
         ("causal | sinks:1", "A cell is open where “causal” opens it or “sinks:1” opens it."),
-        ("unseen:0:4", "No word may look at one or several words, except each at itself"),
-        ("documents:3", "Several texts stand in one row: a word sees only the words of its own text."),
+        ("unseen:0:4", "One or several words are hidden from all others"),
+        ("documents:3", "Several texts share one row: a word sees only its own text."),
     ):  # fmt: skip
         header, _ = answered(s=WORDS, mask="combination", rule=now)
         assert header["meaning"].startswith(said), now
@@ -285,7 +285,7 @@ def test_empty_rows_are_written_three_ways() -> None:
     said = told(**values)
     assert "Row 4 “that” may look at nobody" in said
     assert "6 of 6 weights are NaN" in said
-    assert "each forbidden key gets 0.1667" in said
+    assert "each blocked key gets 0.1667" in said
     assert answered(**values)[0]["sums"] == "row sums 1.0000 · one row empty"
     assert "NaN" not in told(s=WORDS, mask="causal")
     assert "A row that may look at nobody" not in told(s=WORDS, mask="causal"), "not before there is one"
@@ -293,8 +293,8 @@ def test_empty_rows_are_written_three_ways() -> None:
 
 def test_rows_renormalise_in_the_first_layer() -> None:
     first = told(s=WORDS, mask="causal", at="0.2")
-    assert "each row rescaled to sum to 1" in first
-    assert "would not give these weights" in told(s=WORDS, mask="causal", at="3.2")
+    assert "Yes, here that gives the same weights" in first
+    assert "No, the weights would differ by up to" in told(s=WORDS, mask="causal", at="3.2")
     found = re.search(r"largest difference ([\d.e−]+)\)", first)
     assert found
     assert float(found[1].replace("−", "-")) < 1e-6
@@ -308,12 +308,12 @@ def test_padding_shows_the_bug_and_its_mending(model: Model) -> None:
         for padding in (True, False)
     ]
     assert f"{cosines[0]:.6f}" == "1.000000"
-    assert f"falls to {cosines[1]:.4f}" in said
+    assert f"(cosine {cosines[1]:.4f})" in said
     assert "“how are you”: 5 tokens and 10 of padding" in said
     assert "nothing is padded" in told(s="how are you")
     causal = told(mask="causal")
     assert "already keeps these tokens from looking at padding" in causal
-    assert f"falls to {cosines[1]:.4f}" in causal, "what it is like without that mask is shown all the same"
+    assert f"(cosine {cosines[1]:.4f})" in causal, "what it is like without that mask is shown all the same"
 
 
 @pytest.mark.parametrize("pad", ["x" * 2001, "a " * 600])

@@ -167,7 +167,7 @@ def test_reasons_are_those_of_the_model() -> None:
     assert found.difference <= pairs.SAME
     assert "nothing marks their places" in orders.why(found)
     picture = pictures.picture(trained)
-    assert "Nothing in this model says where a token stands." in pairs.story(picture, 0, 0)
+    assert "Nothing tells this model where a token stands." in pairs.story(picture, 0, 0)
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
     assert "mask" in pairs.story(masked, 0, 0)
 

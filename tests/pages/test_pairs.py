@@ -39,9 +39,9 @@ def test_the_numbers_of_the_default_screen() -> None:
     assert found["it → because, the marked cell"] == "1.00 → 0.04"
     head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
     assert head["value"] == "0.9998 → 0.1094"
-    assert head["label"].endswith("on the previous token, on average: learned positions → no positions")
+    assert head["label"].endswith("on the previous token: learned positions → no positions")
     assert sentence["value"] == "0.706"
-    assert "the cosine of its two vectors" in sentence["label"]
+    assert "(cosine, 1 = identical)" in sentence["label"]
     change = measures.largest_change(*pair.maps)
     tokens = pair.tokens
     assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, 1.00 → 0.0009"] == "−0.999"
@@ -72,7 +72,7 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     largest = small(rows.difference)
     assert f"are the same in every layer and head, up to rounding (largest difference {largest})." in right
     assert "in every layer and head" in right
-    assert right.endswith("Nothing in this model says where a token stands.")
+    assert right.endswith("Nothing tells this model where a token stands.")
     run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
     causal = measures.repeated_words(run.weights, run.ids)
     assert causal is not None

@@ -40,11 +40,10 @@ def test_what_is_chosen_and_not_in_the_picture() -> None:
         "Not trained yet: learned, torch, 2 layers, padding not masked."
     ]
     assert picture_settings.beyond(picture, [replace(NONE, steps=1500, residual=True, rate=0.01)]) == [
-        "The settings now say steps 1,500, learning rate 0.01, residual connection yes: press Train to see what that "
-        "changes."
+        "Now chosen: steps 1,500, learning rate 0.01, residual connection yes. Press Train to see what that changes."
     ]
     assert picture_settings.beyond(picture, [replace(NONE, bias=False, out_bias=True)]) == [
-        "The settings now say biases in the attention output alone: press Train to see what that changes."
+        "Now chosen: biases in the attention output alone. Press Train to see what that changes."
     ]
 
 

@@ -90,11 +90,11 @@ def test_the_hand_goes_beyond_the_sentence() -> None:
 
 def test_what_counts() -> None:
     for name, words in {
-        "sinusoidal": "Here only distance matters",
-        "rotary": "Here only distance matters",
+        "sinusoidal": "Here only the distance matters",
+        "rotary": "Here only the distance matters",
         "learned": "Here pairs equally far apart differ by up to",
-        "alibi": "Within a head only distance matters",
-        "t5": "Within a head only distance matters",
+        "alibi": "Within a head only the distance matters",
+        "t5": "Within a head only the distance matters",
         "shaw": "Within a head pairs equally far apart differ by up to",
     }.items():
         assert words in said(parts(name, TableSizes(9, 24, 3))["distance"])

@@ -179,7 +179,7 @@ def test_short_sentences(opened: Callable[..., AppTest], name: str, words: str) 
 def test_too_long_keeps_the_last_sentence(opened: Callable[..., AppTest], model: Model) -> None:
     app = opened(s="a " * 600)
     (notice,) = told(app)
-    assert notice.startswith("602 tokens")
+    assert notice.startswith("The text has 602 tokens")
     assert f"“{PRESETS[0]}”" in notice
     assert len(charts(app)) == 11
 

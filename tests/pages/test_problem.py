@@ -30,7 +30,7 @@ def test_the_numbers_are_the_models(model: Model) -> None:
     assert "the same vector as before" in order
     assert "up to rounding" in order
     assert f"differ by up to {difference(trained, 2)}." in order
-    assert "“the” stands there 2 times" in twice
+    assert "“the” occurs 2 times" in twice
     assert "alike in every head" in twice
     repeated = measures.repeated_words(runs["trained"][0].weights, runs["trained"][0].ids)
     assert repeated is not None

@@ -83,7 +83,7 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
     monkeypatch.setattr(F, "scaled_dot_product_attention", wrong)
     case = Case((2, 3, 6), seed=77)  # which nobody has asked for yet
     assert checked(case, "cpu").to_torch == pytest.approx(1 / 3, rel=1e-5)
-    assert "3.3e−1 apart" in parts.opening(case, checked(case, "cpu"))["text"]
+    assert "differ by 3.3e−1" in parts.opening(case, checked(case, "cpu"))["text"]
     assert "rounding" not in parts.opening(case, checked(case, "cpu"))["text"]
 
 
@@ -126,7 +126,7 @@ def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
     app = open_page()
     assert notices(app) == []
     (title,) = blocks(app, "opening")
-    assert title["text"].startswith("attention(q) and torch's own are ")
+    assert title["text"].startswith("attention(q) and PyTorch’s own agree ")
     shapes = table(app, "tensor")
     assert shapes["q"] == shapes["v"] == shapes["mixed"] == "(2, 3, 6)"
     assert shapes["weights"] == shapes["scores"] == "(2, 3, 3)"

@@ -100,7 +100,7 @@ def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytes
     job.join(PATIENCE)
     page.app.run()
     (said,) = page.notices()
-    assert said == "Ended after 181 s because others were waiting; what was learnt until then is kept."
+    assert said == "Ended after 181 s because others were waiting; what was learnt so far is kept."
     assert page.table("accuracy")["rows"]
     assert page.open("Report").table("precision")["rows"]  # its model was saved
 

@@ -30,9 +30,7 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["none", "rotary"]
     assert page.notices() == []
     assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
-    assert (
-        "Not trained yet: sinusoidal. The settings now say steps 400, rows in a batch 64: press Train" in page.texts()
-    )
+    assert "Not trained yet: sinusoidal. Now chosen: steps 400, rows in a batch 64. Press Train" in page.texts()
     assert len(page.app.get("plotly_chart")) == 2
     assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
     assert not page.app.get("plotly_chart")
@@ -53,7 +51,7 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     accuracy = {row[0]: row[table["head"].index("accuracy")] for row in table["rows"]}
     assert accuracy["naive none"].startswith("0.878 ± 0.018")
     assert len(page.app.get("plotly_chart")) == 2
-    assert "Runs that came without their weights cannot be asked." in str(page.open("Ask").blocks())
+    assert "Runs without weights cannot be asked." in str(page.open("Ask").blocks())
     report = page.open("Report")
     assert report.panel("How they were trained")
     fair = Train(task="BBC news", lines="made fair", apart="true")
@@ -62,7 +60,7 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     lines = [f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh"]
     upload(page, "news_file", "\n".join(["text,label", *lines]).encode())
     assert not page.off("train_start")
-    assert "The runs below were trained on other data than what is chosen now." in page.notices()
+    assert "The runs below were trained on other data than the chosen one." in page.notices()
 
 
 @pytest.mark.parametrize("title", ["who did what", "full names", "your own CSV"])
@@ -70,7 +68,7 @@ def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan], t
     page, name = Train(task=title), TASKS[title]
     if name not in tasks.NAMES:
         assert page.off("train_start")
-        assert "There is no data yet" in page.texts()
+        assert "There is no data to train on yet" in page.texts()
         return
     plan = plan_of(page, planned)
     usual = defaults(name)
@@ -269,7 +267,7 @@ def test_stopping(shipped: Path) -> None:
     page.app.button(key="train_stop").click().run()
     running.join(PATIENCE)
     page.app.run()
-    assert "Stopped: what was learnt up to there is kept." in page.notices()
+    assert "Stopped. What was learnt so far is kept." in page.notices()
     assert not page.off("train_start")
     assert page.table("accuracy")["rows"]
 

@@ -40,7 +40,7 @@ def test_a_table_of_the_visitors(shipped: Path) -> None:
     assert asked[:2] == list(task.questions)
     assert set(asked) >= {text for text, _ in task_words.rows(task)}
     upload(page, "csv_file", NEWS.replace(" a", " z").encode())
-    assert "The runs below were trained on other data than what is chosen now." in page.notices()
+    assert "The runs below were trained on other data than the chosen one." in page.notices()
 
 
 def test_of_a_table_in_english_the_posts_sentences_are_asked_first() -> None:
@@ -221,14 +221,14 @@ def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monke
     monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, *_: 0.5 * recipe.steps)
     page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
     upload(page, "csv_file", NEWS.encode())
-    assert progress(page) == "3 runs (1 × 3 seeds) of 100 steps: about 150 s here, of 120 s that they may take"
+    assert progress(page) == "3 short trainings (1 × 3 seeds) of 100 steps: about 150 s here (limit 120 s)"
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 2 seeds"
     offer.click().run()
-    assert progress(page).startswith("2 runs (1 × 2 seeds) of 100 steps: about 100 s here")
+    assert progress(page).startswith("2 short trainings (1 × 2 seeds) of 100 steps: about 100 s here")
     page.app.number_input(key="steps").set_value(400).run()
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 1 seed, 216 steps"
     offer.click().run()
-    assert progress(page).startswith("1 run of 216 steps: about 108 s here")
+    assert progress(page).startswith("1 short training of 216 steps: about 108 s here")
     assert not [button for button in page.app.button if button.key == "what_fits"]

@@ -5,6 +5,7 @@
 import { themeOf } from "./colour.js";
 import { cover, isDrawn, isLearning } from "./curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "./dom.js";
+import { isShortcut, walkedTiles } from "./grid_keys.js";
 
 const NARROW = 640; // pixels of the view; below, one column
 const COMPACT = 1060; // pixels of the view; below, on a tablet or beside a lesson, less stands side by side
@@ -239,16 +240,44 @@ export function bringUnderBar(element) {
 export const group = (label, ...buttons) =>
   h("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
 
+/** @param {Element} group @returns {HTMLButtonElement[]} */
+const buttonsOf = (group) =>
+  /** @type {HTMLButtonElement[]} */ ([...group.children].filter((one) => !one.matches(":disabled")));
+
+/** Arrows, Home and End go from button to button. @param {KeyboardEvent} event */
+function walk(event) {
+  const buttons = buttonsOf(/** @type {Element} */ (event.currentTarget));
+  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+  const to = at < 0 || isShortcut(event) ? null : walkedTiles(event, at, buttons.length, 1);
+  if (to === null) return;
+  event.preventDefault();
+  buttons[to].focus();
+}
+
+/** Makes a row of buttons one stop of Tab, at the pressed one; arrows walk them. @param {HTMLElement} group */
+export function rove(group) {
+  const buttons = buttonsOf(group);
+  const stop =
+    buttons.find((one) => one.matches(":focus")) ??
+    buttons.find((one) => one.getAttribute("aria-pressed") === "true") ??
+    buttons[0];
+  for (const one of buttons) setAttribute(one, "tabindex", one === stop ? "0" : "-1");
+  group.onkeydown = walk;
+}
+
 /** A group of buttons of which one is pressed: {element, press(value)}.
  * @template Value @param {[Value, string, string?][]} options value, text, and what a longer name says
  * @param {(value: Value) => void} choose
  */
 export function choice(label, options, choose) {
   const buttons = options.map(([value, text, title]) => button(text, () => choose(value), { title }));
+  const element = group(label, ...buttons);
   /** @param {Value} now */
-  const press = (now) =>
+  const press = (now) => {
     options.forEach(([value], at) => setAttribute(buttons[at], "aria-pressed", String(value === now)));
-  return { element: group(label, ...buttons), buttons, press };
+    rove(element);
+  };
+  return { element, buttons, press };
 }
 
 /** The choice between a map and its table; `ending` makes them several. @param {(table: boolean) => void} choose */
@@ -273,6 +302,7 @@ export function fillChoice(parent, texts, chosen, choose, word = "") {
     setAttribute(element, "aria-label", word && /^\d+$/.test(text) ? `${word} ${text}` : null);
     setAttribute(element, "aria-pressed", String(at === chosen));
   });
+  rove(parent);
 }
 
 /** "0", "1", … as texts of buttons. @param {number} count */

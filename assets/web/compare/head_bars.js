@@ -11,8 +11,8 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/messages.js").HeadCosines} HeadCosines */
 
-const ABOUT = "one head at a time is switched off on the left side; a click opens it";
-const LAW = "Colour: √ of 1 − cosine of the sentence vector to itself without the head; the strongest stands for";
+const ABOUT = "each head of the left side is switched off alone; click one to open it";
+const LAW = "Colour: how much the sentence vector changes without the head (√ of 1 − cosine); the strongest is";
 const LIGHT = 0.04; // the share of the colour that no head goes below, so that each cell is seen
 
 export class HeadBars {

@@ -40,7 +40,7 @@ const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
 const NOT_ASIDE = ["at", "word", ...BESIDE]; // keys that change nothing of what is said of equal words under a mask
 const NOT_BENEATH = ["s2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
-const STILL = { s: "The left map still shows", s2: "The right map still shows" };
+const STILL = { s: "Left: still", s2: "Right: still" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
   ["Sentence, right", "Right: the same sentence, or type another"],

@@ -170,7 +170,7 @@ export class PairPanels {
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * picture.tokens.length + key] ?? 0);
     const pair = gave(picture.tokens[row], picture.tokens[key], left, right, true);
-    return `${pair} Bars: how much of its weight each row put elsewhere, 0 to 1 (total variation). “${picture.tokens[place.row]}” ${own}.`;
+    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[place.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */

@@ -11,8 +11,8 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {import("../base/messages.js").Shuffled} Shuffled */
 
 const MOST = 9999; // the number of the last random order
-const LABEL = "Shuffle test: type the left sentence's words in a new order, or leave empty for a random one";
-const NOTE = "largest difference of the output vectors between the two orders, after putting the words back in place";
+const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random one";
+const NOTE = "largest difference between the output vectors of the two orders, compared word by word";
 
 export class ShuffleTest {
   /** @param {PairView} view */

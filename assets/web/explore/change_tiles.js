@@ -7,28 +7,9 @@ import { MASKS } from "../base/facts.js";
 import { FindHeads } from "./find_heads.js";
 import { isAcross } from "../picture/heads_order.js";
 import { bringUnderBar } from "../base/view_base.js";
+import { icon } from "../picture/icons.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
-
-const ICONS = {
-  mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
-  pos: "M2 12c2.5-9 5-9 7.5 0s5 9 7.5 0 3.500-7 5-5",
-  off: "M12 6a6 6 0 1 0 .01 0M4 20 20 4",
-  t: "M2 20c6 0 6-16 10-16s4 16 10 16",
-};
-
-/** @param {keyof typeof ICONS} name */
-function icon(name) {
-  const at = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(at, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", `icon ${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(at, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
 
 /** @extends {Choices<Explore>} */
 export class ChangeTiles extends Choices {
@@ -79,7 +60,7 @@ export class ChangeTiles extends Choices {
     event.preventDefault();
   }
 
-  /** @param {keyof typeof ICONS} key @param {string} name */
+  /** @param {"mask" | "pos" | "off" | "t"} key @param {string} name */
   makeTile(key, name) {
     const now = span("now");
     const opener = button("", () => this.toggle(this.open === key ? "" : key), {

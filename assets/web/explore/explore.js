@@ -187,11 +187,6 @@ export class Explore extends PlaceView {
     return query;
   }
 
-  /** @param {string} _key */
-  still(_key) {
-    return "Below: the text before,";
-  }
-
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
    * @param {URLSearchParams} query
    */

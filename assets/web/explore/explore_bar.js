@@ -3,10 +3,9 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, fillChoice, group } from "../base/view_base.js";
+import { choice, fillChoice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -51,7 +50,6 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
-    this.chips.onkeydown = (event) => this.walk(event);
     this.layers = group("Layer");
     this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
@@ -127,8 +125,8 @@ export class ExploreBar {
       setText(chip, token);
       setAttribute(chip, "data-key", row === key ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
-      setAttribute(chip, "tabindex", row === at.row ? "0" : "-1"); // one stop for all; arrows walk
     });
+    rove(this.chips);
   }
 
   drawLayers(shownAll) {
@@ -151,6 +149,7 @@ export class ExploreBar {
         setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
       },
     );
+    rove(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setAttribute(this.every, "aria-pressed", String(shownAll));
@@ -166,12 +165,5 @@ export class ExploreBar {
     );
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
-  }
-
-  walk(event) {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    const chips = /** @type {HTMLElement[]} */ ([...this.chips.children]);
-    const to = walkedTiles(event, chips.indexOf(/** @type {HTMLElement} */ (event.target)), chips.length, 1);
-    if (to !== null) chips[to].focus();
   }
 }

@@ -2,10 +2,12 @@
 // Take it along: what the page shows as a picture, as numbers, as a file that needs no server, or on paper.
 
 import { themeOf } from "../base/colour.js";
+import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
 import { views } from "../base/view_base.js";
 import { read } from "../link/link.js";
 import { whyNoSvg } from "../picture/map_svg.js";
+import { fileNameOf } from "./file_name.js";
 import { mapOf, picturesOfPage, pngOf, svgOf } from "./picture_file.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
@@ -89,12 +91,18 @@ export class TakeAlong {
     return one;
   }
 
+  /** The title of the picture that is chosen; under a lesson's curtain it may be the answer. */
+  get title() {
+    const { element } = this.list()[Math.max(0, this.picture.selectedIndex)] ?? {};
+    return (isDrawn() ? null : element?.querySelector("h2")?.textContent) ?? "";
+  }
+
   /** @param {Kind} kind */
   async take(kind) {
     setText(this.said, "");
     try {
       const content = await (OF_SERVER.includes(kind) ? this.fetched(kind) : this.drawn(kind));
-      const name = `headlight-${this.place.page.replaceAll("_", "-")}${kind === "slide" ? "-slide.png" : `.${kind}`}`;
+      const name = `${fileNameOf(this.place.page, this.title, read())}${kind === "slide" ? "-slide.png" : `.${kind}`}`;
       save(content, name, KINDS[kind][1]);
       setText(this.said, `Saved as ${name}.`);
     } catch (error) {

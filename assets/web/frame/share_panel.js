@@ -47,7 +47,9 @@ class SharePanel {
   constructor() {
     this.shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
     this.rows = div("rows");
-    this.picture = h("img", { width: 180, height: 180, hidden: "" });
+    this.picture = h("img", { width: 180, height: 180 });
+    this.camera = button("", () => this.enlarge(), { class: "camera", title: "as large as the screen", hidden: "" });
+    this.camera.append(this.picture);
     this.note = h("p", { role: "status" });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
@@ -59,8 +61,8 @@ class SharePanel {
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
-    this.parts = [this.rows, this.picture, this.note, this.take.element, this.about, this.snippet, notebooks];
-    this.camera = ""; // the link whose picture is there, or comes
+    this.parts = [this.rows, this.camera, this.note, this.take.element, this.about, this.snippet, notebooks];
+    this.pictured = ""; // the link whose picture is there, or comes
     this.told = ""; // what the facts and the code were asked for
   }
 
@@ -105,16 +107,22 @@ class SharePanel {
   async show() {
     const { link, shared } = this;
     if (!shared.address) setText(this.note, ONLY_HERE);
-    if (!shared.address || this.camera === link) return;
-    this.camera = link;
+    if (!shared.address || this.pictured === link) return;
+    this.pictured = link;
     const { text, isThere } = await fetched("qr", new URLSearchParams({ to: link }));
-    if (this.camera !== link) return; // another one was asked for since
-    if (!isThere) this.camera = "";
-    this.picture.hidden = !isThere;
+    if (this.pictured !== link) return; // another one was asked for since
+    if (!isThere) this.pictured = "";
+    this.camera.hidden = !isThere;
     this.picture.alt = `QR code of ${link}`;
     if (isThere) this.picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     else this.picture.removeAttribute("src");
     setText(this.note, isThere ? "" : text);
+  }
+
+  /** The picture fills the screen, for the last row; a press or Escape brings it back. */
+  enlarge() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.camera.requestFullscreen?.();
   }
 
   /** Fills what is unfolded. */

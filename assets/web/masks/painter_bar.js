@@ -34,7 +34,7 @@ const LARGE = [
   ["before", "before"],
   ["after", "after"],
 ];
-const EMPTY = "block every cell of the row in focus: what becomes of a word that may look at nobody?";
+const EMPTY = "block every cell of the row in focus: what happens to a word that may look at nobody?";
 
 export class PainterBar {
   /** @param {Painter} view */

@@ -1,10 +1,11 @@
 // @ts-check
-// A line of chips that say what is chosen in the model, each of which opens a small panel: mask, positions, temperature,
-// heads.
+// A line of chips, or of tiles, that say what is chosen in the model, each of which opens a small panel: mask, positions,
+// temperature, heads.
 
 import { Choices, KINDS } from "./choices.js";
 import { headName, inOrder } from "../link/look.js";
-import { button, h, setAttribute, setText } from "../base/dom.js";
+import { icon } from "./icons.js";
+import { button, h, setAttribute, setText, span } from "../base/dom.js";
 
 const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
 
@@ -20,7 +21,9 @@ export class ControlChips extends Choices {
     this.names = /** @type {Record<string, string>} */ ({ ...NAMES, ...more });
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
-      return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
+      const opener = button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
+      opener.append(icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now"));
+      return opener;
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
     this.title = h("h3");
@@ -89,7 +92,7 @@ export class ControlChips extends Choices {
     const said = this.said();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
-      setText(opener, said[key]);
+      setText(opener.children[2], said[key]);
       setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${said[key]}`);
       setAttribute(opener, "aria-expanded", String(key === open));
       setAttribute(opener, "data-differs", this.differs(key) ? "" : null);

@@ -15,11 +15,11 @@ import encodingsCss from "./encodings.css" with { type: "css" };
 
 const STYLES = [viewCss, encodingsCss];
 const GROUPS = [
-  { learnt: true, title: "What this model learnt with", note: "", link: "" },
+  { learnt: true, title: "Trained with this", note: "", link: "" },
   {
     learnt: false,
     title: "Never seen by this model",
-    note: "All its weights learnt beside its own table. So these figures tell what this model does when the encoding is exchanged, not which encoding is better. For that, each model must be trained with its own encoding: ",
+    note: "This model was trained with its own table. The others show what breaks when it is swapped, not which is better. For that, train a model with each: ",
     link: "compared on Train →",
   },
 ];
@@ -81,7 +81,7 @@ class Encodings extends View {
     const room = { width: contentWidth(this.picture), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
     this.large.draw(shown, inks(this.element), room);
-    setText(this.caption, `${place} under each encoding: the mean weight on the word before. Press one to enlarge it.`);
+    setText(this.caption, `${place}: mean weight on the word before, by encoding. Press one to enlarge it.`);
     this.read(null);
     if (this.state.asks && !this.told) setTimeout(() => this.tell({}, { drawn: true })); // once this frame is painted
     this.told = true;

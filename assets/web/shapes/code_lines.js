@@ -77,7 +77,7 @@ export class CodeLines {
     this.drawn = /** @type {[Trace, Tensor]} */ ([trace, step]);
     const { where, first, lines, records } = trace.sources[step.source];
     const hidden = records.filter((n) => !step.marked.includes(n)).length;
-    setText(this.where, `${where}, lines ${first}–${first + lines.length - 1}: what ran; the marked lines made this`);
+    setText(this.where, `${where}, lines ${first}–${first + lines.length - 1}: this ran; marked: made this step`);
     setText(this.fold, this.whole ? "fold the lines that record" : `· ${hidden} that only record`);
     setAttribute(this.fold, "aria-pressed", String(this.whole));
     setAttribute(this.fold, "title", "A line trace(…) hands a tensor to this page and changes nothing.");

@@ -60,7 +60,8 @@ export class StepControls extends ControlChips {
     this.caption = h("p", { class: "label" });
     this.inside.lw = div("weights", this.whose.element, this.caption, this.random);
     this.panel.append(this.inside.lw);
-    this.parts = [this.first.element, this.second.element, this.chips];
+    this.chips.classList.add("tiles");
+    this.lists = [this.first.element, this.second.element];
   }
 
   /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */

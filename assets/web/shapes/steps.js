@@ -15,7 +15,7 @@ import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
 import { groupOf, madeFrom, titleOf } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
-import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
+import { choice, fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -35,6 +35,11 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
+/** @type {[boolean, string][]} */
+const TABS = [
+  [false, "steps"],
+  [true, "what if …?"],
+];
 const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, barCss];
 
 /** @extends {PlaceView<Picture>} */
@@ -48,12 +53,17 @@ export class StepView extends PlaceView {
     this.askedAt = 0;
     this.later = 0;
     this.playing = 0;
+    this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
     const choices = {
       pick: (row, column) => this.pick(row, column),
       chooseHead: (head) => this.go({ head }),
       learn: (lesson, side) => this.lesson.turn(side, lesson),
     };
+    this.tabs = choice("What is shown", TABS, (asking) => {
+      this.asking = asking;
+      this.redraw();
+    });
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
@@ -73,12 +83,13 @@ export class StepView extends PlaceView {
     this.parts = p;
     const stepper = group("steps", p.back, p.count, p.next, p.play);
     const places = [named("layer", p.layers), named("head", p.heads)];
-    const lead = div("lead", div("bar", stepper, ...places), p.label);
-    const controls = div("controls", ...this.controls.parts);
+    const bar = div("bar", stepper, ...places, ...this.controls.lists);
+    const controls = div("controls", this.controls.chips);
     const top = div("top", this.box.element, p.notices);
-    const end = div("end", this.lesson.home, this.classes.element);
+    const end = div("end", this.lesson.home, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
-    this.show(top, lead, controls, this.controls.panel, this.list.element, ...sides, end);
+    const list = div("list-column", this.tabs.element, this.list.element);
+    this.show(top, bar, controls, this.controls.panel, list, ...sides, end);
   }
 
   get main() {
@@ -138,11 +149,6 @@ export class StepView extends PlaceView {
   own() {
     const { layer, head } = this.at;
     return { ...this.link(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
-  }
-
-  /** @param {string} _key */
-  still(_key) {
-    return "The steps below are still those of";
   }
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
@@ -261,7 +267,8 @@ export class StepView extends PlaceView {
     const { parts: p, picture, at, head } = this;
     const { traces } = picture;
     if (!this.waiting) this.keepWithin(traces[0].tokens.length);
-    this.kinds({ pair: traces.length > 1 });
+    this.kinds({ pair: traces.length > 1, asking: this.asking });
+    this.tabs.press(this.asking);
     this.sides[1].element.hidden = traces.length < 2;
     const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
     const [{ trace, at: here }] = shown;

@@ -108,9 +108,7 @@ export function madeFrom(step, trace) {
       step.strides.join() === one.strides.join() &&
       step.offset === one.offset;
     if (same) return `Nothing happened here: this is ${names} itself.`;
-    const order = step.contiguous
-      ? "in the order in which they lie"
-      : "in another order than they lie, so it is not contiguous";
+    const order = step.contiguous ? "in the order of memory" : "in another order than memory, so it is not contiguous";
     const part =
       step.count < one.count
         ? `${step.count.toLocaleString("en")} of the ${one.count.toLocaleString("en")} numbers`

@@ -31,7 +31,7 @@ export class Strides {
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
     this.said = h("p", { class: "label jumped", "aria-live": "polite" });
-    const lead = span("label", "One step along an axis jumps so many places in memory:");
+    const lead = span("label", "Places in memory from one step to the next along an axis:");
     this.element = div("strides", lead, this.axes, this.said);
   }
 

@@ -7,13 +7,36 @@ import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
 import { terms } from "./terms.js";
-import { fillNotices, notices } from "../base/view_base.js";
+import { fillNotices, notices, rove } from "../base/view_base.js";
+
+const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
 
 const heading = () => div("heading", h("h2"), span("label"));
 
 function fillHeading(element, text, note) {
   setText(element.children[0], text);
   setText(element.children[1], note);
+}
+
+/** Big numbers, each with how it comes from the one before it. */
+function updateSteps(element, block) {
+  fill(
+    element,
+    block.steps,
+    () => h("li", {}, h("b"), span("label")),
+    (step, [value, how]) => {
+      setText(step.children[0], value);
+      setText(step.children[1], how);
+    },
+  );
+}
+
+/** Lines of code; a mark stands at some. */
+function updateCode(element, block) {
+  fill(element.firstElementChild, block.lines, "span", (line, text, at) => {
+    setText(line, `${text}\n`);
+    setAttribute(line, "class", block.marks.includes(at) ? "marked" : null);
+  });
 }
 
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
@@ -98,6 +121,10 @@ function updateButtons(element, block, sheet) {
   const [name, group] = element.children;
   setText(name, block.name);
   element.classList.toggle("code", block.code);
+  const oneOf = block.buttons.every(({ pressed }) => pressed !== null);
+  const isShort = block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
+  const acts = block.buttons.every(({ pressed }) => pressed === null);
+  setAttribute(group, "class", block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets");
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -107,6 +134,7 @@ function updateButtons(element, block, sheet) {
     if (pressed && one.getAttribute("aria-pressed") !== "true") chosen = one;
     setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
   });
+  if (oneOf) rove(group);
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
@@ -191,4 +219,6 @@ export const PLAIN = {
   hull,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
+  code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
+  steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
 };

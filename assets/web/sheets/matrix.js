@@ -40,7 +40,7 @@ function paint(cell, level = undefined, colour = "", theme = "dark") {
   }
 }
 
-/** Tab goes from cell to cell; arrows too, to the sides only from the end of what is typed. */
+/** Tab goes from field to field; arrows too, to the sides only from the end of what is typed. */
 function walk(event) {
   const from = event.target;
   const free = from.tagName === "BUTTON";
@@ -167,6 +167,7 @@ function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, mar
   setAttribute(own, "aria-label", `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`);
   setAttribute(own, "aria-invalid", isWrong ? "true" : null);
   setAttribute(own, "aria-describedby", isWrong ? reasons.id : null);
+  if (block.kind === "choice") setAttribute(own, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one stop
   kind.update(own, text, sheet);
 }
 

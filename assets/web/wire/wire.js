@@ -11,7 +11,7 @@ import { LONGEST_QUERY } from "../base/facts.js";
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
 const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
-const OLD_PAGE = "Headlight was updated meanwhile. Reload this page to see new pictures.";
+const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
 export class Wire {
   /** @param {Hears} hears @param {AbortSignal} [signal] nobody hears any more: everything is given up */

@@ -19,10 +19,9 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 // as a frame, which is the picture's
 const PAUSE = { typing: 400, choosing: 100 };
 const OF_ONE_MODEL = ["at", "look"]; // keys that name heads of it
-const LOADS =
-  "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer.";
+const LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked.";
 const SHOWN = 60; // characters of a sentence that is repeated
-const LOST = "The server cannot be reached. This is the last picture; the view goes on by itself.";
+const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
 
 /** @template {PictureAnswer} [Picture=any] @extends {View<any>} */
 export class WireView extends View {
@@ -74,7 +73,7 @@ export class WireView extends View {
 
   /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
   still(_key) {
-    return "This is still the picture of";
+    return "Below: the text before,";
   }
 
   /** The route that has what is missing; empty where nothing is. @param {URLSearchParams} _query */

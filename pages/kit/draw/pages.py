@@ -35,7 +35,7 @@ PAGES = {
         "Texts",
         "Texts",
         "You come from a text: where is it here?",
-        "What each of five texts has, in its order; every link opens that very thing.",
+        "Five texts on attention, chapter by chapter. Each link opens the same thing here.",
     ),
     "explore": Named(
         "Look",
@@ -59,25 +59,25 @@ PAGES = {
         "Change",
         "Compare",
         "What does one change do?",
-        "The same model twice. Only what is lit on the cards, and the sentences, can differ.",
+        "The same model twice. Orange marks what differs between left and right.",
     ),
     "side_by_side": Named(
         "Change",
         "Side by side",
         "Does the same word look the same way twice?",
-        "One map for each positional encoding, with its numbers. Look at the rows of a word that stands there twice.",
+        "One map for each positional encoding. Look at the rows of a word that occurs twice.",
     ),
     "masks": Named(
         "Change",
         "Masks",
         "Who may look at whom?",
-        "Choose a mask or paint one. A hatched cell may not be looked at.",
+        "Choose a mask or paint one. Hatched cells are blocked: this word may not look there.",
     ),
     "positions": Named(
         "Change",
         "Positions",
         "How does it know the order of the words?",
-        "Attention alone sees a bag of words. A positional encoding tells it who stands where.",
+        "Attention alone sees words without an order. A positional encoding adds the order.",
     ),
     "by_hand": Named(
         "Build",
@@ -89,25 +89,25 @@ PAGES = {
         "Build",
         "Scaled dot product",
         "What does attention compute, as one function?",
-        "Choose shapes for queries, keys and values; the numbers are random, and torch's own function is asked too.",
+        "Choose the shapes. Random numbers go through our function and through PyTorch’s own.",
     ),
     "shapes": Named(
         "Build",
         "Shapes",
         "Which axis is which?",
-        "Every step of one layer: its line of code, the shape before and after, and where each number lies.",
+        "Every step of one layer: its line of code, its shape, and where its numbers lie in memory.",
     ),
     "implementations": Named(
         "Build",
         "Implementations",
         "How can it be written?",
-        "Seven ways to write the same layer, with the same weights, and how far their numbers lie apart.",
+        "Seven ways to write the same layer. Choose two and read them side by side.",
     ),
     "train": Named(
         "Train",
         "Train",
         "Can it learn this?",
-        "Small models learn a task from nothing, here and now, while you watch.",
+        "Small models learn a task from nothing while you watch.",
     ),
 }
 

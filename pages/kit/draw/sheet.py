@@ -252,6 +252,16 @@ def curves(
     }
 
 
+def code(lines: Sequence[str], marks: Sequence[int] = ()) -> Block:
+    """Lines of code, some of them marked."""
+    return {"kind": "code", "lines": list(lines), "marks": list(marks)}
+
+
+def steps(steps: Sequence[tuple[str, str]]) -> Block:
+    """Numbers written large, one behind the other, each with how it comes from the one before."""
+    return {"kind": "steps", "steps": [list(step) for step in steps]}
+
+
 def table(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],

@@ -19,9 +19,7 @@ from . import links, own_models
 from .form import Form, framed
 
 T = TypeVar("T")
-LOADS = (
-    "SmolLM2 is being loaded: 135 million weights. The first time on a machine they are unpacked, which takes longer."
-)
+LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
 
 
 @dataclass
@@ -43,13 +41,10 @@ class PicturePage(Form):
         """The place looked at; a sentence may lack its row or key."""
         return self.query.at
 
-    def or_last(self, settings: Settings, compute: Callable[[Settings], T], what: str) -> tuple[T, Settings, list[str]]:
+    def or_last(self, settings: Settings, compute: Callable[[Settings], T]) -> tuple[T, Settings, list[str]]:
         """What `compute` makes of the settings, the settings that it was made of, and what must be said.
 
         When the text cannot be used, those of the visit's last text that could.
-
-        Args:
-            what: what is shown then, "The maps below still show".
         """
         said, self.said = self.said, []
         try:
@@ -59,7 +54,8 @@ class PicturePage(Form):
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else models.presets(settings.model)[0]
             before, left_out = within(replace(settings, text=last))
-            return compute(before), before, [f"{words.sentence(error)} {what} “{cut(last)}”.", *said, *left_out]
+            shown = f"“{cut(last)}”" if last else "an empty sentence"
+            return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitting, [*said, *left_out]
 

@@ -33,7 +33,7 @@ LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
-_SHUFFLE = "Shuffle test: type the left sentence's words in a new order, or leave empty for a random one"
+_SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
 _LONG = "Long text (empty: the longest training row that fits)"
 _SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"

@@ -162,6 +162,7 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
     kind = rule.split(":")[0]
     if kind in numbers and usable(rule) and len(_terms(rule)) == len(_terms(rule)[0]) == 1:
         numbers[kind] = rule
+    _, width, gap = numbers["dilated"].split(":")
     part = "sentence" if any(token in _STOPS for token in tokens[:-2]) else "half"
     documents = ":".join(map(str, starts_of_documents(tokens)))
     return {
@@ -170,7 +171,7 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
         numbers["window"]: ("", "only near neighbours"),
         numbers["prefix"]: ("", "first words open, then causal"),
         numbers["sinks"]: ("", "only the first keys"),
-        numbers["dilated"]: ("", "every s-th word to each side"),
+        numbers["dilated"]: ("", f"in steps of {gap}, {int(width) - 1} to each side"),
         f"documents:{documents}": ("documents", f"each {part} sees only itself"),
     }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { swapped } from "../../../assets/web/explore/swaps.js";
+import { fileNameOf } from "../../../assets/web/files/file_name.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -29,7 +30,10 @@ const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5
 test("messages in a message", () => {
   const [one, two] = [packed({ a: 1 }, Uint8Array.of(1, 2, 3, 4)), packed({ b: 2 })];
   const both = parts(packed({ parts: [one.length, two.length] }, one, two));
-  assert.deepEqual(both.map((part) => [...part]), [[...one], [...two]]);
+  assert.deepEqual(
+    both.map((part) => [...part]),
+    [[...one], [...two]],
+  );
 });
 
 test("floats", () => {
@@ -54,10 +58,19 @@ test("heads in the order of what the row in focus gives a key", () => {
   const maps = unpackMaps(packed(MAPS, CELLS));
   const view = { maps, at: { layer: 0, head: 0, row: 1, key: null }, look: { sort: true } };
   assert.equal(sortKey(view), 1);
-  assert.deepEqual(order(view, false), [[0, 0], [0, 1]]);
+  assert.deepEqual(order(view, false), [
+    [0, 0],
+    [0, 1],
+  ]);
   view.at.key = 0;
-  assert.deepEqual(order({ ...view, at: { ...view.at, row: 0, key: 2 } }, false), [[0, 0], [0, 1]]);
-  assert.deepEqual(order({ ...view, at: { ...view.at, row: 2, key: 1 } }, false), [[0, 1], [0, 0]]);
+  assert.deepEqual(order({ ...view, at: { ...view.at, row: 0, key: 2 } }, false), [
+    [0, 0],
+    [0, 1],
+  ]);
+  assert.deepEqual(order({ ...view, at: { ...view.at, row: 2, key: 1 } }, false), [
+    [0, 1],
+    [0, 0],
+  ]);
   assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
 });
 
@@ -68,7 +81,17 @@ function fullMap(n) {
   const map = { size: n, bytes: new Uint8Array(n * n) };
   const tokens = Array(n).fill("a");
   const weights = new Float32Array(n * n).fill(0.5);
-  const shown = { map, weights, tokens, first: 0, last: 0, row: 0, name: "Layer 0 head 0", scale: "root", forbids: () => true };
+  const shown = {
+    map,
+    weights,
+    tokens,
+    first: 0,
+    last: 0,
+    row: 0,
+    name: "Layer 0 head 0",
+    scale: "root",
+    forbids: () => true,
+  };
   return {
     shown, visible: tokens, left: 9, top: 9, right: 9, side: 9 * n, step: 9, across: 9 * n, wide: 9, font: 9, inks: {},
     element: { dataset: { number: "9" } }, image: () => cells, inCell: () => "0.5", inkOn: () => "#000",
@@ -79,7 +102,13 @@ function fullMap(n) {
 const elements = ({ children }) => children.reduce((sum, child) => sum + (child.children ? elements(child) : 0), 1);
 
 test("a drawing has so many cells, and beyond them is a sentence", () => {
-  const made = () => ({ children: [], setAttribute() {}, append(...more) { this.children.push(...more); } });
+  const made = () => ({
+    children: [],
+    setAttribute() {},
+    append(...more) {
+      this.children.push(...more);
+    },
+  });
   globalThis.document = { createElementNS: made };
   try {
     const most = 200;
@@ -95,7 +124,10 @@ test("a drawing has so many cells, and beyond them is a sentence", () => {
 
 test("spellings", () => {
   assert.equal(quoted("it"), "“it”");
-  assert.deepEqual(ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at), [1, 2, 0]);
+  assert.deepEqual(
+    ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at),
+    [1, 2, 0],
+  );
   assert.equal(percent(0.637), "64 %");
   assert.equal(short(0.004), "");
 });
@@ -128,4 +160,14 @@ test("kinds of heads in families", () => {
     "back", "ends", "ends", "links", "",
   ]);
   assert.equal(familyOf(undefined), "");
+});
+
+test("a file is named after what it shows", () => {
+  const named = (title, link) => fileNameOf("explore", title, new URLSearchParams(link));
+  assert.equal(named("“it” puts 64 % on “animal”", "pos=none"), "it-animal-no-positions");
+  assert.equal(named("“[CLS]” puts 99 % on “'”", "mask=causal&off=L3+H1"), "cls-causal-mask-l3-h1-off");
+  const changed = "t=2&off=L0+H1&off=L0+H2&pos=rotary";
+  assert.equal(named("The mean", changed), "headlight-explore-rotary-positions-temperature-2-2-heads-off");
+  assert.equal(named("“../../etc” “日本語” “<b>”", ""), "etc-日本語-b");
+  assert.ok(named(`“${"a".repeat(999)}”`, "").length <= 60);
 });
