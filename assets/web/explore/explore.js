@@ -87,12 +87,12 @@ export class Explore extends PlaceView {
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
     this.show(
       div("top", this.box.element, said),
-      div("words", this.bar.chips, this.bar.empty, this.next.element, pieces),
+      div("words", this.bar.chips, this.bar.empty, pieces, this.next.element),
       this.changes.element,
+      div("try-and-change", this.tiles.element, this.steps.element),
       h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
       this.focus.element,
       this.pinned.element,
-      div("try-and-change", this.tiles.element, this.steps.element),
       h("footer", {}, div("help", HELP), proof),
     );
   }

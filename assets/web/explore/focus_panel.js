@@ -30,11 +30,16 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
-export const roomFor = (element, projected) => ({
-  width: contentWidth(element),
-  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
-});
+const SHAPE = { shape: 1.7, tallest: 68 }; // of the cells
+
+/** An enlarged map. @template {BigMap} Kind @param {Kind} map */
+export const large = (map) => Object.assign(map, SHAPE);
+
+/** Pixels that a map may take: what stands above it stays in sight. @param {Element} element @param {Explore} view */
+export function roomFor(element, { projector, narrow, picture }) {
+  const around = projector ? 170 : picture.next.length ? 425 : 388;
+  return { width: contentWidth(element), height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
+}
 
 export class FocusPanel {
   /** @param {Explore} view */
@@ -42,9 +47,10 @@ export class FocusPanel {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
     const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
-    this.plain = Object.assign(new BigMap(actions), { isSteady: true });
+    this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
+    large(this.difference.map);
     this.asLines = new Lines((row) => view.go({ row, key: null }));
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
@@ -162,11 +168,11 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.projector ? 12.2 : 10; // 16 px in the type of the projector
+    const smallest = view.projector ? 12.2 : 11; // 16 px in the type of the projector
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
-    const room = roomFor(map.element, view.projector);
+    const room = roomFor(map.element, view);
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;

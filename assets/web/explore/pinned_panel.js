@@ -2,7 +2,7 @@
 // The map that was pinned, beside the head in focus.
 
 import { button, div, h, setText, span } from "../base/dom.js";
-import { roomFor } from "./focus_panel.js";
+import { large, roomFor } from "./focus_panel.js";
 import { parseAt } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
@@ -20,7 +20,7 @@ export class PinnedPanel {
   constructor(view) {
     this.view = view;
     const hover = (/** @type {string | null} */ text) => view.focus.read(text && `pinned: ${text}`);
-    this.map = new MapPanel(new BigMap({ pick: () => {}, hover }), "Pinned weights as a table");
+    this.map = new MapPanel(large(new BigMap({ pick: () => {}, hover })), "Pinned weights as a table");
     this.title = h("h2");
     this.label = span("label");
     const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
@@ -53,6 +53,6 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length),
     });
-    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view.projector));
+    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view));
   }
 }

@@ -49,14 +49,14 @@ export class DifferenceMap extends BigMap {
   /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */
   draw(shown, inks, room) {
     super.draw(shown, inks, room);
-    const { left, top, side, step } = this;
+    const { left, top, side, wide, step } = this;
     const context = /** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d"));
     const longest = this.right - 10;
     context.fillStyle = inks.line;
-    context.fillRect(left + side + 6, top, 1, side);
+    context.fillRect(left + wide + 6, top, 1, side);
     shown.distances.slice(shown.first, shown.tokens.length - shown.last).forEach((distance, at) => {
       context.fillStyle = at + shown.first === shown.row ? inks.text : inks.muted;
-      const [x, y] = [left + side + 7, top + at * step + step * 0.2];
+      const [x, y] = [left + wide + 7, top + at * step + step * 0.2];
       context.fillRect(x, y, Math.max(0, distance * longest), Math.max(0.5, step * 0.6));
     });
   }

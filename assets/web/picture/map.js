@@ -60,7 +60,10 @@ export class BigMap {
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]);
     this.active = /** @type {Place | null} */ (null);
-    this.left = this.top = this.right = this.side = this.step = 0; // pixels
+    this.left = this.top = this.right = 0; // pixels
+    this.side = this.step = this.wide = this.across = 0; // pixels: how high all cells are and one is, and how wide
+    this.shape = 1; // how much wider than high a cell may be
+    this.tallest = 54; // pixels of a cell
     this.roomy = 22; // pixels of a cell that a number fits into
     this.smallest = 10; // pixels of a number
     this.font = 11.5; // pixels of a label
@@ -122,21 +125,21 @@ export class BigMap {
     const context = this.layOut(room, unit, font);
     const n = visible.length;
     if (!n) return;
-    const { left, top, side, step } = this;
+    const { left, top, side, step, wide, across } = this;
     const cut = shown.whole ? trimmed(shown.map, first, last) : shown.map;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image(cut, side * pixelRatio()), left, top, side, side);
+    context.drawImage(this.image(cut, side * pixelRatio()), left, top, wide, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    const size = Math.max(this.smallest * unit, Math.min(13 * unit, step * this.share));
-    const numbered = shown.weights && shown.whole && step >= this.roomy * unit;
+    const size = Math.max(this.smallest * unit, Math.min(16 * unit, step * this.share));
+    const numbered = shown.weights && shown.whole && across >= this.roomy * unit && step >= 1.4 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
     if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
     this.font = font;
     this.every = drawLabels(context, this);
-    if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, side, step, inks.query);
+    if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, wide, step, inks.query);
     if (key !== null && key >= first && key - first < n)
-      frame(context, left + (key - first) * step, top, step, side, inks.key);
+      frame(context, left + (key - first) * across, top, across, side, inks.key);
   }
 
   /** The first and the last token in sight. @returns {Place} */
@@ -154,10 +157,11 @@ export class BigMap {
     this.left = widest + 12;
     this.top = widest * Math.sin(LEAN) + 16;
     this.right = Math.max(6, (widths[n - 1] ?? 0) * Math.cos(LEAN) - 4) + this.beside;
-    const fits = Math.min(room.width - this.left - this.right, room.height - this.top - 4, 54 * unit * n);
-    this.side = Math.max(60, fits);
-    this.step = this.side / Math.max(1, n);
-    const [width, height] = [this.left + this.side + this.right, this.top + this.side + 4];
+    const broad = room.width - this.left - this.right;
+    this.side = Math.max(60, Math.min(broad, room.height - this.top - 4, this.tallest * unit * n));
+    this.wide = Math.max(this.side, Math.min(broad, this.shape * this.side));
+    [this.step, this.across] = [this.side / Math.max(1, n), this.wide / Math.max(1, n)];
+    const [width, height] = [this.left + this.wide + this.right, this.top + this.side + 4];
     this.element.style.width = `${width}px`;
     this.element.style.height = `${height}px`;
     contextOf(this.over, width, height);
@@ -171,18 +175,18 @@ export class BigMap {
   }
 
   drawLines(context) {
-    const { step, left, top, side } = this;
+    const { step, across, left, top, side, wide } = this;
     if (step < 12) return;
     context.fillStyle = this.inks.panel;
     for (let at = 1; at < this.visible.length; at++) {
-      context.fillRect(left + at * step - 0.5, top, 1, side);
-      context.fillRect(left, top + at * step - 0.5, side, 1);
+      context.fillRect(left + at * across - 0.5, top, 1, side);
+      context.fillRect(left, top + at * step - 0.5, wide, 1);
     }
   }
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
-    const { step, left, top, visible } = this;
+    const { step, across, left, top, visible } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.shown);
     if (step < 5) return;
     context.strokeStyle = this.inks.line;
@@ -191,10 +195,10 @@ export class BigMap {
     visible.forEach((_, i) => {
       visible.forEach((_, j) => {
         if (!forbids(i + first, j + first)) return;
-        const [x, y] = [left + j * step, top + i * step];
+        const [x, y] = [left + j * across, top + i * step];
         for (const at of HATCH) {
-          context.moveTo(x + Math.max(0, at - 1) * step, y + Math.min(1, at) * step);
-          context.lineTo(x + Math.min(1, at) * step, y + Math.max(0, at - 1) * step);
+          context.moveTo(x + Math.max(0, at - 1) * across, y + Math.min(1, at) * step);
+          context.lineTo(x + Math.min(1, at) * across, y + Math.max(0, at - 1) * step);
         }
       });
     });
@@ -203,7 +207,7 @@ export class BigMap {
 
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
-    const { step, left, top, visible } = this;
+    const { step, across, left, top, visible } = this;
     const { first, tokens, scale } = /** @type {MapPicture} */ (this.shown);
     const n = visible.length;
     const most = mostOf(cut.bytes, scale);
@@ -213,7 +217,7 @@ export class BigMap {
         const text = this.written(weights[(i + first) * tokens.length + j + first]);
         if (!text) continue;
         context.fillStyle = this.inkOn(cut.bytes[i * n + j], most);
-        context.fillText(text, left + (j + 0.5) * step, top + (i + 0.5) * step);
+        context.fillText(text, left + (j + 0.5) * across, top + (i + 0.5) * step);
       }
     }
   }
@@ -235,7 +239,7 @@ export class BigMap {
   under(event) {
     if (!this.shown) return null;
     const box = this.element.getBoundingClientRect();
-    const j = Math.floor((event.clientX - box.left - this.left) / this.step);
+    const j = Math.floor((event.clientX - box.left - this.left) / this.across);
     const i = Math.floor((event.clientY - box.top - this.top) / this.step);
     const n = this.visible.length;
     return j >= n || i >= n || (i < 0 && j < 0) ? null : [i, j];
@@ -272,19 +276,18 @@ export class BigMap {
     const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
     context.clearRect(0, 0, this.over.width, this.over.height);
     if (!at || !this.shown) return;
-    const { step } = this;
-    const { left, top } = this.boxOf(at);
+    const { left, top, width, height } = this.boxOf(at);
     context.lineWidth = 2;
     context.strokeStyle = this.inks.text;
-    context.strokeRect(left, top, Math.max(2, step), Math.max(2, step));
+    context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
     if (this.every > 1) drawPointedLabels(context, this, at);
   }
 
   /** @param {Place} at */
   boxOf([i, j]) {
-    const { step } = this;
+    const { step, across } = this;
     const first = this.shown?.first ?? 0;
-    return { left: this.left + (j - first) * step, top: this.top + (i - first) * step, width: step, height: step };
+    return { left: this.left + (j - first) * across, top: this.top + (i - first) * step, width: across, height: step };
   }
 
   /** What a cell says. @param {Place} at */

@@ -14,13 +14,13 @@ export const clip = (token) => (token.length > LONGEST ? `${token.slice(0, LONGE
 /** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
  * @param {number} at the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
  */
-function write(context, { left, top, step, visible, font, inks }, at, { asRow, ink, ground, strong }) {
+function write(context, { left, top, step, across, visible, font, inks }, at, { asRow, ink, ground, strong }) {
   const text = clip(visible[at]);
   context.save();
   context.font = `${strong ? "bold " : ""}${font}px ${inks.mono}`;
   context.textBaseline = "middle";
   context.textAlign = asRow ? "right" : "left";
-  const middle = (at + 0.5) * step;
+  const middle = (at + 0.5) * (asRow ? step : across);
   context.translate(asRow ? left - AWAY : left + middle, asRow ? top + middle : top - AWAY);
   if (!asRow) context.rotate(-LEAN);
   if (ground) {

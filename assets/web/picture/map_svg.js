@@ -51,15 +51,15 @@ function shapesOf(cells) {
 
 /** A map as it was drawn last, with every token. @param {BigMap} map */
 export function mapSvg(map) {
-  const { left, top, right, side, step, visible, inks } = map;
+  const { left, top, right, side, wide, step, across, visible, inks } = map;
   const shown = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const { first, last, weights, tokens, name, scale } = shown;
   const n = visible.length;
   const cut = trimmed(shown.map, first, last);
   const most = mostOf(cut.bytes, scale);
-  const [width, height] = [left + side + right, top + side + 4];
+  const [width, height] = [left + wide + right, top + side + 4];
   const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": asXml(name) });
-  const place = { transform: `translate(${left} ${top}) scale(${side / n})`, "shape-rendering": "crispEdges" };
+  const place = { transform: `translate(${left} ${top}) scale(${wide / n} ${side / n})`, "shape-rendering": "crispEdges" };
   made.append(svg("g", { class: "map", ...place }, ...shapesOf(map.image(cut, Number.POSITIVE_INFINITY))));
   const write = (/** @type {string} */ text, /** @type {number} */ size, /** @type {object} */ how) => {
     const font = { "font-family": inks.mono, "font-size": size, "dominant-baseline": "central" };
@@ -68,22 +68,21 @@ export function mapSvg(map) {
   const number = Number(map.element.dataset.number); // pixels; 0 where the cells have none
   const letters = Math.min(map.font, step * 0.95);
   visible.forEach((token, i) => {
-    const middle = (i + 0.5) * step;
-    write(clip(token), letters, { x: left - 7, y: top + middle, "text-anchor": "end", fill: inks.muted });
-    const turned = `translate(${left + middle} ${top - 7}) rotate(${(-LEAN * 180) / Math.PI})`;
+    write(clip(token), letters, { x: left - 7, y: top + (i + 0.5) * step, "text-anchor": "end", fill: inks.muted });
+    const turned = `translate(${left + (i + 0.5) * across} ${top - 7}) rotate(${(-LEAN * 180) / Math.PI})`;
     write(clip(token), letters, { transform: turned, fill: inks.key });
     visible.forEach((_, j) => {
-      const [x, y] = [left + j * step, top + i * step];
+      const [x, y] = [left + j * across, top + i * step];
       if (shown.forbids(i + first, j + first))
-        made.append(svg("path", { d: `M${x} ${y + step}l${step} ${-step}`, stroke: inks.line }));
+        made.append(svg("path", { d: `M${x} ${y + step}l${across} ${-step}`, stroke: inks.line }));
       const text = number && weights ? map.written(weights[(i + first) * tokens.length + j + first]) : "";
       const fill = map.inkOn(cut.bytes[i * n + j], most);
-      if (text) write(text, number, { x: x + step / 2, y: y + step / 2, "text-anchor": "middle", fill });
+      if (text) write(text, number, { x: x + across / 2, y: y + step / 2, "text-anchor": "middle", fill });
     });
   });
   const y = top + (shown.row - first) * step;
   const frame = { fill: "none", stroke: inks.query, "stroke-width": 2 };
   if (shown.row >= first && shown.row - first < n)
-    made.append(svg("rect", { x: left, y, width: side, height: step, ...frame }));
+    made.append(svg("rect", { x: left, y, width: wide, height: step, ...frame }));
   return made;
 }

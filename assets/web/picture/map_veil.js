@@ -36,17 +36,17 @@ export class MapVeil {
   /** Hangs it over the rows as they lie now. @param {BigMap} map */
   put(map) {
     const { first = 0, row = -1 } = map.shown ?? {};
-    const { left, top, side, step } = map;
+    const { left, top, side, wide, step } = map;
     const n = map.visible.length;
     if (this.element.parentElement !== map.element) map.element.append(this.element);
-    Object.assign(this.element.style, pixels({ left, top, width: side, height: side }));
+    Object.assign(this.element.style, pixels({ left, top, width: wide, height: side }));
     const within = this.rows.map((hidden) => hidden - first).filter((at) => at >= 0 && at < n);
     const lit = isLit() && !within.length && row >= first && row - first < n ? [[row - first, 1]] : [];
     this.element.hidden = !within.length && !lit.length;
     fill(this.element, [...blocks(within), ...lit], "div", (veil, [from, count]) => {
       veil.className = lit.length ? "lit" : "veil";
       setText(veil, !lit.length && count * step >= LARGE ? "?" : "");
-      Object.assign(veil.style, pixels({ left: 0, top: from * step, width: side, height: count * step }));
+      Object.assign(veil.style, pixels({ left: 0, top: from * step, width: wide, height: count * step }));
     });
   }
 }
