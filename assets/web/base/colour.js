@@ -55,6 +55,9 @@ export function level(byte, scale, most) {
 /** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
 const colourOf = (byte, theme, scale, most) => RAMPS[theme][Math.min(255, Math.round(255 * level(byte, scale, most)))];
 
+/** The same for CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
+export const cssOf = (byte, theme, scale, most) => `rgb(${colourOf(byte, theme, scale, most).join(" ")})`;
+
 /** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} most */
 export const palette = (theme, scale, most) =>
   Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, most)));

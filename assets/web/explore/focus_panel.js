@@ -183,8 +183,10 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
-    for (const part of this.legend) part.hidden = mode === "table"; // in which nothing is told by colour
-    if (this.difference.isOn) return this.difference.drawLegend(this.legend, inks);
+    const isOn = this.difference.isOn;
+    for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
+    if (isOn) return this.difference.drawLegend(this.legend, inks);
+    if (mode === "lines") return setText(law, "thickness: the weight");
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);

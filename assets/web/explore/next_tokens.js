@@ -22,7 +22,7 @@ export class NextTokens {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.written = /** @type {{text: string, before: string}[]} */ ([]); // by presses here, the latest last
+    this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
     this.left = 0; // tokens to be written yet
     this.timer = 0;
     this.sampling = /** @type {Record<string, string | null>} */ ({}); // what the link says of it
@@ -104,7 +104,7 @@ export class NextTokens {
   write(text) {
     const { view } = this;
     const before = view.text;
-    this.written.push({ text: before + text, before });
+    this.written.push({ text: before + text, before, n: view.maps.n });
     view.type(before + text, true);
   }
 
@@ -158,17 +158,25 @@ export class NextTokens {
     }
   }
 
-  /** A bar at each word of the sentence: how little the model expected it. */
+  /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
   drawLosses() {
     const { picture, look, bar } = this.view;
     const shown = look.surprise ? picture.surprise : null;
+    const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
     [...bar.chips.children].forEach((chip, at) => {
       const [loss, before] = shown?.[at] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
       const was = before === null ? "" : ` (${before.toFixed(2)} in the untouched model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
-      setAttribute(chip, "title", loss === null ? null : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`);
+      const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
+      const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
+      setAttribute(chip, "data-written", at >= from ? "" : null);
+      setAttribute(
+        chip,
+        "title",
+        [piece, at >= from ? "written by the model" : "", said].filter(Boolean).join("; ") || null,
+      );
     });
   }
 }

@@ -59,7 +59,10 @@ export function mapSvg(map) {
   const most = mostOf(cut.bytes, scale);
   const [width, height] = [left + wide + right, top + side + 4];
   const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": asXml(name) });
-  const place = { transform: `translate(${left} ${top}) scale(${wide / n} ${side / n})`, "shape-rendering": "crispEdges" };
+  const place = {
+    transform: `translate(${left} ${top}) scale(${wide / n} ${side / n})`,
+    "shape-rendering": "crispEdges",
+  };
   made.append(svg("g", { class: "map", ...place }, ...shapesOf(map.image(cut, Number.POSITIVE_INFINITY))));
   const write = (/** @type {string} */ text, /** @type {number} */ size, /** @type {object} */ how) => {
     const font = { "font-family": inks.mono, "font-size": size, "dominant-baseline": "central" };
