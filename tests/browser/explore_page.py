@@ -78,7 +78,7 @@ class Explore(Tab):
     @property
     def box(self) -> Locator:
         """The sentence box, also where the projector takes it out of sight."""
-        return self.view.locator(".sentence input")
+        return self.view.locator(".sentence textarea")
 
     @property
     def place(self) -> Locator:

@@ -85,12 +85,13 @@ export class Explore extends PlaceView {
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
+    this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element);
     this.show(
       div("top", this.box.element, said),
       div("words", this.bar.chips, this.bar.empty, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.element, this.steps.element),
-      h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
+      this.allHeads,
       this.focus.element,
       this.pinned.element,
       h("footer", {}, div("help", HELP), proof),
@@ -253,6 +254,12 @@ export class Explore extends PlaceView {
     if (at.key !== null && at.key >= maps.n) at.key = null;
   }
 
+  /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
+  move(root) {
+    super.move(root);
+    this.bar.scrolledTo = "";
+  }
+
   resized() {
     this.heads.rects = [];
     this.redraw();
@@ -268,6 +275,7 @@ export class Explore extends PlaceView {
     const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;
     const all = look.all && !this.narrow;
+    this.placeHeads();
     this.kinds({ "with-pin": picture.pin, "with-all": all, choosing: this.narrow && this.tiles.open });
     this.bar.draw(all);
     const colours = inks(this.element);
@@ -276,7 +284,7 @@ export class Explore extends PlaceView {
     const kinds = this.matching ? picture.kinds : [];
     const { off, theme } = this;
     const shown = { ...at, ...look, all, off, first, last, sortKey: key, theme, kinds, kv: picture.kv };
-    this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) && !this.narrow));
+    this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) || this.narrow));
     this.heads.draw(colours);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
     this.focus.draw(colours);
@@ -289,6 +297,12 @@ export class Explore extends PlaceView {
     setText(this.parts.pieces, picture.pieces.join(" "));
     setText(this.parts.status, picture.status);
     Object.assign(this.element.dataset, { digest: maps.digest, numbers: fits ? `${at.layer}.${at.head}` : "" });
+  }
+
+  /** The heads stand before the large map, on a phone under it. */
+  placeHeads() {
+    const before = this.narrow ? this.focus.words : this.focus.element;
+    if (this.allHeads.nextSibling !== before) before.before(this.allHeads);
   }
 
   drawFigures() {

@@ -73,6 +73,17 @@ export class FocusPanel {
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
     this.from = h("a", { class: "page-link from" });
+    this.words = div(
+      "large-words",
+      this.looks,
+      this.sum,
+      view.values.element,
+      this.columns.element,
+      h("dl", { class: "story" }, ...lines),
+      this.from,
+      span("push"),
+      this.lamp,
+    );
     this.element = panel(
       "large",
       "Head in focus",
@@ -88,17 +99,7 @@ export class FocusPanel {
       div(
         "large-body",
         div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout)),
-        div(
-          "large-words",
-          this.looks,
-          this.sum,
-          view.values.element,
-          this.columns.element,
-          h("dl", { class: "story" }, ...lines),
-          this.from,
-          span("push"),
-          this.lamp,
-        ),
+        this.words,
       ),
     );
   }
