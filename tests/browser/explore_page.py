@@ -71,7 +71,10 @@ class Explore(Tab):
         self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
 
     def position(self, name: str) -> None:
-        self.change("Take the order away").get_by_role("radio", name=name, exact=True).click()
+        panel = self.change("Take the order away")
+        if name not in ("as trained", "none") and not panel.get_by_role("radio").last.is_visible():
+            panel.get_by_role("button", name="other encodings").click()
+        panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts
 
@@ -108,7 +111,7 @@ class Explore(Tab):
 
     def badges(self) -> list[str]:
         """What the row in focus looks at, with its weights."""
-        bars = self.view.locator(".looks .bar-of-look")
+        bars = self.view.locator(".large .looks .bar-of-look")
         names, values = bars.locator(".badge").all_text_contents(), bars.locator(".value").all_text_contents()
         return [f"{name} {value}" for name, value in zip(names, values, strict=True)]
 
@@ -129,7 +132,7 @@ class Explore(Tab):
         return self.readout()
 
     def readout(self) -> str:
-        return self.view.locator(".readout").inner_text()
+        return self.view.locator(".large .readout").inner_text()
 
     def click_cell(self, row: int, key: int) -> None:
         self.page.mouse.click(*self.middle(self.cell, row, key))

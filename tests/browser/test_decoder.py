@@ -49,7 +49,7 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
     expect(explore.box).to_have_value("The capital of France is Paris")
     explore.settled()
     assert explore.chips()[-1] == "Paris"
-    explore.button("play").click()
+    explore.button("keep writing").click()
     expect(explore.button("stop")).to_be_visible()
     expect(explore.view.locator(".chip").nth(7)).to_be_visible()
     explore.button("stop").click()
@@ -85,7 +85,7 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
 
 def test_a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
     explore.open(model="smollm2", s="Once upon a time")
-    explore.view.locator(".draw summary").click()
+    explore.button("more").click()
     explore.view.get_by_label("Sampling temperature").fill("1.5")
     drawn = explore.view.locator(".sampling > .label")
     expect(drawn).to_contain_text("draws “")

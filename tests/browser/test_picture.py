@@ -53,7 +53,7 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     expect(explore.place).to_contain_text("layer 3, head 1 ")
     expect(explore.tile(3, 1)).to_have_attribute("aria-selected", "true")
     expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
-    assert explore.view.locator(".who").inner_text() == "it"
+    assert explore.view.locator(".large .who").inner_text() == "it"
     assert explore.badges() == largest(run, 3, 1, row)
     assert explore.badges()[0] == "animal 0.64"
     assert "street 0.05" in explore.badges()

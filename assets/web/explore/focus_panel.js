@@ -36,8 +36,8 @@ const SHAPE = { shape: 1.7, tallest: 68 }; // of the cells
 export const large = (map) => Object.assign(map, SHAPE);
 
 /** Pixels that a map may take: what stands above it stays in sight. @param {Element} element @param {Explore} view */
-export function roomFor(element, { projector, narrow, picture }) {
-  const around = projector ? 170 : picture.next.length ? 425 : 388;
+export function roomFor(element, { projector, narrow, compact, picture }) {
+  const around = projector ? 170 : 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
   return { width: contentWidth(element), height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
 }
 
@@ -218,19 +218,12 @@ export class FocusPanel {
   drawWords(row, first, last) {
     const { maps, at } = this.view;
     const own = maps.tokens[at.row];
-    const best = ranked(row)
-      .slice(0, MOST_LOOKS)
-      .filter(([, weight]) => weight > 0);
+    const best = looksOf(row);
     const looks = best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`);
     this.drawTitle(own, best[0]);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fill(this.list, best, makeBar, (bar, [key, weight]) => {
-      const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
-      setText(name, maps.tokens[key]);
-      /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
-      setText(value, number(weight));
-    });
+    fillLooks(this.list, maps.tokens, best);
     const isHidden = at.row < first || at.row >= maps.n - last;
     const part = isHidden
       ? `row ${quoted(own)} itself is not shown.`
@@ -246,6 +239,22 @@ export class FocusPanel {
       `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
     );
   }
+}
+
+/** What a row looks at most, and how much. @param {Float32Array} row */
+export const looksOf = (row) =>
+  ranked(row)
+    .slice(0, MOST_LOOKS)
+    .filter(([, weight]) => weight > 0);
+
+/** Draws them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
+export function fillLooks(list, tokens, best) {
+  fill(list, best, makeBar, (bar, [key, weight]) => {
+    const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
+    setText(name, tokens[key]);
+    /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
+    setText(value, number(weight));
+  });
 }
 
 /** One word that a row looks at, its weight as a bar and as a number. */
