@@ -50,8 +50,9 @@ class TooLong(HeadlightError):
     """The text has more tokens than the model has positions. Nothing is ever cut."""
 
     def __init__(self, limit: int, got: int) -> None:
+        words = max(2, round(0.75 * (got - limit)))  # of English, a token is three quarters of one
         super().__init__(
-            f"{got} tokens, special tokens included, but the model takes at most {limit}; shorten the text"
+            f"{got} tokens, special tokens included, but this model can read {limit}; remove about {words} words"
         )
         self.limit = limit
         self.got = got

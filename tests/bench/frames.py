@@ -41,10 +41,13 @@ def measure_maps(browser: Browser, url: str, tokens: int) -> None:
         hovers.append(timed(view, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
     explore, tiles = Explore(page, url), view.locator(".tile .square")
     enlarge = [frame(view, tiles.nth(at % 12)) for at in range(CLICKS)]
-    solos, hides = ([frame(view, explore.button(name)) for _ in range(CLICKS)] for name in ("solo", "hide"))
+    solos, hides = (
+        [frame(view, explore.button(name)) for _ in range(CLICKS)]
+        for name in ("show only this head", "remove from view")
+    )
     explore.button("all 72 heads").click()
     rest(view)
-    among = [frame(view, explore.button("solo")) for _ in range(CLICKS)]
+    among = [frame(view, explore.button("show only this head")) for _ in range(CLICKS)]
     told = {"hover": hovers, "enlarge": enlarge, "solo": solos, "hide": hides, "solo among 72": among}
     print(f"{tokens:4d} tokens   " + "   ".join(f"{name} {quantiles(times)}" for name, times in told.items()))
     page.context.close()

@@ -16,7 +16,17 @@ from .tab import Tab
 
 __all__ = ["Explore"]
 
-IN_MENU = {"√ weight", "linear", "per map", "show [CLS] [SEP]", "solo", "hide", "show all heads", "pin", "unpin"}
+IN_MENU = {
+    "show small weights",
+    "true to scale",
+    "each map by its own maximum",
+    "show [CLS] [SEP]",
+    "show only this head",
+    "remove from view",
+    "show all heads",
+    "pin",
+    "unpin",
+}
 IN_MENU |= {"mean over the heads", "value lengths"}
 ASKED = {text for name in models.shipped() for text in models.presets(name)}
 
@@ -72,8 +82,9 @@ class Explore(Tab):
 
     def position(self, name: str) -> None:
         panel = self.change("Take the order away")
-        if name not in ("as trained", "none") and not panel.get_by_role("radio").last.is_visible():
-            panel.get_by_role("button", name="other encodings").click()
+        others = panel.get_by_role("button", name="other encodings")
+        if name not in ("as trained", "none") and others.get_attribute("aria-expanded") == "false":
+            others.click()
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts
@@ -98,6 +109,10 @@ class Explore(Tab):
         return self.view.locator(f'.tile[data-head="{layer}.{head}"]')
 
     def lamp(self, layer: int, head: int) -> Locator:
+        """The lamp of a tile; a panel that lies over it is closed."""
+        opened = self.view.locator('.change[aria-expanded="true"]')
+        if opened.count():
+            opened.click()
         return self.tile(layer, head).locator(".lamp")
 
     def chips(self) -> list[str]:

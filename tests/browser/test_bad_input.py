@@ -77,7 +77,7 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     expect(explore.view.locator(".notices p")).to_have_text(
         [
             "A sentence may have 2,000 characters, this one has 4,000 or more; shorten it. "
-            f"The maps below still show “{TIRED}”.",
+            f"Below: the text before, “{TIRED}”.",
             "The sentence had 100,000 characters; the first 4,000 are kept.",
         ]
     )

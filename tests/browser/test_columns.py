@@ -15,7 +15,7 @@ from .expected import TIRED, run_of, written
 from .explore_page import Explore
 from .modules import Modules
 
-HIDE, ZERO = "hide it from all others", "keep the weight, zero its value"
+HIDE, ZERO = "hide this word from all others", "let them look, but pass nothing on"
 HIDDEN = "hidden from all others: “[CLS]” ×"
 
 

@@ -258,7 +258,7 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     expect(value).to_contain_text("64 % of what “it” takes in")
     explore.button("switch this head off").click()
     explore.shows(heads_off=((3, 1),))
-    expect(title).to_have_text("“it” puts 64 % on “animal” off: its output is 0")
+    expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
     expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
     expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
     explore.tile(3, 2).click()

@@ -138,7 +138,7 @@ def test_no_menu_names_the_answer_under_the_curtain(new_tab: NewTab) -> None:
     tab.page.keyboard.press("b")
     expect(tab.lit).to_have_count(1)
     tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
-    expect(sort).to_have_text("sort by it → animal")
+    expect(sort).to_have_text("sort heads by it → animal")
 
 
 def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> None:

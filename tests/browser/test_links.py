@@ -55,7 +55,7 @@ def check_everything(explore: Explore) -> None:
     expect(explore.view.locator(".pinned .label")).to_have_text(
         "mask causal, no positions, temperature 1.5, 1 head off"
     )
-    expect(explore.button("linear")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("true to scale")).to_have_attribute("aria-pressed", "true")
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.locator("html")).to_have_class("projector")
@@ -80,7 +80,7 @@ def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_tab: N
     explore.settled()
     explore.lamp(2, 3).click()
     explore.shows(f"{TIRED} & happy", heads_off=((2, 3),))
-    explore.button("linear").click()
+    explore.button("true to scale").click()
     explore.settled()
     explore.chip(2).click()
     explore.settled()

@@ -70,19 +70,19 @@ def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -
     explore.open()
     run = explore.shows()
     it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
-    explore.button("sort by it → animal").click()
+    explore.button("sort heads by it → animal").click()
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
     expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
     explore.click_cell(it, street)
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
-    expect(explore.button("sort by it → street")).to_have_attribute("aria-pressed", "true")
+    expect(explore.button("sort heads by it → street")).to_have_attribute("aria-pressed", "true")
     explore.chip(street).click()
     explore.settled()
     best = int(run.weights[3, 1, street].argmax())
     assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
-    explore.button(f"sort by street → {run.tokens[best]}").click()
+    explore.button(f"sort heads by street → {run.tokens[best]}").click()
     explore.settled()
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
@@ -120,12 +120,12 @@ def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
-    explore.button("hide").click()
+    explore.button("remove from view").click()
     explore.settled()
     expect(explore.tile(3, 4).locator(".note")).to_have_text("hidden")
     expect(explore.tile(3, 4)).to_have_attribute("aria-label", "layer 3 head 4, hidden")
     explore.wait_for_query(look=["hide3.4"], off=None)
-    explore.button("solo").click()
+    explore.button("show only this head").click()
     explore.settled()
     assert [head for head in explore.heads() if explore.tile(3, int(head[2:])).get_by_text("hidden").count() == 0] == [
         "3.4"
@@ -140,16 +140,16 @@ def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     run = explore.shows()
     legend = explore.view.locator(".legend")
     expect(legend).to_contain_text("√ of the weight")
-    explore.button("linear").click()
+    explore.button("true to scale").click()
     explore.settled()
     expect(legend).to_contain_text("colour: the weight")
     explore.tile(3, 9).locator(".square").click()
-    explore.button("per map").click()
+    explore.button("each map by its own maximum").click()
     explore.settled()
     most = int((run.weights[3, 9].max() * 255).round()) / 255
     assert legend.locator(".high").inner_text() == f"{most:.2f}"
     explore.wait_for_query(look=["own"])
-    explore.button("√ weight").click()
+    explore.button("show small weights").click()
     explore.settled()
     explore.wait_for_query(look=None)
 
@@ -181,7 +181,7 @@ def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explo
           click("pin");
           view.querySelectorAll(".presets button")[1].click();
           view.querySelector('[data-head="3.5"] .lamp').click();
-          click("linear");
+          click("true to scale");
         }"""
     )
     explore.shows(WIDE, heads_off=((3, 5),))

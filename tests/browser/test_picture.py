@@ -92,11 +92,15 @@ def test_pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(exp
     explore.open()
     run = explore.shows()
     rows = bytes_of(run, 3, 1)
-    for scale, button in (("root", "√ weight"), ("linear", "linear"), ("own", "per map")):
+    for scale, button in (
+        ("root", "show small weights"),
+        ("linear", "true to scale"),
+        ("own", "each map by its own maximum"),
+    ):
         explore.button(button).click()
         explore.settled()
         check_map(explore, rows, scale, max(map(max, rows)) if scale == "own" else 255)
-    explore.button("√ weight").click()
+    explore.button("show small weights").click()
     for layer in (3, 0):
         explore.layer(layer).click()
         explore.settled()
@@ -121,8 +125,8 @@ def check_map(explore: Explore, rows: list[list[int]], scale: str, most: int) ->
     """Every cell of the enlarged map has the colour of its weight, and a larger weight is not darker."""
     colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), scale, most])
     cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
-    left, top, side, _ = explore.box_of(explore.cell, 0, 0)
-    points = [(left + (key + ACROSS) * side, top + (row + DOWN) * side) for row, key in cells]
+    left, top, width, height = explore.box_of(explore.cell, 0, 0)
+    points = [(left + (key + ACROSS) * width, top + (row + DOWN) * height) for row, key in cells]
     seen = explore.view.locator(".large .map canvas").first.evaluate(PIXELS, points)
     wrong = [(at, got) for at, got in zip(cells, seen, strict=True) if got != colours[rows[at[0]][at[1]]]]
     assert not wrong

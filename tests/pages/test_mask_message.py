@@ -73,7 +73,7 @@ def test_the_wire_answers_with_the_weights_of_the_core(
     ("values", "key", "why"),
     [
         ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
-        ({"s": "a b " * 300}, "s", "takes at most 512"),
+        ({"s": "a b " * 300}, "s", "can read 512"),
         ({"mask": "combination", "rule": "&"}, "rule", "Not a valid rule"),
         ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
         ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),

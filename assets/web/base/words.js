@@ -1,7 +1,7 @@
 // @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
-export const OFF = "off: its output is 0"; // said of a head
+export const OFF = "switched off: what it finds is not passed on"; // said of a head
 export const BLOCKED = "blocked by the mask"; // said of a cell
 
 /** 0.6397 -> "0.64"; four digits where two would say 0 of something that is more (numbers.py says the rule).
@@ -66,13 +66,13 @@ export function story(tokens, row, weights) {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(tokens[best]);
-  const query = `what ${own} looks for: its row of the map.`;
+  const query = `what ${own} looks for. Its row shows how well each word fits.`;
   if (weight === 0)
-    return [query, "what each token offers; here none may be looked at.", "what is passed on; here nothing."];
+    return [query, "what each word offers: here none may be looked at.", "what is passed on: here nothing."];
   return [
     query,
-    `what each token offers; ${winner} fits this query best.`,
-    `what is passed on; ${percent(weight)} of what ${own} takes in is the value of ${winner}.`,
+    `what each word offers: ${winner} fits this query best.`,
+    `what ${winner} passes on. It makes up ${percent(weight)} of what this head adds to ${own}.`,
   ];
 }
 

@@ -20,8 +20,8 @@ export class ColumnSwitches {
   constructor(view) {
     this.view = view;
     this.name = span("label");
-    this.unseen = button("hide it from all others", () => this.toggleUnseen(), { ...toggle, title: SEEN });
-    this.value = button("keep the weight, zero its value", () => this.toggleValue(), { ...toggle, title: HEARD });
+    this.unseen = button("hide this word from all others", () => this.toggleUnseen(), { ...toggle, title: SEEN });
+    this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { ...toggle, title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
     const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);

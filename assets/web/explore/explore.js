@@ -85,7 +85,9 @@ export class Explore extends PlaceView {
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
-    this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element);
+    this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
+    this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
+    this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     this.show(
       div("top", this.box.element, said),
       div("words", this.bar.chips, this.bar.empty, pieces, this.next.element),
@@ -169,7 +171,7 @@ export class Explore extends PlaceView {
 
   /** @param {string} _key */
   still(_key) {
-    return "The maps below still show";
+    return "Below: the text before,";
   }
 
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
@@ -286,6 +288,7 @@ export class Explore extends PlaceView {
     const shown = { ...at, ...look, all, off, first, last, sortKey: key, theme, kinds, kv: picture.kv };
     this.heads.update(shown, maps, order(this, all), columns(maps, all, Boolean(picture.pin) || this.narrow));
     this.heads.draw(colours);
+    this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
     this.focus.draw(colours);
     this.pinned.draw(colours);

@@ -12,9 +12,9 @@ import { choice, fillChoice, group } from "../base/view_base.js";
 
 /** @type {[import("../base/colour.js").Scale, string, string][]} */
 const SCALES = [
-  ["root", "√ weight", "the colour is the root of the weight: small weights are easier to see"],
-  ["linear", "linear", "the colour is the weight"],
-  ["own", "per map", "each map up to its own largest weight"],
+  ["root", "show small weights", "the colour is the root of the weight"],
+  ["linear", "true to scale", "the colour is the weight"],
+  ["own", "each map by its own maximum", "the colour is the weight, up to the largest of the map"],
 ];
 const FEW = 3; // sentences to try while there is none
 const toggle = { class: "toggle" };
@@ -61,8 +61,8 @@ export class ExploreBar {
     setAttribute(this.pin, "title", "keep this picture beside the next one");
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
-    this.solo = button("solo", solo, { ...toggle, title: "look at this head alone" });
-    this.hide = button("hide", hide, { ...toggle, title: "take this head out of sight; the model keeps it" });
+    this.solo = button("show only this head", solo, toggle);
+    this.hide = button("remove from view", hide, { ...toggle, title: "the model keeps it" });
     this.menu = menu(
       view,
       "view",
@@ -166,7 +166,7 @@ export class ExploreBar {
   drawSort() {
     const { maps, at, look } = this.view;
     const key = isDrawn() ? null : sortKey(this.view);
-    setText(this.sort, key === null ? "sort heads" : `sort by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
+    setText(this.sort, key === null ? "sort heads" : `sort heads by ${maps.tokens[at.row]} → ${maps.tokens[key]}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
   }

@@ -37,7 +37,9 @@ export const large = (map) => Object.assign(map, SHAPE);
 
 /** Pixels that a map may take: what stands above it stays in sight. @param {Element} element @param {Explore} view */
 export function roomFor(element, { projector, narrow, compact, picture }) {
-  const around = projector ? 170 : 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
+  const around = projector
+    ? 170
+    : 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
   return { width: contentWidth(element), height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
 }
 

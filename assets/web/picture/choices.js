@@ -13,9 +13,8 @@ import { toggled } from "../base/words.js";
 
 const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
-const DEGREES =
-  "Every score is divided by it before the softmax: below 1 the strongest gets more, above 1 all become more equal.";
-const ABOUT_LAMPS = "Press a dot to switch that head off: its output becomes 0, and the later layers work without it.";
+const DEGREES = "Below 1 the strongest word gets even more; above 1 all words become more equal.";
+const ABOUT_LAMPS = "Press a dot to switch that head off: what it finds is not passed on.";
 const FIRST = ["as trained", "none"]; // of the encodings; the others stand under a heading
 const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules joined by & (and), | (or), ! (not)", numbers: [], key: "rule" },

@@ -129,7 +129,11 @@ export class HeadsGrid {
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
-    setAttribute(lamp, "title", off ? "off in the model: its output is 0" : "on: click to switch it off in the model");
+    setAttribute(
+      lamp,
+      "title",
+      off ? "off in the model: what it finds is not passed on" : "on: click to switch it off in the model",
+    );
     tile.style.setProperty("--index", String(index));
     this.updateEdges(tile, pair, index);
   }
