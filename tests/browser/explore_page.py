@@ -102,17 +102,21 @@ class Explore(Tab):
     def group(self, name: str) -> Locator:
         return self.view.get_by_role("group", name=name)
 
+    def uncover(self) -> None:
+        """Closes the panel that lies over the heads, if any does."""
+        opened = self.view.locator('.change[aria-expanded="true"]')
+        if opened.count():
+            opened.click()
+
     def layer(self, number: int) -> Locator:
+        self.uncover()
         return self.button(f"layer {number}")
 
     def tile(self, layer: int, head: int) -> Locator:
         return self.view.locator(f'.tile[data-head="{layer}.{head}"]')
 
     def lamp(self, layer: int, head: int) -> Locator:
-        """The lamp of a tile; a panel that lies over it is closed."""
-        opened = self.view.locator('.change[aria-expanded="true"]')
-        if opened.count():
-            opened.click()
+        self.uncover()
         return self.tile(layer, head).locator(".lamp")
 
     def chips(self) -> list[str]:

@@ -255,7 +255,7 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.button("map").click()
     title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
     expect(title).to_have_text("“it” puts 64 % on “animal”")
-    expect(value).to_contain_text("64 % of what “it” takes in")
+    expect(value).to_contain_text("64 % of what this head adds to “it”")
     explore.button("switch this head off").click()
     explore.shows(heads_off=((3, 1),))
     expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
@@ -264,4 +264,4 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.tile(3, 2).click()
     explore.settled()
     expect(title).not_to_contain_text("off")
-    expect(value).to_contain_text("takes in")
+    expect(value).to_contain_text("of what this head adds")
