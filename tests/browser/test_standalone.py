@@ -171,9 +171,11 @@ def test_the_file_says_what_is_changed(opens: Opens, look: dict[str, Any]) -> No
         off.click()
         heading = page.locator(".large h2")
         expect(heading).to_contain_text("“it” puts")
-        expect(heading).to_contain_text("off: its output is 0")
+        expect(heading).to_contain_text("switched off: what it finds is not passed on")
         expect(page.locator(".large.is-off")).to_be_visible()
-        expect(page.locator(".aloud")).to_contain_text("Layer 3 head 2, off: its output is 0. “it” puts")
+        expect(page.locator(".aloud")).to_contain_text(
+            "Layer 3 head 2, switched off: what it finds is not passed on. “it” puts"
+        )
         on.click()
         expect(heading).not_to_contain_text("off")
         expect(page.locator(".large.is-off")).to_have_count(0)
@@ -190,7 +192,10 @@ def test_the_keyboard_and_the_table_tell_what_is_blocked_and_off(opens: Opens) -
         page.keyboard.press("ArrowRight")
         expect(page.locator('[data-head="3.2"]')).to_be_focused()
         page.keyboard.press("Enter")
-        grid = page.get_by_role("grid", name="Layer 3 head 2, off: its output is 0: rows are queries, columns are keys")
+        grid = page.get_by_role(
+            "grid",
+            name="Layer 3 head 2, switched off: what it finds is not passed on: rows are queries, columns are keys",
+        )
         cell = grid.get_by_role("gridcell")
         cell.focus()
         for _ in range(2):
