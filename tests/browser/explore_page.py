@@ -82,9 +82,7 @@ class Explore(Tab):
 
     def position(self, name: str) -> None:
         panel = self.change("Take the order away")
-        others = panel.get_by_role("button", name="other encodings")
-        if name not in ("as trained", "none") and others.get_attribute("aria-expanded") == "false":
-            others.click()
+        self.unfold(panel)
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts
