@@ -82,7 +82,7 @@ class Explore(Tab):
 
     def position(self, name: str) -> None:
         panel = self.change("Take the order away")
-        self.unfold(panel)
+        self.open_folds(panel)
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts
