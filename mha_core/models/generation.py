@@ -11,7 +11,7 @@ from ..attention.key_value import KVCache
 from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Position
-from .inputs import Mask
+from .inputs import Mask, read
 from .model import Model
 from .stack import Stack
 
@@ -97,7 +97,7 @@ class Generation:
         if token not in range(vocabulary):
             raise HeadlightError(f"token {token!r} is not in the vocabulary; choose 0 to {vocabulary - 1}")
         self.ids.append(token)
-        self.tokens.append(self.model.tokenizer.id_to_token(token) or "")
+        self.tokens.append(read(self.ids[-2:], self.model.tokenizer)[-1])
         try:
             weights, hidden, self.logits = self._pass()
         except BaseException:  # a pass that ended half-way has filled half of the caches

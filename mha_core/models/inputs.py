@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -45,7 +45,13 @@ def tokens_of_ids(ids: Sequence[int], tokenizer: Tokenizer, vocabulary: int) -> 
         raise HeadlightError(
             f"id {wrong[0]!r:.40} is not in the vocabulary; choose whole numbers, 0 to {vocabulary - 1}"
         )
-    return [tokenizer.id_to_token(one) or "" for one in ids], list(ids)
+    return read(ids, tokenizer), list(ids)
+
+
+def read(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
+    """The tokens of these ids; of some tokenizers a token is read by the one before it."""
+    together: Callable[[Sequence[int]], list[str]] | None = getattr(tokenizer, "read", None)
+    return together(ids) if together else [tokenizer.id_to_token(one) or "" for one in ids]
 
 
 def joint_mask(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:

@@ -1,6 +1,7 @@
 """Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): it cuts any text into whole or part characters.
 
-The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels: "␣Paris".
+The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels, "␣Paris"; in a
+text it is as with WordPiece the pieces which continue a word that are marked, "Paris" and "Priv ##et".
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,6 +33,13 @@ def label(token: str) -> str:
     return "".join(map(_seen, text))
 
 
+def in_text(label: str, before: str) -> str:
+    """A label behind this text or label: without the space before a word, and with ## where it continues one."""
+    if label.startswith("␣") and label.strip("␣"):
+        return label[1:]
+    return f"##{label}" if label[:1].isalnum() and before[-1:].isalnum() else label
+
+
 def _seen(letter: str) -> str:
     if "\udc80" <= letter <= "\udcff":  # a byte that is no whole character
         return f"<0x{ord(letter) - 0xDC00:02X}>"
@@ -39,7 +47,7 @@ def _seen(letter: str) -> str:
 
 
 class Coded(NamedTuple):
-    """A text cut up: labels, numbers in the vocabulary, and from which to which character each token reaches."""
+    """A text cut up: as it is read, numbers in the vocabulary, and from which to which character each token reaches."""
 
     tokens: list[str]
     ids: list[int]
@@ -47,7 +55,7 @@ class Coded(NamedTuple):
 
 
 class ByteLevel:
-    """A tokenizer with labels as tokens. No token is added in front or behind.
+    """A tokenizer whose tokens can be read. No token is added in front or behind.
 
     Args:
         tokens: the vocabulary; its order gives the numbers.
@@ -87,7 +95,12 @@ class ByteLevel:
         if not coded.ids:
             what = "holds only characters that the vocabulary lacks" if text else "is empty"
             raise HeadlightError(f"the text {what}, and this model adds no token of its own; type at least one letter")
-        return Coded([label(token) for token in coded.tokens], coded.ids, coded.offsets)
+        return Coded(self.read(coded.ids), coded.ids, coded.offsets)
+
+    def read(self, ids: Sequence[int]) -> list[str]:
+        """The tokens of a text as a person reads them there: see `in_text`."""
+        labels = [self.id_to_token(number) or "" for number in ids]
+        return list(map(in_text, labels, ["", *labels]))
 
     def unknown(self, text: str) -> list[str]:
         """The characters of a text that are not coded whole, each once: SmolLM2 lacks tokens for a few control

@@ -10,7 +10,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import fitting, mask_codec, pictures, rules, words
+from pages.kit.picture import fitting, mask_codec, models, pictures, rules, words
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
@@ -96,7 +96,7 @@ def outcomes(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     settings, _ = query.within()
-    at, second = query.at.on(pictures.tokens(settings)), query["pad"]
+    at, second = query.at.on(pictures.tokens(settings), goes_on=models.goes_on(settings.model)), query["pad"]
     try:
         check_length(second)
         padded = padding.blocks(settings, second)

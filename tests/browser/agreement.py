@@ -35,5 +35,5 @@ def agree(tab: Tab) -> None:
     digest, texts = asked(place.path, urlsplit(tab.page.url).query.encode())
     if place.path != "/shapes":  # whose traces are of what an implementation can do
         assert here.view.first.get_attribute("data-digest") == digest
-    boxes = here.view.first.locator(".top .sentence input")
+    boxes = here.view.first.locator(".top .sentence textarea")
     assert [box.input_value() for box in boxes.all()] == texts

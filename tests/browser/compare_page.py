@@ -82,7 +82,9 @@ class Compare(Tab):
 
     def set(self, name: str, choice: str) -> None:
         """Chooses a mask or an encoding on a card."""
-        self.controls(name).get_by_role("radio", name=choice, exact=True).click()
+        controls = self.controls(name)
+        self.open_folds(controls)
+        controls.get_by_role("radio", name=choice, exact=True).click()
 
     def map(self, number: int) -> Locator:
         return self.view.get_by_role("region", name=PANELS[number], exact=True)

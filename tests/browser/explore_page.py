@@ -71,14 +71,16 @@ class Explore(Tab):
         self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
 
     def position(self, name: str) -> None:
-        self.change("Take the order away").get_by_role("radio", name=name, exact=True).click()
+        panel = self.change("Take the order away")
+        self.open_folds(panel)
+        panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts
 
     @property
     def box(self) -> Locator:
         """The sentence box, also where the projector takes it out of sight."""
-        return self.view.locator(".sentence input")
+        return self.view.locator(".sentence textarea")
 
     @property
     def place(self) -> Locator:
@@ -88,13 +90,21 @@ class Explore(Tab):
     def group(self, name: str) -> Locator:
         return self.view.get_by_role("group", name=name)
 
+    def uncover(self) -> None:
+        """Closes the panel that lies over the heads, if any does."""
+        opened = self.view.locator('.change[aria-expanded="true"]')
+        if opened.count():
+            opened.click()
+
     def layer(self, number: int) -> Locator:
+        self.uncover()
         return self.button(f"layer {number}")
 
     def tile(self, layer: int, head: int) -> Locator:
         return self.view.locator(f'.tile[data-head="{layer}.{head}"]')
 
     def lamp(self, layer: int, head: int) -> Locator:
+        self.uncover()
         return self.tile(layer, head).locator(".lamp")
 
     def chips(self) -> list[str]:
@@ -108,7 +118,7 @@ class Explore(Tab):
 
     def badges(self) -> list[str]:
         """What the row in focus looks at, with its weights."""
-        bars = self.view.locator(".looks .bar-of-look")
+        bars = self.view.locator(".large .looks .bar-of-look")
         names, values = bars.locator(".badge").all_text_contents(), bars.locator(".value").all_text_contents()
         return [f"{name} {value}" for name, value in zip(names, values, strict=True)]
 
@@ -129,7 +139,7 @@ class Explore(Tab):
         return self.readout()
 
     def readout(self) -> str:
-        return self.view.locator(".readout").inner_text()
+        return self.view.locator(".large .readout").inner_text()
 
     def click_cell(self, row: int, key: int) -> None:
         self.page.mouse.click(*self.middle(self.cell, row, key))

@@ -74,6 +74,7 @@ class Masks(Tab):
 
     def position(self, name: str) -> Locator:
         """An encoding of the order, once the fold is open."""
+        self.open_folds(self.view)
         return self.view.get_by_role("radio", name=name, exact=True)
 
     def head(self, number: int) -> Locator:

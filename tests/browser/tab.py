@@ -162,6 +162,11 @@ class Tab:
         left, top, width, height = self.box_of(cell, row, column)
         return left + width / 2, top + height / 2
 
+    def open_folds(self, place: Locator) -> None:
+        """Opens what is folded among the choices there."""
+        for fold in place.locator(".fold[aria-expanded='false']:visible").all():
+            fold.click()
+
     # ---- what it says
 
     @property

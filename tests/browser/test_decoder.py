@@ -27,15 +27,15 @@ def chances(explore: Explore, label: str) -> list[float]:
 def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
     explore.open(model="smollm2")
     expect(explore.box).to_have_value(PRIVET)
-    assert chances(explore, "␣Drive") == pytest.approx([0.84], abs=0.01)
+    assert chances(explore, "Drive") == pytest.approx([0.84], abs=0.01)
     expect(explore.place).to_contain_text(f"layer {PLACE.replace('.', ', head ')} ")
     assert explore.view.locator(".tile").count() == 9
     explore.view.get_by_role("button", name="Switch heads off").click()
     expect(explore.view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
     expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
     explore.button("the 7 strongest").click()
-    expect(bar(explore, "␣Drive").locator(".value")).to_contain_text("→")
-    assert chances(explore, "␣Drive") == pytest.approx([0.84, 0.02], abs=0.01)
+    expect(bar(explore, "Drive").locator(".value")).to_contain_text("→")
+    assert chances(explore, "Drive") == pytest.approx([0.84, 0.02], abs=0.01)
     explore.page.keyboard.press("Escape")
     explore.button("all 270 heads").click()
     expect(explore.view.locator(".tile")).to_have_count(270)
@@ -45,17 +45,17 @@ def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
 def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(explore: Explore) -> None:
     explore.open(model="smollm2", s="The capital of France is")
     explore.settled()
-    bar(explore, "␣Paris").click()
+    bar(explore, "Paris").click()
     expect(explore.box).to_have_value("The capital of France is Paris")
     explore.settled()
-    assert explore.chips()[-1] == "␣Paris"
-    explore.button("play").click()
+    assert explore.chips()[-1] == "Paris"
+    explore.button("keep writing").click()
     expect(explore.button("stop")).to_be_visible()
     expect(explore.view.locator(".chip").nth(7)).to_be_visible()
     explore.button("stop").click()
     explore.settled()
     written = explore.chips()
-    assert written[:6] == ["The", "␣capital", "␣of", "␣France", "␣is", "␣Paris"]
+    assert written[:6] == ["The", "capital", "of", "France", "is", "Paris"]
     text = explore.box.input_value()
     explore.button("remove last").click()
     expect(explore.box).not_to_have_value(text)
@@ -85,7 +85,7 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
 
 def test_a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
     explore.open(model="smollm2", s="Once upon a time")
-    explore.view.locator(".draw summary").click()
+    explore.button("more").click()
     explore.view.get_by_label("Sampling temperature").fill("1.5")
     drawn = explore.view.locator(".sampling > .label")
     expect(drawn).to_contain_text("draws “")
@@ -111,7 +111,7 @@ def test_a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
 def test_both_sides_of_compare_say_what_comes_next(compare: Compare) -> None:
     compare.open(model="smollm2", s="The capital of France is", pos2="none", word="Paris")
     bars = compare.view.locator(".next-list .next")
-    expect(bars.filter(has_text="␣Paris")).to_contain_text("0.77 → 0.27")
+    expect(bars.filter(has_text="Paris")).to_contain_text("0.77 → 0.27")
     expect(compare.view.locator(".word-said")).to_have_text(
         "“Paris” comes next with probability 0.77 on the left, 0.27 on the right."
     )

@@ -11,17 +11,21 @@ from pages.kit.draw.pages import PAGES
 from .explore_page import Explore
 from .masks_page import Masks
 
-# Looks at every frame: is a field painted that only the link needs, or one of Streamlit's grey bars; and where the
-# question of the page stands.
+# Looks at every frame: is a field painted that only the link needs, or one of Streamlit's grey bars; where the question
+# of the page and Share stand, how wide the model's box is, and whether the outline of the cards was there.
 WATCH = """
 window.inner = [];
 window.questions = [];
+window.bar = new Set();
 const look = () => {
   const fields = document.querySelectorAll(
     '.st-key-link_texts input, .st-key-link_controls input, [data-testid="stAppSkeleton"]');
   for (const field of fields) if (field.getClientRects().length) window.inner.push(field.outerHTML.slice(0, 120));
   const early = document.getElementById("headlight-early");
   const heading = (early ?? document).querySelector(".question h1");
+  const boxes = [...document.querySelectorAll("#headlight-bar :is(.share-place > button, .pickers)")];
+  if (boxes.length) window.bar.add(boxes.map((own) => Math.round(own.getBoundingClientRect().width)).join(" "));
+  window.outlined ||= (early?.querySelectorAll(".outline .card").length ?? 0) === 3;
   if (heading?.getClientRects().length) {
     const { x, y } = heading.getBoundingClientRect();
     const place = [location.pathname, heading.textContent, Math.round(x), Math.round(y)].join(" ");
@@ -68,6 +72,8 @@ def test_the_question_stands_where_it_will_stay(explore: Explore) -> None:
         places = [place.rsplit(" ", 2)[1:] for place in explore.page.evaluate("window.questions")]
         spread = [max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)]
         assert max(spread) <= 1, places
+        assert explore.page.evaluate("window.bar.size") == 1, "Share and the model's box stay as they are"
+        assert explore.page.evaluate("window.outlined") == (name == "train"), "a page has its picture or the outline"
 
 
 def test_at_rest_explore_has_few_controls_the_link_is_copied_and_maps_line_up(explore: Explore) -> None:

@@ -78,7 +78,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
         explore.chip(row).click()
         explore.settled()
         expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
-        assert explore.view.locator(".who").inner_text() == run.tokens[row]
+        assert explore.view.locator(".large .who").inner_text() == run.tokens[row]
         assert explore.badges() == largest(run, 3, 1, row)
         explore.wait_for_query(at=f"3.1.{row}")
     explore.click_cell(4, 6)
@@ -174,7 +174,7 @@ def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explo
     explore.shows(WIDE)
     expect(pinned.get_by_role("heading")).to_have_text("Layer 3 · Head 1, pinned")
     tired = run_row(explore)
-    assert tired == "pinned: it → animal 0.64"
+    assert tired == "it → animal 0.64"
     assert dict(badge.rsplit(" ", 1) for badge in explore.badges())["animal"] == "0.27"
     pinned.get_by_role("button", name="unpin").click()
     explore.settled()
@@ -195,7 +195,7 @@ def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explo
     )
     explore.shows(WIDE, heads_off=((3, 5),))
     expect(explore.box).to_have_value(WIDE)
-    assert run_row(explore) == "pinned: it → animal 0.64"
+    assert run_row(explore) == "it → animal 0.64"
     explore.wait_for_query(look=["linear"], off=["L3 H5"], s=[WIDE])
     # what was heard once is not asked for again
     explore.button("unpin").first.click()
@@ -220,4 +220,4 @@ def run_row(explore: Explore) -> str:
     assert name
     x, y = box["x"] + (2.5 - (key - 1)) * box["width"], box["y"] + (10.5 - (row - 1)) * box["height"]
     explore.page.mouse.move(x, y)
-    return explore.readout()
+    return explore.view.locator(".pinned .readout").inner_text()

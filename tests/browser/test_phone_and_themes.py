@@ -26,7 +26,9 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
 
     explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
     explore.settled()
-    expect(explore.view.locator(".readout")).to_have_text(f"it → street {written(float(run.weights[3, 1, 10, 8]))}")
+    expect(explore.view.locator(".large .readout")).to_have_text(
+        f"it → street {written(float(run.weights[3, 1, 10, 8]))}"
+    )
     explore.tile(3, 7).locator(".square").tap()
     explore.settled()
     expect(explore.place).to_contain_text("layer 3, head 7 ")

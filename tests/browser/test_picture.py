@@ -54,7 +54,7 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     expect(explore.place).to_contain_text("layer 3, head 1 ")
     expect(explore.tile(3, 1)).to_have_attribute("aria-selected", "true")
     expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
-    assert explore.view.locator(".who").inner_text() == "it"
+    assert explore.view.locator(".large .who").inner_text() == "it"
     assert explore.badges() == largest(run, 3, 1, row)
     assert explore.badges()[0] == "animal 0.64"
     assert "street 0.05" in explore.badges()
@@ -122,8 +122,8 @@ def check_map(explore: Explore, rows: list[list[int]], scale: str, most: int) ->
     """Every cell of the enlarged map has the colour of its weight, and a larger weight is not darker."""
     colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), scale, most])
     cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
-    left, top, side, _ = explore.box_of(explore.cell, 0, 0)
-    points = [(left + (key + ACROSS) * side, top + (row + DOWN) * side) for row, key in cells]
+    left, top, width, height = explore.box_of(explore.cell, 0, 0)
+    points = [(left + (key + ACROSS) * width, top + (row + DOWN) * height) for row, key in cells]
     seen = explore.view.locator(".large .map canvas").first.evaluate(PIXELS, points)
     wrong = [(at, got) for at, got in zip(cells, seen, strict=True) if got != colours[rows[at[0]][at[1]]]]
     assert not wrong

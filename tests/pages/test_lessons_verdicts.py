@@ -64,7 +64,7 @@ def test_each_row_behind_a_curtain_is_a_row_of_its_step() -> None:
     for learn, step in STEPS.items():
         words = [word for hidden in step.curtain if hidden.part in ("row", "rows") for word in hidden.words]
         tokens = (
-            [token.removeprefix("␣").lower() for token in pictures.tokens(as_it_opens(step).settings())]
+            [token.removeprefix("##").lower() for token in pictures.tokens(as_it_opens(step).settings())]
             if words
             else []
         )

@@ -43,6 +43,14 @@ function ramp(stops) {
 
 const RAMPS = { dark: ramp(STOPS.dark), light: ramp(STOPS.light) };
 
+/** Black or white, whichever has the greater contrast to a colour: at least 4.5 : 1. @param {Rgb} colour */
+function inkFor(colour) {
+  const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#FFFFFF";
+}
+
+const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
+
 /** How far up the ramp a byte lies, 0 to 1.
  * @param {Scale} scale @param {number} most the largest byte of the map, used by the scale "own"
  */
@@ -52,16 +60,21 @@ export function level(byte, scale, most) {
   return Math.sqrt(byte / 255);
 }
 
+/** @param {number} byte @param {Scale} scale @param {number} most */
+const stepOf = (byte, scale, most) => Math.min(255, Math.round(255 * level(byte, scale, most)));
+
 /** @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
-const colourOf = (byte, theme, scale, most) => RAMPS[theme][Math.min(255, Math.round(255 * level(byte, scale, most)))];
+const colourOf = (byte, theme, scale, most) => RAMPS[theme][stepOf(byte, scale, most)];
+
+/** The same for CSS. @param {number} byte @param {Theme} theme @param {Scale} scale @param {number} most */
+export const cssOf = (byte, theme, scale, most) => `rgb(${colourOf(byte, theme, scale, most).join(" ")})`;
 
 /** 256 colours, one a byte, as 32-bit pixels. @param {Theme} theme @param {Scale} scale @param {number} most */
 export const palette = (theme, scale, most) =>
   Uint32Array.from({ length: 256 }, (_, byte) => pixel(colourOf(byte, theme, scale, most)));
 
 /** Ink that can be read on the colour of a byte. @param {Theme} theme @param {Scale} scale @returns {string} */
-export const inkOn = (byte, theme, scale, most) =>
-  brightness(colourOf(byte, theme, scale, most)) > 140 ? "#1B1206" : "#FFF7E6";
+export const inkOn = (byte, theme, scale, most) => INKS[theme][stepOf(byte, scale, most)];
 
 /** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
 export const gradient = (theme) => `linear-gradient(to right, ${STOPS[theme].join(", ")})`;

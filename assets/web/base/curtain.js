@@ -63,11 +63,11 @@ export function draw(parts, lamp = false) {
   if (before !== JSON.stringify([hidden, lit])) dispatchEvent(new Event("headlight-curtain"));
 }
 
-/** Whether one of these words, or places, names a row; the space before a word is no part of its name.
+/** Whether one of these words, or places, names a row; the mark of a piece is no part of its name.
  * @param {string[]} tokens @param {number} row @param {string[]} words
  */
 export function names(tokens, row, words) {
-  const said = tokens.map((token) => token.toLowerCase().replace(/^␣(?=.)/u, ""));
+  const said = tokens.map((token) => token.toLowerCase().replace(/^##(?=.)/, ""));
   const nth = said.slice(0, row + 1).filter((other) => other === said[row]).length;
   const own = [String(row), String(row - tokens.length), said[row], `${said[row]}#${nth}`];
   return words.some((word) => own.includes(word.toLowerCase()));

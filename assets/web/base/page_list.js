@@ -1,7 +1,7 @@
 // @ts-check
 // The pages of the house, their addresses, and which of them is shown.
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string}} Page */
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean}} Page */
 
 /** Every page, as pages/kit/draw/pages.py lists them. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");

@@ -60,15 +60,12 @@ export function percent(weight) {
  */
 export function gave(who, whom, before, now, beside = false) {
   const [was, is] = [percent(before), percent(now)];
-  const [one, other] = [bare(who), bare(whom)].map(quoted);
+  const [one, other] = [who, whom].map(quoted);
   if (was === is) return beside ? `${one} gives ${other} ${was} on both sides.` : `${one} still gives ${other} ${was}.`;
   const share = was === "100 %" ? "all its attention (100 %)" : was;
   if (beside) return `${one} gives ${other} ${share} on the left, ${is} on the right.`;
   return `${one} gave ${other} ${share}${share === was ? "," : ";"} now ${is}.`;
 }
-
-/** A token without the space before it. @param {string} token */
-export const bare = (token) => token.replace(/^␣(?=.)/u, "");
 
 /** A sum of weights, to two digits: the last digits of a float32 sum are rounding. @param {Float32Array} weights */
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
@@ -85,10 +82,10 @@ export function story(tokens, row, weights) {
   const winner = quoted(tokens[best]);
   const query = `what ${own} looks for. Its row shows how well each word fits.`;
   if (weight === 0)
-    return [query, "what each token offers; here none may be looked at.", "what is passed on; here nothing."];
+    return [query, "what each word offers: here none may be looked at.", "what is passed on: here nothing."];
   return [
     query,
-    `what each token offers; ${winner} fits this query best.`,
+    `what each word offers: ${winner} fits this query best.`,
     `what ${winner} passes on. It makes up ${percent(weight)} of what this head adds to ${own}.`,
   ];
 }

@@ -94,15 +94,18 @@ export class Explore extends PlaceView {
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
     const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
+    this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
+    this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
+    this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     this.show(
       div("top", this.box.element, said, this.cutText),
-      div("words", this.bar.chips, this.next.element, pieces),
+      div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
-      h("section", { class: "all-heads", "aria-label": "Heads" }, this.bar.element, this.heads.element),
+      div("try-and-change", this.tiles.element, this.steps.element),
+      this.allHeads,
       this.focus.element,
       this.pinned.element,
       this.bar.empty,
-      div("try-and-change", this.tiles.element, this.steps.element),
       h("footer", {}, div("help", HELP), proof),
     );
   }
@@ -269,6 +272,12 @@ export class Explore extends PlaceView {
     if (at.key !== null && at.key >= maps.n) at.key = null;
   }
 
+  /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
+  move(root) {
+    super.move(root);
+    this.bar.scrolledTo = "";
+  }
+
   resized() {
     this.heads.rects = [];
     this.redraw();
@@ -287,6 +296,7 @@ export class Explore extends PlaceView {
     const { all } = look;
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
+    this.placeHeads();
     this.kinds({ ...kindsOfView, choosing: this.narrow && this.tiles.open });
     this.bar.draw(all);
     this.all.draw();
@@ -297,9 +307,10 @@ export class Explore extends PlaceView {
     const { off, theme } = this;
     const { family } = this.all;
     const shown = { ...at, ...look, off, first, last, sortKey: key, theme, kinds, kv: picture.kv, across, family };
-    const side = columns(maps, all, Boolean(picture.pin) && !this.narrow, across);
+    const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);
+    this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
     this.foot.draw();
     this.focus.draw(colours);
@@ -312,6 +323,12 @@ export class Explore extends PlaceView {
     setText(this.parts.pieces, picture.pieces.join(" "));
     setText(this.parts.status, picture.status);
     Object.assign(this.element.dataset, { digest: maps.digest, numbers: fits ? `${at.layer}.${at.head}` : "" });
+  }
+
+  /** The heads stand before the large map, on a phone under it. */
+  placeHeads() {
+    const before = this.narrow && !this.look.all ? this.focus.words : this.focus.element;
+    if (this.allHeads.nextSibling !== before) before.before(this.allHeads);
   }
 
   drawFigures() {

@@ -50,6 +50,7 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    this.scrolledTo = ""; // the word in focus, and of how many
     this.layers = group("Layer");
     this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
@@ -127,6 +128,16 @@ export class ExploreBar {
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
     rove(this.chips);
+    const place = `${at.row} ${maps.n}`;
+    if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row)); // when all is laid out
+    this.scrolledTo = place;
+  }
+
+  /** Brings the word in focus to the middle of the strip. @param {number} row */
+  scrollTo(row) {
+    const { chips } = this;
+    const chip = /** @type {HTMLElement | undefined} */ (chips.children[row]);
+    if (chip) chips.scrollLeft = chip.offsetLeft + (chip.offsetWidth - chips.clientWidth) / 2;
   }
 
   drawLayers(shownAll) {

@@ -33,7 +33,7 @@ export class FindHeads {
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
     const label = span("label", "Find the heads that");
     this.element = div("find-heads");
-    this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.list, this.off);
+    this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.off, this.list);
   }
 
   /** @param {string} kind */

@@ -7,7 +7,7 @@ import { addressOf, find, load } from "../lessons/course.js";
 import { go } from "../link/way.js";
 import { swapped } from "./swaps.js";
 import { isWord } from "../wire/packets.js";
-import { bare, gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
+import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
@@ -108,14 +108,14 @@ export class FirstSteps {
   }
 
   get asks() {
-    return `what does ${quoted(bare(this.own))} look at now?`;
+    return `what does ${quoted(this.own)} look at now?`;
   }
 
   /** The order of the words taken away. @param {Ground} ground @returns {Try[]} */
   ofOrder({ pos, whom, weight }) {
     if (!this.view.picture.positions.some(([name]) => name === "none")) return [];
     if (pos === "none") return [{ said: `give the order back: ${this.asks}`, change: { pos: null } }];
-    const still = `does ${quoted(bare(this.own))} still look at ${quoted(bare(whom))}?`;
+    const still = `does ${quoted(this.own)} still look at ${quoted(whom)}?`;
     return [{ said: `take the order away: ${weight >= STRONG ? still : this.asks}`, change: { pos: "none" } }];
   }
 
@@ -167,7 +167,7 @@ export class FirstSteps {
     const key = maps.tokens[ground.key] === ground.whom ? ground.key : maps.tokens.indexOf(ground.whom);
     const [best, most] = ranked(row)[0];
     const pair = key < 0 ? "" : gave(own, ground.whom, ground.weight, row[key]);
-    const now = best === key ? "" : `Most now: ${quoted(bare(maps.tokens[best]))} ${percent(most)}.`;
+    const now = best === key ? "" : `Most now: ${quoted(maps.tokens[best])} ${percent(most)}.`;
     return [pair, now].filter(Boolean).join(" ");
   }
 

@@ -30,15 +30,17 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take, less where it stands over the grid of all heads. @param {Explore} view @param {Element} element */
-export const roomFor = ({ all, foot, narrow }, element) => ({
-  width: contentWidth(element),
-  height: foot.isOn
-    ? foot.heightOver(element)
-    : all.isOpen && !narrow
-      ? Math.max(260, window.innerHeight - 310)
-      : Math.max(400, Math.min(620, window.innerHeight - 425)),
-});
+/** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
+export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, largest: 68, least: 0 } });
+
+/** Pixels that a map may take: what stands above it stays in sight. @param {Explore} view @param {Element} element */
+export function roomFor({ all, foot, narrow, compact, picture }, element) {
+  const width = contentWidth(element);
+  if (foot.isOn) return { width, height: foot.heightOver(element) };
+  if (all.isOpen && !narrow) return { width, height: Math.max(260, window.innerHeight - 310) };
+  const around = 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
+  return { width, height: Math.max(narrow ? 400 : 300, window.innerHeight - around) };
+}
 
 export class FocusPanel {
   /** @param {Explore} view */
@@ -46,9 +48,10 @@ export class FocusPanel {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
     const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
-    this.plain = Object.assign(new BigMap(actions), { isSteady: true });
+    this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
+    large(this.difference.map);
     this.asLines = new Lines((row) => view.go({ row, key: null }));
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
@@ -71,6 +74,17 @@ export class FocusPanel {
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
     this.from = h("a", { class: "page-link from" });
+    this.words = div(
+      "large-words",
+      this.looks,
+      this.sum,
+      view.values.element,
+      this.columns.element,
+      h("dl", { class: "story" }, ...lines),
+      this.from,
+      span("push"),
+      this.lamp,
+    );
     this.element = panel(
       "large",
       "Head in focus",
@@ -87,17 +101,7 @@ export class FocusPanel {
       div(
         "large-body",
         div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout)),
-        div(
-          "large-words",
-          this.looks,
-          this.sum,
-          view.values.element,
-          this.columns.element,
-          h("dl", { class: "story" }, ...lines),
-          this.from,
-          span("push"),
-          this.lamp,
-        ),
+        this.words,
       ),
     );
     this.element.addEventListener("keydown", (event) => view.all.key(event));
@@ -168,7 +172,7 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.foot.isOn ? 12.2 : 10; // 16 px in the type of the projector
+    const smallest = view.foot.isOn ? 12.2 : 11; // 16 px in the type of the projector
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
@@ -184,8 +188,10 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawLegend({ map, whole, scale, theme, first, last }, mode, inks) {
     const [low, ramp, high, law] = this.legend;
-    for (const part of this.legend) part.hidden = mode === "table"; // in which nothing is told by colour
-    if (this.difference.isOn) return this.difference.drawLegend(this.legend, inks);
+    const isOn = this.difference.isOn;
+    for (const part of this.legend) part.hidden = mode === "table" || (mode === "lines" && !isOn && part !== law); // numbers, or thickness, tell it
+    if (isOn) return this.difference.drawLegend(this.legend, inks);
+    if (mode === "lines") return setText(law, "thickness: the weight");
     const most = mostOf((whole ? trimmed(map, first, last) : map).bytes, scale) / 255;
     setText(low, "0");
     ramp.style.backgroundImage = gradient(theme);
@@ -217,19 +223,12 @@ export class FocusPanel {
   drawWords(row, first, last) {
     const { maps, at } = this.view;
     const own = maps.tokens[at.row];
-    const best = ranked(row)
-      .slice(0, MOST_LOOKS)
-      .filter(([, weight]) => weight > 0);
+    const best = looksOf(row);
     const looks = best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`);
     this.drawTitle(own, best[0]);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fill(this.list, best, makeBar, (bar, [key, weight]) => {
-      const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
-      setText(name, maps.tokens[key]);
-      /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
-      setText(value, number(weight));
-    });
+    fillLooks(this.list, maps.tokens, best);
     const isHidden = at.row < first || at.row >= maps.n - last;
     const part = isHidden
       ? `row ${quoted(own)} itself is not shown.`
@@ -245,6 +244,22 @@ export class FocusPanel {
       `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
     );
   }
+}
+
+/** What a row looks at most, and how much. @param {Float32Array} row */
+export const looksOf = (row) =>
+  ranked(row)
+    .slice(0, MOST_LOOKS)
+    .filter(([, weight]) => weight > 0);
+
+/** Draws them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */
+export function fillLooks(list, tokens, best) {
+  fill(list, best, makeBar, (bar, [key, weight]) => {
+    const [name, line, value] = /** @type {HTMLElement[]} */ ([...bar.children]);
+    setText(name, tokens[key]);
+    /** @type {HTMLElement} */ (line.firstChild).style.width = `${100 * weight}%`;
+    setText(value, number(weight));
+  });
 }
 
 /** One word that a row looks at, its weight as a bar and as a number. */

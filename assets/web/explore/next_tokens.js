@@ -22,7 +22,7 @@ export class NextTokens {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.written = /** @type {{text: string, before: string}[]} */ ([]); // by presses here, the latest last
+    this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
     this.left = 0; // tokens to be written yet
     this.timer = 0;
     this.sampling = /** @type {Record<string, string | null>} */ ({}); // what the link says of it
@@ -30,24 +30,23 @@ export class NextTokens {
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }, true));
     this.draws = new Sampling(view, (change) => this.choose(change, true));
-    const summary = h("summary", {}, "draw · ask");
-    this.more = h("details", { class: "draw" }, summary, this.draws.element, this.word.element);
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("add a word", () => this.writeNext(), {
       title: "writes the next token: n",
       "aria-keyshortcuts": "n",
     });
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
-    this.play = button("play", () => this.toggle(), { title: "writes the next token, again and again" });
-    this.losses = button("how unexpected?", () => view.change({ surprise: !view.look.surprise }), {
+    this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
+    this.losses = button("show how unexpected each word was", () => view.change({ surprise: !view.look.surprise }), {
       title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
     });
+    this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
+    this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     this.element = h(
       "section",
       { class: "next-tokens", "aria-label": "What the model says next", hidden: "" },
-      span("label", "Most likely next:"),
-      this.list,
-      div("writing", this.one, this.play, this.back, this.losses, this.more),
+      div("next-line", span("label", "Most likely next word:"), this.list, this.one, this.play, this.back, this.more),
+      this.room,
     );
     const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", key, { signal: view.here.signal });
@@ -56,6 +55,12 @@ export class NextTokens {
   /** @param {URLSearchParams} link */
   adopt(link) {
     this.sampling = Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)]));
+  }
+
+  /** @param {boolean} is what stands under the line is in sight */
+  open(is) {
+    this.room.hidden = !is;
+    setAttribute(this.more, "aria-expanded", String(is));
   }
 
   /** A picture has come. @param {URLSearchParams} query that it answers */
@@ -99,7 +104,7 @@ export class NextTokens {
   write(text) {
     const { view } = this;
     const before = view.text;
-    this.written.push({ text: before + text, before });
+    this.written.push({ text: before + text, before, n: view.maps.n });
     view.type(before + text, true);
   }
 
@@ -136,13 +141,13 @@ export class NextTokens {
     this.element.hidden = !picture.next.length;
     if (this.written.at(-1)?.text !== text) this.written = []; // typed since
     this.back.hidden = !this.written.length;
-    setText(this.play, this.left ? "stop" : "play");
+    setText(this.play, this.left ? "stop" : "keep writing");
     setAttribute(this.play, "aria-pressed", String(this.left > 0));
     const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
     this.draws.draw();
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
-    if (isSaid && !this.isSaid) setAttribute(this.more, "open", "");
+    if (isSaid && !this.isSaid) this.open(true);
     this.isSaid = isSaid;
     this.word.draw(picture.sampling[2], picture.wordSaid);
     setAttribute(this.losses, "aria-pressed", String(this.view.look.surprise));
@@ -153,17 +158,25 @@ export class NextTokens {
     }
   }
 
-  /** A bar at each word of the sentence: how little the model expected it. */
+  /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
   drawLosses() {
     const { picture, look, bar } = this.view;
     const shown = look.surprise ? picture.surprise : null;
+    const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
     [...bar.chips.children].forEach((chip, at) => {
       const [loss, before] = shown?.[at] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));
       /** @type {HTMLElement} */ (chip).style.setProperty("--share", String(Math.min(1, (loss ?? 0) / LARGE_LOSS)));
       const was = before === null ? "" : ` (${before.toFixed(2)} in the untouched model)`;
       const chance = loss === null ? "" : number(Math.exp(-loss));
-      setAttribute(chip, "title", loss === null ? null : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`);
+      const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
+      const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
+      setAttribute(chip, "data-written", at >= from ? "" : null);
+      setAttribute(
+        chip,
+        "title",
+        [piece, at >= from ? "written by the model" : "", said].filter(Boolean).join("; ") || null,
+      );
     });
   }
 }

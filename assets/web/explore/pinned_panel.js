@@ -2,7 +2,7 @@
 // The map that was pinned, beside the head in focus.
 
 import { button, div, h, setText, span } from "../base/dom.js";
-import { roomFor } from "./focus_panel.js";
+import { fillLooks, large, looksOf, roomFor } from "./focus_panel.js";
 import { parseAt } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
@@ -19,16 +19,22 @@ export class PinnedPanel {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    const hover = (/** @type {string | null} */ text) => view.focus.read(text && `pinned: ${text}`);
-    this.map = new MapPanel(new BigMap({ pick: () => {}, hover }), "Pinned weights as a table");
+    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
+    this.map = new MapPanel(large(new BigMap({ pick: () => {}, hover })), "Pinned weights as a table");
     this.title = h("h2");
     this.label = span("label");
+    this.readout = div("readout");
+    this.who = span("who");
+    this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
+    this.looks = div("looks", this.who, this.list);
     const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
     this.element = panel(
       "pinned",
       "Pinned picture",
       [div("titles", this.title, this.label), div("actions", unpin)],
       this.map.element,
+      div("under", this.readout),
+      this.looks,
     );
   }
 
@@ -53,6 +59,10 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length),
     });
+    const n = pin.tokens.length;
+    this.looks.hidden = row === null;
+    setText(this.who, pin.tokens[row ?? 0]);
+    fillLooks(this.list, pin.tokens, looksOf(pinWeights.subarray((row ?? 0) * n, ((row ?? 0) + 1) * n)));
     this.map.map.project(this.view.foot.isOn);
     this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
   }

@@ -14,7 +14,7 @@ export class Sampling {
   /** @param {Explore} view @param {(change: Record<string, string | null>) => void} choose */
   constructor(view, choose) {
     this.view = view;
-    this.degrees = field("Sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
+    this.degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
       choose({ temp: value }),
     );
     this.seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>

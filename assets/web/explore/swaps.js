@@ -28,7 +28,7 @@ export function wordsOf(text, tokens) {
   const isLetter = (/** @type {number} */ at) => at >= 0 && at < text.length && LETTER.test(letters[at]);
   let from = 0;
   return tokens.map((token) => {
-    const name = plain(token.replace(/^(##|[␣▁Ġ\s]+)/u, "")).join("");
+    const name = plain(token.replace(/^##/, "")).join("");
     const start = name ? whole.indexOf(name, from) : -1;
     if (start < 0) return null;
     const end = start + name.length;

@@ -39,12 +39,20 @@ const ready = () =>
   Boolean(/** @type {HTMLLinkElement | null} */ (document.querySelector("link.house"))?.sheet) &&
   document.querySelector(".st-key-stage .question") !== null;
 
+/** True when something stands under it. */
+const isFilled = () => {
+  const [, ...under] = document.querySelector(".st-key-stage")?.children ?? [];
+  return under.some((own) => own.getBoundingClientRect().height > 0);
+};
+
 /** Reads the message out of the page. @param {Element} block */
 const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
 
-/** The head of the page, and a place for its picture, until Streamlit has drawn its own. @param {"dark" | "light"} now */
-function makeEarly(now) {
-  const place = div("stage");
+/** The head of the page, and a place for its picture or the outline of its cards, until Streamlit has drawn its own.
+ * @param {"dark" | "light"} now @param {boolean} hasPicture
+ */
+function makeEarly(now, hasPicture) {
+  const place = hasPicture ? div("stage") : div("stage outline", div("card"), div("card"), div("card"));
   const page = pageNow();
   const element = h("div", { id: "headlight-early", class: now }, makeTitle(page), place);
   for (const [key, colour] of Object.entries(COLOURS[now])) element.style.setProperty(`--st-${key}`, colour);
@@ -68,7 +76,7 @@ function drawPicture(open, place, remove, block) {
 async function draw(open) {
   const block = document.getElementById("headlight-first");
   const now = theme();
-  const { element, place } = makeEarly(now);
+  const { element, place } = makeEarly(now, Boolean(block));
   const remove = () => element.remove();
   setTimeout(remove, LONGEST_WAIT);
   const font = document.fonts.load('1rem "Source Sans"');
@@ -77,7 +85,7 @@ async function draw(open) {
   drawLesson(now);
   document.body.append(element);
   if (block) return drawPicture(open, place, remove, block);
-  const leave = () => (ready() ? remove() : void requestAnimationFrame(leave));
+  const leave = () => (ready() && isFilled() ? remove() : void requestAnimationFrame(leave));
   leave();
 }
 

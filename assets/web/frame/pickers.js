@@ -34,6 +34,7 @@ class Picker {
   /** @param {Option[]} options */
   draw(options) {
     this.options = options;
+    this.select.disabled = false;
     const make = () => h("option");
     fill(this.select, options, make, (option, [value, text]) => {
       setAttribute(option, "value", value);
@@ -56,6 +57,12 @@ class Picker {
 const model = new Picker("model", "Model", 1);
 const device = new Picker("dev", "Device", 2);
 export const pickers = h("div", { class: "pickers", hidden: "" }, model.element, device.element);
+
+const first = document.getElementById("headlight-model"); // until the page says what there is
+if (first) {
+  drawPickers([["", JSON.parse(first.textContent ?? "")]], []);
+  model.select.disabled = true;
+}
 
 /** Offers what the present page can show. @param {Option[]} models @param {string[]} devices */
 export function drawPickers(models, devices) {

@@ -33,6 +33,7 @@ export class Painter extends MaskView {
     this.asTable = false;
     this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
     this.large = /** @type {import("./painter_bar.js").Large} */ ("both"); // what the projector shows
+    this.side = "after"; // the weights that a phone shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.parts = {
@@ -133,7 +134,12 @@ export class Painter extends MaskView {
     this.box.text = this.text;
     mask.head = at.head;
     const projecting = this.foot.isOn;
-    this.kinds({ wide: !projecting && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
+    this.kinds({
+      wide: !projecting && width >= THREE,
+      projecting,
+      [`of-${this.projects}`]: projecting,
+      [`seen-${this.side}`]: this.narrow,
+    });
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
     const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);

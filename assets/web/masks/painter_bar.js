@@ -34,6 +34,7 @@ const LARGE = [
   ["before", "before"],
   ["after", "after"],
 ];
+const SIDES = ["before", "after"].map((side) => /** @type {[string, string]} */ ([side, side]));
 const EMPTY = "block every cell of the row in focus: what happens to a word that may look at nobody?";
 
 export class PainterBar {
@@ -48,12 +49,19 @@ export class PainterBar {
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
+    this.sides = choice("Weights before or after the mask", SIDES, (side) => view.set(view, { side }));
     this.touches = choice("What touching does", TOUCHES, (scrolls) => view.set(view, { scrolls }));
     this.touch = named("touch:", this.touches.element);
     this.larges = choice("What is projected", LARGE, (large) => view.set(view, { large }));
     const painting = group("Painting", this.undo, this.clear);
     this.brushes = bar("brushes", this.tools.element, painting, this.scopes.element, this.empty, this.touch);
-    this.places = bar("places", named("layer", this.layers), named("head", this.heads), this.modes.element);
+    this.places = bar(
+      "places",
+      named("layer", this.layers),
+      named("head", this.heads),
+      this.sides.element,
+      this.modes.element,
+    );
     this.projected = bar("projected", this.larges.element);
   }
 
@@ -63,6 +71,8 @@ export class PainterBar {
     this.tools.press(mask.tool);
     this.scopes.press(mask.scope);
     this.modes.press(view.asTable);
+    this.sides.press(view.side);
+    this.sides.element.hidden = !view.narrow;
     this.touches.press(view.scrolls);
     this.larges.press(view.projects);
     this.touch.hidden = !view.narrow && !matchMedia("(pointer: coarse)").matches;

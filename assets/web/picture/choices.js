@@ -13,9 +13,8 @@ import { toggled } from "../base/words.js";
 
 const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
-const DEGREES =
-  "Every score is divided by it before the softmax: below 1 the strongest gets more, above 1 all become more equal.";
-const ABOUT_LAMPS = "Press a dot to switch that head off: its output becomes 0, and the later layers work without it.";
+const DEGREES = "Below 1 the strongest word gets even more; above 1 all words become more equal.";
+const ABOUT_LAMPS = "Press a dot to switch that head off: what it finds is not passed on.";
 const FIRST = ["as trained", "none"]; // of the encodings; the others stand under a heading
 const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules joined by & (and), | (or), ! (not)", numbers: [], key: "rule" },
@@ -30,7 +29,7 @@ function radios(name) {
   const list = h("div", { class: "choices", role: "radiogroup", "aria-label": name });
   list.addEventListener("keydown", (event) => {
     const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
-    const choices = choicesOf(list);
+    const choices = choicesOf(list).filter((one) => one.checkVisibility());
     const at = choices.indexOf(/** @type {HTMLElement} */ (event.target));
     if (!step || at < 0) return;
     const next = choices[(at + step + choices.length) % choices.length];
@@ -43,6 +42,13 @@ function radios(name) {
 
 /** @param {HTMLElement} list @returns {HTMLElement[]} */
 const choicesOf = (list) => [...list.querySelectorAll("[role='radio']")].map((one) => /** @type {HTMLElement} */ (one));
+
+/** A button with the choices behind it out of sight until it is pressed. @param {string} name */
+function makeFold(name) {
+  const turn = () => setAttribute(fold, "aria-expanded", String(fold.ariaExpanded !== "true"));
+  const fold = button(name, turn, { class: "fold label", "aria-expanded": "false" });
+  return fold;
+}
 
 /** Empties what was filled for another model: its parts are others. @param {HTMLElement} parent @param {string} kind */
 function renew(parent, kind) {
@@ -105,13 +111,13 @@ function drawPositions(list, offered, now, choose) {
   renew(list, offered.map(([name]) => name).join());
   const make = (/** @type {number} */ at) => {
     const item = items[at];
-    if (!item) return h("p", { class: "label", role: "presentation" }, "Other encodings");
+    if (!item) return makeFold("other encodings");
     const choice = button("", () => choose(item[0]), { role: "radio" });
     choice.append(span("name"), span("line"));
     return choice;
   };
   fill(list, items, make, (choice, item) => {
-    if (!item) return;
+    if (!item) return others.some(([name]) => name === now) && setAttribute(choice, "aria-expanded", "true");
     const [name, note] = item;
     setText(choice.children[0], name);
     setText(choice.children[1], POSITIONS[name] ?? "");

@@ -66,6 +66,7 @@ export class BigMap {
     this.stretch = 1; // how much wider than high a cell may be
     this.largest = 54; // pixels that a cell may be high; its number grows with it
     this.least = 0; // the smallest weight that is written
+    this.usual = { stretch: 1, largest: 54, least: 0 }; // out of the projector
     this.roomy = 22; // pixels of a cell that a number fits into
     this.smallest = 10; // pixels of a number
     this.font = 11.5; // pixels of a label
@@ -228,10 +229,7 @@ export class BigMap {
 
   /** For who sits far away: large cells, wider than high, and no small numbers. @param {boolean} projected */
   project(projected) {
-    Object.assign(
-      this,
-      projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : { stretch: 1, largest: 54, least: 0 },
-    );
+    Object.assign(this, projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : this.usual);
   }
 
   /** What a legend says of the numbers that are left out. */

@@ -3,7 +3,7 @@
 // field for a word whose probability is told.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { bare, number, percent, quoted } from "../base/words.js";
+import { number, percent, quoted } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
 
@@ -46,7 +46,7 @@ export function nextMoved(tokens) {
   const [now] = tokens;
   if (!now || now.before === null) return "";
   const was = tokens.reduce((best, one) => ((one.before ?? 0) > (best.before ?? 0) ? one : best));
-  const [first, last] = [was, now].map(({ label }) => quoted(bare(label)));
+  const [first, last] = [was, now].map(({ label }) => quoted(label));
   const chance = percent(was.before ?? 0);
   return `Next word: ${first} ${chance}, now ${was === now ? "" : `${last} `}${percent(now.chance)}.`;
 }

@@ -1,11 +1,12 @@
 // @ts-check
-// The sentence box of a view: a plain text field whose every key is heard, and whose text is only set when it differs.
+// The sentence box of a view: a text field whose every key is heard, and whose text is only set when it differs. It is
+// one line, on a phone up to three.
 
 import { div, h } from "../base/dom.js";
 
 /** @typedef {import("../wire/wire_view.js").WireView} WireView */
 
-// how a field of one line shows a line break, which a model may write; the selector of its plain form tells it from one
+// how it shows a line break, which a model may write; the selector of its plain form tells it from one
 // that is typed
 const BREAK = "⏎\ufe0e";
 const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
@@ -17,8 +18,8 @@ export class SentenceBox {
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
     const done = () => view.writeAddress();
     this.composing = false;
-    this.input = /** @type {HTMLInputElement} */ (
-      h("input", { type: "text", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
+    this.input = /** @type {HTMLTextAreaElement} */ (
+      h("textarea", { rows: "1", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
     );
     this.element = div("sentence", this.input);
     // what an input method has not finished is no text yet
@@ -34,13 +35,16 @@ export class SentenceBox {
     });
     this.input.addEventListener("keydown", (event) => {
       event.stopPropagation(); // letters here are no shortcuts
-      if (event.key === "Enter" && !this.composing) done();
+      if (event.key !== "Enter" || this.composing) return;
+      event.preventDefault();
+      done();
     });
     this.input.addEventListener("blur", done);
   }
 
   get text() {
-    return this.input.value.slice(0, LONGEST).replaceAll(BREAK, "\n");
+    const typed = this.input.value.slice(0, LONGEST).replace(/[\r\n]+/g, " "); // which only what is pasted has
+    return typed.replaceAll(BREAK, "\n");
   }
 
   /** @param {string} text */

@@ -1,6 +1,7 @@
 // @ts-check
 // The map as a table of float32 weights.
 
+import { cssOf, inkOn, mostOf } from "../base/colour.js";
 import { h } from "../base/dom.js";
 import { BLOCKED, ranked } from "../base/words.js";
 
@@ -26,7 +27,7 @@ const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLO
  */
 export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
   const { tokens, weights, row, first, last } = shown;
-  const kind = `${tokens.join("\0")} ${row} ${first}${last}`;
+  const kind = `${tokens.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale}`;
   const before = filled.get(parent);
   if (before?.weights === weights && before?.kind === kind) return;
   filled.set(parent, { weights, kind });
@@ -37,25 +38,36 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   const n = tokens.length;
   const written = (/** @type {number} */ i, /** @type {number} */ j) =>
     Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * n + j]);
-  if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, written));
+  if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
   else {
     const note = `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
     parent.replaceChildren(h("p", {}, note), rowTable(shown, weights, what, written));
   }
 }
 
-/** @param {MapPicture} shown @param {(i: number, j: number) => string} written */
-function wholeTable({ tokens, row, first, last }, written) {
+/** Tinted as the map is, unless it is a difference. @param {MapPicture} shown @param {Float32Array} weights
+ * @param {(i: number, j: number) => string} written
+ */
+function wholeTable({ tokens, row, first, last, map, scale, theme, ...more }, weights, written) {
+  const n = tokens.length;
+  const tinted = map.size === n && !("sides" in more);
+  const most = mostOf(map.bytes, scale);
+  const tinge = (/** @type {HTMLElement} */ own, /** @type {number} */ byte) => {
+    if (tinted)
+      Object.assign(own.style, { background: cssOf(byte, theme, scale, most), color: inkOn(byte, theme, scale, most) });
+    return own;
+  };
   const places = [...tokens.keys()].slice(first, tokens.length - last);
   const names = places.map((j) => cell("th", tokens[j], { scope: "col" }));
-  const body = places.map((i) =>
-    h(
-      "tr",
-      { class: i === row ? "focused" : null },
-      cell("th", tokens[i], { scope: "row" }),
-      ...places.map((j) => valueCell(written(i, j))),
-    ),
-  );
+  const body = places.map((i) => {
+    const largest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
+    const cells = places.map((j) => {
+      const own = tinge(valueCell(written(i, j)), map.bytes[i * n + j]);
+      if (weights[i * n + j] === largest && largest > 0) own.className = "most";
+      return own;
+    });
+    return h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...cells);
+  });
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
 }
 

@@ -14,12 +14,14 @@ class Named:
         title: its name.
         question: what it answers.
         line: how to read it.
+        model: it shows one that is chosen in the bar.
     """
 
     group: str
     title: str
     question: str
     line: str
+    model: bool = False
 
 
 DEFAULT = "explore"  # the page at the server's own address
@@ -41,7 +43,9 @@ PAGES = {
         "Look",
         "Explore",
         "Which words does each word look at?",
-        "Each row is one word. The stronger a cell’s colour, the more it looks at the word above.",
+        "This is attention inside a small language model: each row is one word, each cell how much it looks at "
+        "the word above.",
+        model=True,
     ),
     "glossary": Named(
         "Look",
@@ -60,6 +64,7 @@ PAGES = {
         "Compare",
         "What does one change do?",
         "The same model twice. Orange marks what differs between left and right.",
+        model=True,
     ),
     "side_by_side": Named(
         "Change",
@@ -72,6 +77,7 @@ PAGES = {
         "Masks",
         "Who may look at whom?",
         "Choose a mask or paint one. Hatched cells are blocked: this word may not look there.",
+        model=True,
     ),
     "positions": Named(
         "Change",
@@ -84,6 +90,7 @@ PAGES = {
         "By hand",
         "Where does one weight come from?",
         "Choose an example and follow its numbers, step by step, to the result.",
+        model=True,
     ),
     "scaled_dot": Named(
         "Build",
@@ -96,6 +103,7 @@ PAGES = {
         "Shapes",
         "Which axis is which?",
         "Every step of one layer: its line of code, its shape, and where its numbers lie in memory.",
+        model=True,
     ),
     "implementations": Named(
         "Build",

@@ -87,8 +87,8 @@ class Value:
 def place(tokens: Sequence[str], word: str, nth: int) -> int:
     """Where a word stands among tokens, the nth of its spelling. Raises a RuleError where it does not."""
     found = [at for at, token in enumerate(tokens) if token == word]
-    if not found:  # a decoder writes the space in front of a word
-        found = [at for at, token in enumerate(tokens) if token.strip(" ␣").casefold() == word.casefold()]
+    if not found:  # as a decoder reads it: in its letters, and in pieces
+        found = [at for at, token in enumerate(tokens) if token.removeprefix("##").casefold() == word.casefold()]
     if len(found) < nth:
         again = f" {nth} times" if nth > 1 else ""
         raise RuleError(f"“{word}” does not stand{again} in the sentence that is shown")

@@ -146,7 +146,7 @@ class LinkQuery(Query):
         at = self.at
         if not at.fits(tokens):
             self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
-        return at.on(tokens)
+        return at.on(tokens, goes_on=models.goes_on(self.name))
 
     @property
     def look(self) -> Look:

@@ -141,9 +141,14 @@ def presets(name: str) -> tuple[str, ...]:
     return run.presets
 
 
+def goes_on(name: str) -> bool:
+    """Whether its texts are beginnings, whose last word is the one to look at."""
+    return name == SMOLLM2
+
+
 def places(name: str) -> Mapping[str, str]:
     """Of a model whose heads are known: the sentences of `presets`, and the head that shows what each is for."""
-    return CONTINUED if name == SMOLLM2 else {}
+    return CONTINUED if goes_on(name) else {}
 
 
 def heads(model: Model) -> int:

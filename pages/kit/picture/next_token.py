@@ -11,6 +11,7 @@ from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise
 from mha_core.models.generation import choose
+from mha_core.pretrained.byte_level import ByteLevel, in_text
 from pages.kit.draw import numbers
 
 from . import models, pictures
@@ -53,7 +54,7 @@ def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> lis
     found = torch.topk(chances, min(most, len(chances))).indices.tolist()
     if earlier is not None and (first := int(earlier.argmax())) not in found:
         found[-1] = first
-    return [_next(now.model, number, chances, earlier) for number in found]
+    return [_next(now, number, chances, earlier) for number in found]
 
 
 def drawn(picture: Picture, temperature: float, seed: int) -> NextToken | None:
@@ -62,7 +63,7 @@ def drawn(picture: Picture, temperature: float, seed: int) -> NextToken | None:
     if logits is None or not temperature:
         return None
     number = choose(logits[-1], temperature, seed, len(picture.run.ids))
-    return _next(picture.model, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
+    return _next(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
 
 
 def chances_of(picture: Picture) -> Tensor | None:
@@ -118,9 +119,12 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 
 
-def _next(model: Model, number: int, now: Tensor, before: Tensor | None) -> NextToken:
+def _next(picture: Picture, number: int, now: Tensor, before: Tensor | None) -> NextToken:
+    model = picture.model
     label = model.tokenizer.id_to_token(number) or str(number)
     adds, was = _adds(model, number, label), None if before is None else float(before[number])
+    if isinstance(model.tokenizer, ByteLevel):
+        label = in_text(label, picture.settings.text)
     return {"label": _VISIBLE.get(label, label), "text": adds, "chance": float(now[number]), "before": was}
 
 

@@ -42,17 +42,16 @@ class At:
         """True when the sentence has this row and key."""
         return all(place is None or place < len(tokens) for place in (self.row, self.key))
 
-    def on(self, tokens: Sequence[str]) -> At:
+    def on(self, tokens: Sequence[str], *, goes_on: bool = False) -> At:
         """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
 
         Chosen is the first "it", whose referent is the classic question; otherwise the first word, and of a text
-        that is to be continued the last one.
+        that the model goes on with the last one.
         """
         n = len(tokens)
         if self.row is not None and self.row < n:
             return self if self.key is None or self.key < n else replace(self, key=None)
-        is_continued = any(token.startswith("␣") for token in tokens)
-        row = n - 1 if is_continued else tokens.index("it") if "it" in tokens else min(1, n - 1)
+        row = n - 1 if goes_on else tokens.index("it") if "it" in tokens else min(1, n - 1)
         return replace(self, row=row, key=None)
 
 

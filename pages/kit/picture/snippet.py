@@ -55,7 +55,7 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     first = next(iter(sides.values()))
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
-    look = _look(list(sides), at.on(model.tokenize(first.text)[0]))
+    look = _look(list(sides), at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model)))
     following = [_following(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
 

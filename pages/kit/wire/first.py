@@ -7,6 +7,7 @@ import asyncio
 import base64
 import gzip
 import html
+import json
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -18,7 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
 from pages.kit.draw.web import PREFIX, SCRIPT
-from pages.kit.picture import pictures
+from pages.kit.picture import models, pictures
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
@@ -89,10 +91,8 @@ class FirstPicture:
             if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
                 await whole.release(_unknown(path), 404)
             else:
-                course = _course(scope["query_string"])
-                await whole.release(
-                    _with_first(whole.text, page and page[1], await picture if picture else None, course)
-                )
+                more = _course(scope["query_string"]) + _model(path, scope["query_string"])
+                await whole.release(_with_first(whole.text, page and page[1], await picture if picture else None, more))
         finally:
             if picture:
                 picture.cancel()
@@ -172,7 +172,19 @@ def _course(raw: bytes) -> str:
     return f'<script type="application/json" id="headlight-course">{as_json()}</script>'
 
 
-def _with_first(index: str, module: str | None, message: bytes | None, course: str = "") -> str:
+def _model(path: str, raw: bytes) -> str:
+    """The name of the model that the page will show, for the bar."""
+    if not any(named.model and path == f"/{pages.path(name)}" for name, named in pages.PAGES.items()):
+        return ""
+    try:
+        title = models.title(LinkQuery(raw).name)
+    except HeadlightError:
+        return ""
+    said = json.dumps(title).replace("<", "\\u003c")
+    return f'<script type="application/json" id="headlight-model">{said}</script>'
+
+
+def _with_first(index: str, module: str | None, message: bytes | None, more: str = "") -> str:
     """Streamlit's page with what stands first in front of everything that it loads."""
     font = _FONT.search(index)
     if _INDEX not in index or font is None:
@@ -183,7 +195,7 @@ def _with_first(index: str, module: str | None, message: bytes | None, course: s
     if module and message is not None:
         data = base64.b64encode(message).decode("ascii")
         block = f'<script type="text/plain" id="headlight-first" data-file="{module}">{data}</script>'
-    head = "".join([f"<style>{face}</style>", _OWN, listed, course, block])
+    head = "".join([f"<style>{face}</style>", _OWN, listed, more, block])
     return _held_back(index).replace("<title>", head + "<title>", 1)
 
 
