@@ -59,6 +59,7 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
     assert said["digest"] == Settings(WHO[0], model="who-rotary-1").digest
     assert (said["layer"], said["head"], said["origin"]) == (0, 0, "trained here")
     assert said["presets"] == list(WHO)
+    assert said["presetNames"] == [""] * len(WHO)  # its task says what they show
     assert said["notices"] == []
     assert [figure["label"] for figure in said["figures"] if "transformers" in figure["label"]] == []
 

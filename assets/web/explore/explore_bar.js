@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { walkedTiles } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, fillChoice, group } from "../base/view_base.js";
+import { choice, group } from "../base/view_base.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
@@ -38,6 +38,22 @@ function menu(view, name, ...inside) {
   };
   addEventListener("pointerdown", outside, { signal: view.here.signal });
   return { element, open };
+}
+
+/** Fills a group with the first sentences to try, each behind the name of what it shows.
+ * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: number) => void} choose
+ */
+function fillExamples(parent, { picture, text }, count, choose) {
+  const make = (/** @type {number} */ at) => {
+    const press = button("", () => choose(at));
+    press.append(h("strong"), h("span"));
+    return press;
+  };
+  fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
+    setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
+    setText(element.children[1], preset);
+    setAttribute(element, "aria-pressed", String(preset === text));
+  });
 }
 
 export class ExploreBar {
@@ -86,8 +102,7 @@ export class ExploreBar {
   draw(shownAll) {
     const { view } = this;
     const { look, picture, at } = view;
-    const { presets } = picture;
-    fillChoice(this.presets, presets, presets.indexOf(view.text), (preset) => {
+    fillExamples(this.presets, view, picture.presets.length, (preset) => {
       this.tries.open(false);
       view.model.retype(view.picture.presets[preset]);
     });
@@ -110,8 +125,8 @@ export class ExploreBar {
   drawEmpty() {
     const { view } = this;
     this.empty.hidden = view.text.trim() !== "";
-    const few = this.empty.hidden ? [] : view.picture.presets.slice(0, FEW);
-    fillChoice(this.few, few, -1, (preset) => view.model.retype(view.picture.presets[preset]));
+    const few = this.empty.hidden ? 0 : FEW;
+    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
   }
 
   drawChips() {

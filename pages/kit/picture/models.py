@@ -30,7 +30,7 @@ from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
 from .place import DEFAULT_AT
-from .presets import CONTINUED, PRESETS
+from .presets import CONTINUED, NAMES, PRESETS
 
 MINILM, SMOLLM2 = "minilm", "smollm2"
 SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
@@ -139,6 +139,11 @@ def presets(name: str) -> tuple[str, ...]:
     if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
     return run.presets
+
+
+def preset_names(name: str) -> list[str]:
+    """What each of the sentences of `presets` shows, in a few words; "" where its task alone says it."""
+    return [NAMES.get(text, "") for text in presets(name)]
 
 
 def places(name: str) -> Mapping[str, str]:
