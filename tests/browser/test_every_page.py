@@ -62,7 +62,7 @@ RICH: dict[str, dict[str, Any]] = {
     "texts": {},
     "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
     "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
-    "claims": {"claim": "symmetric", "say": "2"},
+    "claims": {"claim": "overlap", "say": "true"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
 LONGER = {

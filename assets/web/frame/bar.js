@@ -8,6 +8,7 @@ import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
 import { share } from "./share.js";
+import { explain, forgetTerms } from "../base/terms.js";
 
 /** @typedef {import("../base/page_list.js").Page} Page */
 
@@ -149,7 +150,12 @@ function make() {
 }
 
 /** The question that a page answers, and how to read it. @param {Page} page */
-export const makeTitle = ({ question, line }) => div("question", h("h1", {}, question), h("p", {}, line));
+export function makeTitle({ question, line }) {
+  const words = h("p");
+  forgetTerms();
+  explain(words, line);
+  return div("question", h("h1", {}, question), words);
+}
 
 /** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {

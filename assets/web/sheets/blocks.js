@@ -6,7 +6,8 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
-import { terms } from "./terms.js";
+import { search, terms } from "./terms.js";
+import { explain } from "../base/terms.js";
 import { fillNotices, notices } from "../base/view_base.js";
 
 const heading = () => div("heading", h("h2"), span("label"));
@@ -98,6 +99,7 @@ function updateButtons(element, block, sheet) {
   const [name, group] = element.children;
   setText(name, block.name);
   element.classList.toggle("code", block.code);
+  element.classList.toggle("answers", Boolean(block.large));
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -110,6 +112,25 @@ function updateButtons(element, block, sheet) {
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
+}
+
+const makeCards = () => div("card-list", h("h3"), h("div", { class: "cards", role: "group" }));
+
+function updateCards(element, block, sheet) {
+  const [name, group] = element.children;
+  setText(name, block.name);
+  setAttribute(group, "aria-label", block.name);
+  const choose = (event) => {
+    sheet.tell(event);
+    element.closest(".beside-list")?.firstElementChild.scrollIntoView({ block: "nearest" }); // on a phone it stands above
+  };
+  const make = () => h("button", { type: "button", class: "panel" }, h("strong"), span("label"));
+  fill(group, block.cards, make, (one, { text, note, event, pressed }) => {
+    setText(one.children[0], text);
+    setText(one.children[1], note);
+    one.onclick = () => choose(event);
+    setAttribute(one, "aria-pressed", String(pressed));
+  });
 }
 
 function updateLinks(element, block) {
@@ -156,7 +177,7 @@ export const PLAIN = {
   text: {
     make: () => h("p"),
     update: (element, block) => {
-      setText(element, block.text);
+      explain(element, block.text);
       setAttribute(element, "class", classes("words", block.muted && "label"));
       setAttribute(element, "aria-live", block.live ? "polite" : null);
     },
@@ -183,6 +204,7 @@ export const PLAIN = {
   },
   table,
   terms,
+  search,
   links: { make: () => h("nav", { class: "links" }), update: updateLinks },
   lessons,
   curves: curves(table),
@@ -191,4 +213,5 @@ export const PLAIN = {
   hull,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
+  cards: { make: makeCards, update: updateCards },
 };

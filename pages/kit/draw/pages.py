@@ -53,7 +53,7 @@ PAGES = {
         "Look",
         "Claims",
         "Is it true?",
-        "What five texts say of attention, and questions of ours: answer first, then the tensors do.",
+        "Claims from five texts. True or false? Guess; then the model is measured.",
     ),
     "compare": Named(
         "Change",

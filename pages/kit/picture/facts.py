@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pages.kit.draw.terms import MARKED
+
 from . import limits, models
 from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from .link_query import TYPED
@@ -52,6 +54,11 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
         "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
+        "TERMS": (
+            "Record<string, string>",
+            "The words of the field that a text marks, each with its sentence.",
+            MARKED,
+        ),
         "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),

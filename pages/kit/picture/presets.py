@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """What a sentence shows, in a few words, the sentence, and the head that shows it, as `at` of a link, if one does."""
+    """What a sentence shows, in a few words; the sentence; and the head that shows it, as `at` of a link, or ""."""
 
     name: str
     text: str
@@ -22,7 +22,9 @@ EXAMPLES = (
 )
 # for a model that says what comes next, with heads of SmolLM2
 TO_GO_ON = (
-    Example("Copying", "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet", "18.6"),
+    Example(
+        "Copying", "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet", "18.6"
+    ),
     Example("Pronoun", "The animal didn't cross the street because it", "13.8"),  # it → animal
     Example("Fact", "The capital of France is", "23.4"),  # is → France
     Example("Series", "Monday, Tuesday, Wednesday, Thursday,", "9.0"),  # the day before the comma
