@@ -28,7 +28,7 @@ SECRET = "0123456789_secret-name"  # as long as a name that nobody can guess
 
 def offered(app: AppTest) -> dict[str, str]:
     """The models that the bar offers: name -> title."""
-    return dict(told_to(component(app, "house"))["models"])
+    return {name: title for name, title, *_ in told_to(component(app, "house"))["models"]}
 
 
 def shown(**values: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 // The words of the field in a page's texts: its first use marks each of them, and says in a bubble what it means.
 
 import { h, setText } from "./dom.js";
-import { TERMS } from "./facts.js";
+import { TERMS } from "./term_facts.js";
 
 const GAP = 8; // pixels between the bubble and the edge of the window
 
@@ -60,7 +60,12 @@ function say(word, term) {
 function makeWord(text, term) {
   const show = () => say(word, term);
   const onpointerleave = (/** @type {PointerEvent} */ { relatedTarget }) => relatedTarget === bubble || hide();
-  const shows = { onpointerenter: show, onfocus: show, onclick: show, onblur: hide, onpointerleave };
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault(); // the page does not scroll
+    show();
+  };
+  const shows = { onpointerenter: show, onfocus: show, onclick: show, onkeydown, onblur: hide, onpointerleave };
   const word = h("span", { class: "term-word", role: "button", tabindex: "0", ...shows }, text);
   return word;
 }

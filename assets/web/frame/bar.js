@@ -94,11 +94,11 @@ function leave({ key }) {
 /** The links carry all that the address says, and one of them is the present page. */
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
-  const { path, group, title } = pageNow();
+  const { path, group, title, within } = pageNow();
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const to = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(to) + location.search);
-    setAttribute(link, "aria-current", to === path ? "page" : null);
+    setAttribute(link, "aria-current", to === (within || path) ? "page" : null);
   }
   for (const own of bar.querySelectorAll(".group"))
     setAttribute(own, "data-current", own.firstElementChild?.textContent === group ? "" : null);
@@ -106,11 +106,12 @@ function follow() {
 }
 
 function make() {
-  const names = [...new Set(PAGES.map(({ group }) => group))];
+  const listed = PAGES.filter(({ within }) => !within);
+  const names = [...new Set(listed.map(({ group }) => group))];
   const groups = names.map((name) =>
     makeGroup(
       name,
-      PAGES.filter(({ group }) => group === name),
+      listed.filter(({ group }) => group === name),
     ),
   );
   const lens = h("span", { class: "lens", "aria-hidden": "true" });

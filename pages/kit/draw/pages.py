@@ -14,12 +14,14 @@ class Named:
         title: its name.
         question: what it answers.
         line: how to read it.
+        within: the page that leads to it, which the bar marks in its place; "" = the bar itself does.
     """
 
     group: str
     title: str
     question: str
     line: str
+    within: str = ""
 
 
 DEFAULT = "explore"  # the page at the server's own address
@@ -66,6 +68,7 @@ PAGES = {
         "Side by side",
         "Does the same word look the same way twice?",
         "One map for each positional encoding, with its numbers. Look at the rows of a word that stands there twice.",
+        within="compare",
     ),
     "masks": Named(
         "Change",

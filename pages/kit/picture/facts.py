@@ -1,6 +1,6 @@
 """What both sides must agree on, said once: `python -m pages.kit.picture.facts` writes it for the browser.
 
-What it writes is assets/web/base/facts.js, which a test compares with this.
+What it writes is `modules`, which a test compares with this.
 """
 
 import json
@@ -14,7 +14,7 @@ from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from .link_query import TYPED
 from .query import LONGEST
 
-FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "facts.js"
+FOLDER = Path(__file__).parents[3] / "assets" / "web" / "base"
 _HEAD = "// @ts-check\n// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
 _LINES = {  # what a mask does, in a few words
     "none": "every word may look at every word",
@@ -54,11 +54,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
         "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
-        "TERMS": (
-            "Record<string, string>",
-            "The words of the field that a text marks, each with its sentence.",
-            MARKED,
-        ),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
         "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
@@ -77,14 +73,20 @@ def table() -> dict[str, tuple[str, str, Any]]:
     }
 
 
-def text() -> str:
-    """The module."""
+def modules() -> dict[Path, str]:
+    """Each file that is written, and its text; the words apart, which a picture to take home does not need."""
+    terms = ("Record<string, string>", "The words of the field that a text marks, each with its sentence.", MARKED)
+    return {FOLDER / "facts.js": _text(table()), FOLDER / "term_facts.js": _text({"TERMS": terms})}
+
+
+def _text(facts: dict[str, tuple[str, str, Any]]) -> str:
     said = [
         f"\n/** {says} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
-        for name, (kind, says, fact) in table().items()
+        for name, (kind, says, fact) in facts.items()
     ]
     return _HEAD + "".join(said)
 
 
 if __name__ == "__main__":
-    FILE.write_text(text(), "utf-8")
+    for file, text in modules().items():
+        file.write_text(text, "utf-8")
