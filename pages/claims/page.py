@@ -21,11 +21,8 @@ from pages.kit.picture.query import Query
 
 SHOW: Final = "show"  # in a link: the verdict without an answer
 OURS = "a question of Headlight’s own"
-RESULTS = {
-    "true": "holds",
-    "false": "does not hold",
-    "depends": "depends",
-}  # an answer in a link -> the verdict it means
+# an answer in a link -> the verdict it means
+RESULTS = {"true": "holds", "false": "does not hold", "depends": "depends"}
 ANSWERS = {"true": "True", "false": "False", "depends": "It depends"}
 WORDS = {"holds": "True.", "does not hold": "False.", "depends": "It depends: true in some cases."}
 FIRST_BEFORE = "orange"  # the claim of links that name none, and answer it by a number
