@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from pages.claims.page import OURS, by_name
+from pages.kit.draw.terms import MARKED
 from pages.kit.lessons.course import claims as read_claims
 
 from .claims_page import Claims
@@ -40,3 +41,15 @@ def test_a_question_of_ours_is_told_as_ours(new_tab: NewTab) -> None:
     expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"][1].said, exact=True)).to_be_visible()
     expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
     assert "“" not in claims.view.get_by_role("heading").first.inner_text()
+
+    word, bubble = claims.view.get_by_role("button", name="layer", exact=True), claims.page.locator("#headlight-term")
+    word.focus()
+    expect(bubble).to_have_text(MARKED["layer"])
+    claims.page.keyboard.press("Escape")
+    expect(bubble).to_be_empty()
+    word.press(" ")
+    expect(bubble).to_have_text(MARKED["layer"])
+    claims.view.get_by_role("button", name="True", exact=True).focus()
+    expect(bubble).to_be_empty()
+    claims.view.get_by_role("button", name="embeddings", exact=True).hover()
+    expect(bubble).to_have_text(MARKED["embedding"])

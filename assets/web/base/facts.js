@@ -13,9 +13,6 @@ export const SIDE = ["mask", "w", "first", "gap", "rule", "on", "p", "pos", "t",
 /** What `rule` of a link says by default. @type {string} */
 export const RULE = "causal & window:4";
 
-/** How one looks at a model of one’s own, which the app cannot open. @type {string} */
-export const OWN_CODE = "from mha_core import load_model\nrun = load_model(\"my-folder\").run(\"The dog bit the man\")\nrun.show(layer=0, head=0).save(\"my-model.html\")\n";
-
 /** The model that is shown where the link names none. @type {string} */
 export const MODEL = "minilm";
 

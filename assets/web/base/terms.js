@@ -2,7 +2,7 @@
 // The words of the field in a page's texts: its first use marks each of them, and says in a bubble what it means.
 
 import { h, setText } from "./dom.js";
-import { TERMS } from "./term_facts.js";
+import { TERMS } from "./page_facts.js";
 
 const GAP = 8; // pixels between the bubble and the edge of the window
 

@@ -3,7 +3,7 @@
 // the models is one's own: what can be opened, and what not yet.
 
 import { button, fill, h, setAttribute, setText } from "../base/dom.js";
-import { OWN_CODE } from "../base/facts.js";
+import { OWN_CODE } from "../base/page_facts.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
 import { tellAddress } from "../link/way.js";
 

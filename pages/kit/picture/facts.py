@@ -54,7 +54,6 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
         "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
-        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
         "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
@@ -74,9 +73,12 @@ def table() -> dict[str, tuple[str, str, Any]]:
 
 
 def modules() -> dict[Path, str]:
-    """Each file that is written, and its text; the words apart, which a picture to take home does not need."""
-    terms = ("Record<string, string>", "The words of the field that a text marks, each with its sentence.", MARKED)
-    return {FOLDER / "facts.js": _text(table()), FOLDER / "term_facts.js": _text({"TERMS": terms})}
+    """Each file that is written, and its text; what a picture to take home does not need stands apart."""
+    of_pages = {
+        "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
+    }
+    return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
 
 
 def _text(facts: dict[str, tuple[str, str, Any]]) -> str:
