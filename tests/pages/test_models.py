@@ -17,7 +17,8 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures
 from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
-from mha_core.pretrained import smollm2
+from mha_core.pretrained import llama_file, smollm2
+from mha_core.pretrained.gguf import GGUF
 from mha_core.training import inference, saved, tasks
 from mha_core.training.initial_weights import classifier_sizes
 from mha_core.training.recipe import Recipe
@@ -55,6 +56,8 @@ def test_the_list_says_size_and_direction_of_every_model(model: Model, tmp_path:
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
         assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name
         assert name == models.MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
+    in_file = llama_file.config(GGUF(smollm2.file()), smollm2.MOST_TOKENS)  # as much as is known before it is unpacked
+    assert listed[models.SMOLLM2].says == f"{in_file.n_layers} × {in_file.n_heads} heads, English, {models.ONE_WAY}"
 
 
 def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
