@@ -77,7 +77,7 @@ def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str)
     told = _told(step, claim, given, found) if found else [sheet.verdict("", "", "")]
     behind = names[(names.index(name) + 1) % len(names)]
     again = [("time it again", {"again": True}, None)] if claim.timed and given else []
-    after = sheet.buttons("", [*again, ("next claim", {"claim": behind}, None)])
+    after = sheet.buttons("", [*again, ("next claim", {"claim": behind}, None)]) | {"large": bool(given)}
     # one name for all claims: the panel stays, and with it the focus
     return sheet.panel(_words(claim), [*asked, *told, after], claim.source or OURS) | {"name": "claim"}
 

@@ -44,10 +44,7 @@ MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
 BOTH_WAYS, ONE_WAY = "reads both ways", "reads left to right"
 # what is known of them before they are loaded; a test holds it against them
-KNOWN_SIZES = {
-    MINILM: f"6 × 12 heads, English, {BOTH_WAYS}",
-    SMOLLM2: f"30 × 9 heads, English, {ONE_WAY}",
-}
+KNOWN_SIZES = {MINILM: f"6 × 12 heads, English, {BOTH_WAYS}", SMOLLM2: f"30 × 9 heads, English, {ONE_WAY}"}
 # how one looks at a model of one's own, which the app cannot open
 OWN_CODE = """\
 from mha_core import load_model
