@@ -1,4 +1,4 @@
-"""Claims: what five texts say and what we ask, a question on each, and after an answer the verdict of tensors."""
+"""Claims: what texts say of attention, as a game: true or false? An answer brings the verdict of tensors."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,14 +21,18 @@ from pages.kit.picture.query import Query
 
 SHOW: Final = "show"  # in a link: the verdict without an answer
 OURS = "a question of Headlight’s own"
-WORDS = {"holds": "It holds.", "does not hold": "It does not hold.", "depends": "It depends."}
+# an answer in a link -> the verdict it means
+RESULTS = {"true": "holds", "false": "does not hold", "depends": "depends"}
+ANSWERS = {"true": "True", "false": "False", "depends": "It depends"}
+WORDS = {"holds": "True.", "does not hold": "False.", "depends": "It depends: true in some cases."}
+FIRST_BEFORE = "orange"  # the claim of links that name none, and answer it by a number
 
 
 def show() -> None:
-    """The buttons of all claims, then the chosen one; nothing is computed before it is answered."""
+    """The chosen claim, then the cards of all; nothing is computed before it is answered."""
     with form("claims") as here:
         course = claims()
-        listed, name, given = by_name(course), said("claim"), said("say")
+        listed, name, given = by_name(course), chosen(), said("say")
         known = name in listed
         usable = takes(listed[name][0], given) if known else not given  # an answer to another claim is none to this one
         name, given = name if known else str(DEFAULTS["claim"]), given if usable else ""
@@ -46,8 +50,8 @@ def by_name(course: Course) -> dict[str, tuple[LessonStep, Claim]]:
 
 
 def takes(step: LessonStep, given: str) -> bool:
-    """Tells whether a link may say this of the answer: nothing, the number of one counted from 1, or to show it."""
-    return given in ("", SHOW, *(str(number) for number in range(1, len(step.options) + 1)))
+    """Tells whether a link may say this: nothing, an answer, or `SHOW`, as which the number of an option counts."""
+    return given in ("", SHOW, *ANSWERS, *(str(number) for number in range(1, len(step.options) + 1)))
 
 
 def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str) -> Block:
@@ -55,50 +59,55 @@ def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str)
 
     Args:
         name: its own, in the link.
-        given: the number of the answer, counted from 1; `SHOW`; or "", and nothing is computed.
+        given: the answer, as in `takes`; "" = nothing is computed.
     """
     (step, claim), names = listed[name], list(listed)
-    answers = [(option.text, {"say": str(at)}, given == str(at)) for at, option in enumerate(step.options, 1)]
+    found = verdict(step, Query(step.query.encode("ascii"))) if given else None
+    answers = [(text, {"say": answer}, given == answer) for answer, text in ANSWERS.items()]
+    shown = ("just show me", {"say": SHOW}, bool(given) and given not in ANSWERS)
+    measured = next(
+        (f" {one.text[0].upper()}{one.text[1:]}." for one in step.options if found and one.letter == found.picked), ""
+    )
     asked = [
         *([sheet.text(claim.about, muted=True)] if claim.about else []),
-        sheet.text(step.ask, live=True),
-        sheet.buttons("", [*answers, ("just show me", {"say": SHOW}, given == SHOW)]),
+        sheet.buttons("", [*answers, shown]) | {"large": True},
+        sheet.text(f"Measured: {step.ask}{measured}", muted=True, live=True),
     ]
     # the verdict's place is there before, or it would not be read aloud when it comes
-    told = _told(step, claim, given) if given else [sheet.verdict("", "", "")]
+    told = _told(step, claim, given, found) if found else [sheet.verdict("", "", "")]
     behind = names[(names.index(name) + 1) % len(names)]
     again = [("time it again", {"again": True}, None)] if claim.timed and given else []
-    after = sheet.buttons("", [*again, ("next claim", {"claim": behind}, None)])
-    heading = f"“{claim.said}”" if claim.source else claim.said
+    after = sheet.buttons("", [*again, ("next claim", {"claim": behind}, None)]) | {"large": bool(given)}
     # one name for all claims: the panel stays, and with it the focus
-    return sheet.panel(heading, [*asked, *told, after], claim.source or OURS) | {"name": "claim"}
+    return sheet.panel(_words(claim), [*asked, *told, after], claim.source or OURS) | {"name": "claim"}
 
 
-def choices(course: Course, chosen: str) -> Block:
-    """A button for each claim, group by group."""
+def choices(course: Course, name: str) -> Block:
+    """A card for each claim, theme by theme; `name`: of the chosen one."""
     rows = [
-        sheet.buttons(
+        sheet.cards(
             lesson.title,
             [
-                (one.claim.title, {"claim": one.claim.name}, one.claim.name == chosen)
-                for one in lesson.steps
-                if one.claim
+                (_words(one), f"{one.title} · {one.source or OURS}", {"claim": one.name}, one.name == name)
+                for one in (step.claim for step in lesson.steps)
+                if one
             ],
         )
         for lesson in course.lessons.values()
     ]
-    return sheet.panel(f"{len(by_name(course))} claims", rows, "quotes, and questions of ours")
+    return sheet.panel(f"{len(by_name(course))} claims", rows)
 
 
 def take(event: dict[str, Any]) -> None:
     """A claim was chosen, answered, or is to be timed again."""
     listed = by_name(claims())
     name, given = events.text(event, "claim"), events.text(event, "say")
-    asked = listed.get(said("claim")) or listed.get(str(DEFAULTS["claim"]))
+    asked = listed.get(chosen()) or listed.get(str(DEFAULTS["claim"]))
     if name in listed:
         links.put("claim", name, DEFAULTS["claim"])
         links.put("say", "", DEFAULTS["say"])
     elif given is not None and asked and takes(asked[0], given):
+        links.put("claim", chosen(), DEFAULTS["claim"])
         links.put("say", given, DEFAULTS["say"])
     elif event.get("again") is True:
         links.put("say", said("say") or SHOW, DEFAULTS["say"])
@@ -110,30 +119,34 @@ def said(key: str) -> str:
     return str(st.query_params.get(key, DEFAULTS[key]))
 
 
-def _told(step: LessonStep, claim: Claim, given: str) -> list[Block]:
+def chosen() -> str:
+    """The claim that the link names, or means where it names none."""
+    return FIRST_BEFORE if "claim" not in st.query_params and said("say").isdecimal() else said("claim")
+
+
+def _words(claim: Claim) -> str:
+    return f"“{claim.said}”" if claim.source else claim.said
+
+
+def _told(step: LessonStep, claim: Claim, given: str, found: Verdict) -> list[Block]:
     """The verdict with its numbers, and where one sees it."""
-    found = verdict(step, Query(step.query.encode("ascii")))
     labels, values, texts = zip(*found.numbers, strict=True) if found.numbers else ((), (), ())
     bars = sheet.bars(claim.unit, labels, values, most=claim.full) | {"values": list(texts)}
     link = f"{pages.path(step.page)}?{step.query}"
     return [
-        sheet.verdict(found.result or "depends", _compared(step, given, found), found.why),
+        sheet.verdict(found.result or "depends", _compared(given, found), found.why),
         sheet.row([bars, *_map(step, claim)]),
         sheet.terms("see", [("See it", step.say, link, pages.PAGES[step.page].title)]),
     ]
 
 
-def _compared(step: LessonStep, given: str, found: Verdict) -> str:
-    """Whether it holds, and the answer that the tensors give, beside the visitor's."""
+def _compared(given: str, found: Verdict) -> str:
+    """Whether it is true, beside what the visitor said."""
     if not found.result:
         return found.sentence
-    texts = {option.letter: f"“{option.text}”" for option in step.options}
-    computed = texts.get(found.picked or "", "none of the answers")
-    if given == SHOW:
-        return f"{WORDS[found.result]} To the question the numbers answer {computed}."
-    own = texts["ABCD"[int(given) - 1]]
-    same = ", and so do the numbers" if own == computed else f"; the numbers say {computed}"
-    return f"{WORDS[found.result]} You said {own}{same}."
+    same = ", and so do the numbers" if RESULTS.get(given) == found.result else ""
+    own = f" You said “{ANSWERS[given].lower()}”{same}." if given in ANSWERS else ""
+    return WORDS[found.result] + own
 
 
 def _map(step: LessonStep, claim: Claim) -> list[Block]:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from pages.kit.draw import canvas, pages, sheet
+from pages.kit.draw.terms import TERMS, Term
 from pages.kit.frame.layout import page
-
-from .terms import TERMS, Term
 
 
 def show() -> None:
-    """A card for each group of words."""
+    """A box to search in, and a card for each group of words."""
     with page("glossary") as here, here.stage:
         canvas.sheet(
             "glossary",
             [
                 sheet.notices(here.said),
+                sheet.search("Search the glossary"),
                 sheet.columns([_card(name, terms) for name, terms in TERMS.items()]),
             ],
         )

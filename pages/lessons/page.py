@@ -1,12 +1,14 @@
 """Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience."""
 
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlencode
 
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.frame.layout import page
 from pages.kit.lessons.course import Course, course
 from pages.kit.lessons.schema import AUDIENCES, PATHS, Lesson
+from pages.kit.picture.fields import SIDE
+from pages.kit.picture.models import SMOLLM2
 
 
 def show() -> None:
@@ -19,7 +21,24 @@ def show() -> None:
 
 def cards(found: Course) -> list[dict[str, Any]]:
     """What a card says of each lesson."""
-    return [card(lesson) for lesson in found.lessons.values()]
+    seen: list[str] = []
+    return [card(lesson) | {"sight": sight(lesson, seen)} for lesson in found.lessons.values()]
+
+
+def sight(lesson: Lesson, seen: list[str]) -> str:
+    """The query of the map on a lesson's card: of its first step that looks at a head whose map is on no other card.
+
+    "" where the maps are SmolLM2's: that model is not loaded for a card.
+    """
+    links = [dict(parse_qsl(step.query)) for step in lesson.steps]
+    heads = [link | {"at": ".".join(link["at"].split(".")[:2])} for link in links if "at" in link]
+    maps = [
+        urlencode({key: head[key] for key in ("model", "s", *SIDE, "at") if key in head})
+        for head in heads
+        if head.get("model") != SMOLLM2
+    ]
+    seen.append(next((query for query in maps if query not in seen), maps[0] if maps else ""))
+    return seen[-1]
 
 
 def card(lesson: Lesson) -> dict[str, Any]:

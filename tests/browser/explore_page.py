@@ -8,7 +8,7 @@ from playwright.sync_api import Locator
 
 from mha_core import Run
 from pages.kit.picture import models
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.presets import NAMES, PRESETS
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of
@@ -51,6 +51,7 @@ class Explore(Tab):
             self.opened("view")
         elif name in PRESETS or name in ASKED:
             self.opened("try another")
+            name = f"{NAMES[name]}: {name}" if name in NAMES else name
         elif name == "compare now":
             self.view.locator("details.proof").evaluate("proof => { proof.open = true; }")
         return super().button(name)

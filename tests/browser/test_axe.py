@@ -18,6 +18,15 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     expect(panel.get_by_role("button", name="PNG for a slide")).to_be_visible()
     findings = Findings(explore)
     findings.look("Share", panel)
+    explore.page.keyboard.press("Escape")
+    picker = explore.page.get_by_role("combobox", name="Model", exact=True)
+    picker.select_option("your own")
+    dialog = explore.page.get_by_role("dialog", name="Your own model")
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
+    findings.look("a model of one's own", dialog)
+    explore.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(picker).to_have_value("minilm")
     assert not findings.lines, "\n".join(findings.lines)
 
 

@@ -31,15 +31,16 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     expect(main).to_be_focused()
     assert main.evaluate(FRAME) == 0, "no frame round the whole page"
 
-    for page in PAGES.values():
+    listed = [page for page in PAGES.values() if not page.within]
+    for page in listed:
         expect(tab.link(page.title)).to_be_visible()
     groups = tab.house.locator(".group > :is(button, a)").all_inner_texts()
-    assert groups == list(dict.fromkeys(page.group for page in PAGES.values()))
+    assert groups == list(dict.fromkeys(page.group for page in listed))
     tab.page.keyboard.press("Escape")
     opener = tab.house.get_by_role("button", name="Change", exact=True)
     opener.focus()
     walked = []
-    titles = [page.title for page in PAGES.values() if page.group == "Change"]
+    titles = [page.title for page in listed if page.group == "Change"]
     for key in (*["ArrowDown"] * (len(titles) + 1), "ArrowUp"):
         tab.page.keyboard.press(key)
         walked.append(tab.focused())

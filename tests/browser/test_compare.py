@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, urlsplit
+
 from playwright.sync_api import Route, WebSocketRoute, expect
 
 from mha_core.measure import measures
@@ -28,6 +30,8 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     assert float(after.replace("−", "-")) <= 1e-5
     assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
     expect(compare.contrast).to_have_text("One thing differs: positions.")
+    several = compare.view.get_by_role("link", name="more than two").get_attribute("href") or ""
+    assert parse_qs(urlsplit(several).query) == {"s": [TIRED], "at": ["0.2"], "mean": ["false"]}
     stories = compare.view.locator(".panel > .words").all_inner_texts()
     assert stories[0].endswith("Positions say where each one stands.")
     assert stories[1].endswith("Nothing tells this model where a token stands.")

@@ -210,6 +210,8 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     tab.button("every lesson").click()
     card = cards.filter(has_text=IT.title)
     expect(card.locator(".done")).to_have_text("not begun")
+    expect(card).to_contain_text("Start here")
+    expect(card.locator(".sight[data-veiled] canvas")).to_have_attribute("width", "15")  # one pixel a cell
     card.locator("a.begin").click()
     beside = tab.on(Beside).at(IT, 1)
     beside.page.keyboard.press("a")

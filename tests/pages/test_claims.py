@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pages.claims import page
-from pages.claims.page import OURS, SHOW, by_name
+from pages.claims.page import ANSWERS, OURS, SHOW, by_name
 from pages.kit.lessons import course
 from pages.kit.lessons.quantities import times
 from pages.kit.lessons.schema import LessonStep
@@ -117,7 +117,7 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: li
         assert shown["heading"] == f"“{claim.said}”"
         assert 1 <= len([word for word in claim.said.split() if word != "…"]) <= 15
     texts = [block["text"] for block in kinds(shown["blocks"], "text")]
-    assert texts == [*([claim.about] if claim.about else []), step.ask]
+    assert texts == [*([claim.about] if claim.about else []), f"Measured: {step.ask}"]
 
 
 def test_both_kinds_of_claims_are_there() -> None:
@@ -135,7 +135,7 @@ def test_nothing_tells_before_an_answer(name: str, asked: list[str]) -> None:
     (place,) = kinds(shown, "verdict")
     assert [place[part] for part in ("result", "heading", "said")] == ["", "", ""]
     answers = kinds(shown, "buttons")[0]["buttons"]
-    assert [one["text"] for one in answers[:-1]] == [option.text for option in CLAIMS[name][0].options]
+    assert [one["text"] for one in answers] == [*ANSWERS.values(), "just show me"]
     assert not any(one["pressed"] for one in answers)
 
 
@@ -143,14 +143,16 @@ def test_an_answer_is_compared_with_the_numbers(asked: list[str], monkeypatch: p
     def heading(given: str) -> str:
         return str(kinds(panel("orange", given), "verdict")[0]["heading"])
 
-    wrong, right, _ = (option.text for option in CLAIMS["orange"][0].options)
-    assert heading("2") == f"It depends. You said “{right}”, and so do the numbers."
-    assert heading("1") == f"It depends. You said “{wrong}”; the numbers say “{right}”."
-    assert heading(SHOW) == f"It depends. To the question the numbers answer “{right}”."
-    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "No rule holds.", "depends", "Why."))
-    assert heading("1") == f"It depends. You said “{wrong}”; the numbers say none of the answers."
+    assert heading("depends") == "It depends: true in some cases. You said “it depends”, and so do the numbers."
+    assert heading("true") == "It depends: true in some cases. You said “true”."
+    assert heading(SHOW) == heading("2") == "It depends: true in some cases."
+    measured = kinds(panel("orange", "true"), "text")[-1]["text"]
+    assert measured.endswith(f"? {CLAIMS['orange'][0].options[1].text.capitalize()}.")
+    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "No rule holds.", "holds", "Why."))
+    assert heading("false") == "True. You said “false”."
+    assert kinds(panel("orange", "true"), "text")[-1]["text"].endswith("?")
     monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "There is no verdict here: it is full."))
-    assert heading("1") == "There is no verdict here: it is full."
+    assert heading("true") == "There is no verdict here: it is full."
 
 
 def test_times_alone_are_taken_again(asked: list[str]) -> None:
@@ -181,15 +183,18 @@ def test_the_link_opens_a_page_on_which_it_is_shown(name: str) -> None:
 
 
 def test_a_link_opens_an_answered_claim() -> None:
-    app = app_at("claims", claim="order", say="2").run()
+    app = app_at("claims", claim="order", say="true").run()
     (verdict,) = kinds(blocks(app, "claims"), "verdict")
     assert verdict["result"] == "holds"
     assert "so do the numbers" in verdict["heading"]
     pressed = [
         one["text"] for block in kinds(blocks(app, "claims"), "buttons") for one in block["buttons"] if one["pressed"]
     ]
+    assert pressed == ["True"]
+    cards = [one for block in kinds(blocks(app, "claims"), "cards") for one in block["cards"]]
+    assert len(cards) == len(CLAIMS)
     step, claim = CLAIMS["order"]
-    assert pressed == [step.options[1].text, claim.title]
+    assert [one["text"] for one in cards if one["pressed"]] == [f"“{claim.said}”"]
     (link,) = kinds(blocks(app, "claims"), "terms")
     assert link["rows"][0][2] == f"compare?{step.query}"
 
@@ -215,8 +220,29 @@ def test_a_link_with_unknown_values_says_so_and_tells_nothing(link: dict[str, st
         assert sentence.startswith(f"The link says {value}")
     (place,) = kinds(blocks(app, "claims"), "verdict")
     assert not place["result"]
-    shown, _ = CLAIMS[link["claim"] if link["claim"] in CLAIMS else "orange"]
-    assert shown.ask in [block["text"] for block in kinds(blocks(app, "claims"), "text")]
+    shown, _ = CLAIMS[link["claim"] if link["claim"] in CLAIMS else "symmetric"]
+    assert f"Measured: {shown.ask}" in [block["text"] for block in kinds(blocks(app, "claims"), "text")]
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("link", "name"),
+    [
+        ({}, "symmetric"),
+        ({"say": "true"}, "symmetric"),
+        ({"say": "2"}, "orange"),
+        ({"claim": "heads", "say": "1"}, "heads"),
+    ],
+)
+def test_links_of_before_open_what_they_did(link: dict[str, str], name: str) -> None:
+    """A number was an answer; where no claim was named, it was the first one of then."""
+    app = app_at("claims", **link).run()
+    (notices,) = kinds(blocks(app, "claims"), "notices")
+    assert notices["sentences"] == []
+    (chosen,) = [one for block in kinds(blocks(app, "claims"), "cards") for one in block["cards"] if one["pressed"]]
+    assert chosen["event"] == {"claim": name}
+    (place,) = kinds(blocks(app, "claims"), "verdict")
+    assert bool(place["result"]) == ("say" in link)
 
 
 def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,11 +250,14 @@ def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr("streamlit.query_params", link)
     monkeypatch.setattr(times, "forget", lambda: forgotten.append(True))
-    for event in ({"say": "4"}, {"say": 1}, {"claim": "no such"}, {"claim": ["order"]}, {"again": "yes"}, {}):
+    for event in ({"say": "5"}, {"say": 1}, {"claim": "no such"}, {"claim": ["order"]}, {"again": "yes"}, {}):
         page.take(event)
     assert link == {}
-    page.take({"say": "3"})
-    assert link == {"say": "3"}
+    page.take({"say": "true"})
+    assert link == {"say": "true"}
+    link["say"] = "2"
+    page.take({"say": "false"})
+    assert link == {"claim": "orange", "say": "false"}
     page.take({"claim": "naive"})
     assert link == {"claim": "naive"}
     page.take({"again": True})

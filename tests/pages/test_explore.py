@@ -11,7 +11,7 @@ import pytest
 from mha_core import Model
 from pages.explore.first_row import PRONOUNS
 from pages.kit.picture.link_query import Refused
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.presets import NAMES, PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 
@@ -34,6 +34,7 @@ def test_default(model: Model) -> None:
     assert said["label"] == "nothing changed"
     assert (said["notices"], said["unusable"]) == ([], {})
     assert said["presets"] == list(PRESETS)
+    assert said["presetNames"] == [NAMES[text] for text in PRESETS]
     assert said["defaults"]["s"] == said["typed"] == said["used"]["s"] == PRESETS[0]
     assert np.array_equal(np.frombuffer(body, "<f4").reshape(15, 15), run.weights[3, 1].cpu().numpy())
 

@@ -11,7 +11,8 @@ from pages.kit.picture.fields import FIELDS, MASKS
 
 
 def test_the_browser_has_what_is_said_here() -> None:
-    assert facts.FILE.read_text("utf-8") == facts.text(), "run python -m pages.kit.picture.facts"
+    for file, text in facts.modules().items():
+        assert file.read_text("utf-8") == text, "run python -m pages.kit.picture.facts"
 
 
 def test_every_mask_with_numbers_and_every_encoding_is_described() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mha_core.positions import NAMES
-from pages.glossary.terms import TERMS
 from pages.kit.draw.pages import PAGES, path
+from pages.kit.draw.terms import MARKED, TERMS
 from pages.kit.picture.fields import MASKS
 
 from .conftest import app_at, blocks, payloads
@@ -26,6 +26,17 @@ def test_every_mask_and_every_encoding_is_in_it() -> None:
     names = {term.name for term in ALL}
     assert set(MASKS) - {"none"} <= names
     assert set(NAMES) - {"none"} <= names
+
+
+def test_a_learner_finds_the_words_of_the_first_screens() -> None:
+    wanted = {"attention", "model", "language model", "vector", "map", "cosine", "decoder", "next word", "pretrained"}
+    tensors_and_axes = {"query", "key", "value", "score", "masked", "weight", "mixed", "joined", "batch", "channel"}
+    assert {*wanted, *tensors_and_axes, "bag of words", "head", "feature", "vocabulary"} <= {term.name for term in ALL}
+
+
+def test_a_text_marks_no_everyday_word() -> None:
+    assert {"attention", "head", "softmax", "bag of words"} <= MARKED.keys() <= {term.name for term in ALL}
+    assert not {"view", "window", "documents"} & MARKED.keys()
 
 
 def test_the_page_shows_all_of_them() -> None:

@@ -17,7 +17,7 @@ from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
 from pages.lessons import page
 
-from .conftest import app_at, payloads
+from .conftest import answers, app_at, payloads, unpacked
 
 
 def test_the_texts_are_told_and_not_the_answers() -> None:
@@ -60,6 +60,17 @@ def test_each_card_opens_its_steps() -> None:
         assert [link.path for link in links] == [pages.path(step.page) for step in lesson.steps]
         names = [f"{lesson.id}.{at}" for at in range(1, len(lesson.steps) + 1)]
         assert [parse_qs(link.query)["learn"] for link in links] == [[name] for name in names]
+
+
+def test_each_card_has_a_map_of_its_own_steps() -> None:
+    sights = {card["id"]: card["sight"] for card in page.cards(course())}
+    assert not sights.pop("capital"), "which is on SmolLM2 alone"
+    assert sights["it"] == "at=3.1"
+    assert len(set(sights.values())) >= len(sights) - 2, "another picture where there is one"
+    for name, sight in sights.items():
+        focus, maps = (unpacked(part)[0] for part in answers("maps", sight))
+        assert focus["notices"] == focus["told"] == [], name
+        assert "".join(maps["tokens"])
 
 
 def test_each_way_has_its_lessons() -> None:

@@ -28,7 +28,7 @@ SECRET = "0123456789_secret-name"  # as long as a name that nobody can guess
 
 def offered(app: AppTest) -> dict[str, str]:
     """The models that the bar offers: name -> title."""
-    return dict(told_to(component(app, "house"))["models"])
+    return {name: title for name, title, *_ in told_to(component(app, "house"))["models"]}
 
 
 def shown(**values: str) -> dict[str, Any]:
@@ -59,6 +59,7 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
     assert said["digest"] == Settings(WHO[0], model="who-rotary-1").digest
     assert (said["layer"], said["head"], said["origin"]) == (0, 0, "trained here")
     assert said["presets"] == list(WHO)
+    assert said["presetNames"] == [""] * len(WHO)  # its task says what they show
     assert said["notices"] == []
     assert [figure["label"] for figure in said["figures"] if "transformers" in figure["label"]] == []
 

@@ -17,7 +17,8 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures
 from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
-from mha_core.pretrained import smollm2
+from mha_core.pretrained import llama_file, smollm2
+from mha_core.pretrained.gguf import GGUF
 from mha_core.training import inference, saved, tasks
 from mha_core.training.initial_weights import classifier_sizes
 from mha_core.training.recipe import Recipe
@@ -40,7 +41,30 @@ WHO, WORDS = tasks.build("who").questions, tasks.build("words").questions
 def test_the_list_is_made_of_the_folders_with_weights() -> None:
     assert list(models.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
     assert models.shipped()["who-none-1"] == "Who did what, no positions"
-    assert models.offered({})["minilm"] == "MiniLM · pretrained"
+    assert models.offered({})["minilm"].title == "MiniLM · pretrained"
+
+
+def test_the_list_says_size_and_direction_of_every_model(model: Model, tmp_path: Path) -> None:
+    history = saved.read(models.folder("words-rotary-1"))
+    runs = {"mine": Own.of("mine", tmp_path, history)}
+    listed = models.offered(runs)
+    assert list(dict.fromkeys(choice.group for choice in listed.values())) == ["Pretrained", "Trained here", "Yours"]
+    assert listed["mine"].says == listed["words-rotary-1"].says
+    own = {name: pictures.model_on("cpu", name) for name in models.shipped()} | {models.MINILM: model}
+    for name, loaded in own.items():
+        sizes, says = loaded.sizes, listed[name].says
+        assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
+        assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name
+        assert name == models.MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
+    in_file = llama_file.config(GGUF(smollm2.file()), smollm2.MOST_TOKENS)  # as much as is known before it is unpacked
+    assert listed[models.SMOLLM2].says == f"{in_file.n_layers} × {in_file.n_heads} heads, English, {models.ONE_WAY}"
+
+
+def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-folder").symlink_to(models.folder("who-none-1"))
+    exec(models.OWN_CODE, {})
+    assert "<html" in (tmp_path / "my-model.html").read_text("utf-8")
 
 
 def test_nothing_else_has_a_folder() -> None:
@@ -211,7 +235,7 @@ def test_what_is_not_installed_is_said_in_the_list(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(smollm2, "file", missing)
     models.has_smollm2.cache_clear()
     try:
-        assert models.offered({})[models.SMOLLM2].endswith("(not installed)")
+        assert models.offered({})[models.SMOLLM2].title.endswith("(not installed)")
     finally:
         models.has_smollm2.cache_clear()
 

@@ -181,6 +181,7 @@ def test_the_kit_holds_what_several_pages_share() -> None:
         for folder in PAGES
     ]
     by_page.append(reached("pages.kit.lessons.message", set()))  # lessons ride beside every page
+    by_page.append(reached("pages.kit.picture.facts", set()))  # which every page's browser knows
     by_app = {resolved(name) for inside in (True, False) for name in imports(ROOT / "app.py", inside=inside)}
     by_app = by_app.union(*(reached(module, set()) for module in by_app))
     for file in (ROOT / "pages" / "kit").rglob("*.py"):

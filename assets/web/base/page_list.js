@@ -1,7 +1,7 @@
 // @ts-check
 // The pages of the house, their addresses, and which of them is shown.
 
-/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean}} Page */
+/** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, within: string}} Page within: the path of the page that leads to it, "" where the bar does */
 
 /** Every page, as pages/kit/draw/pages.py lists them. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");

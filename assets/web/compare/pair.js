@@ -8,7 +8,7 @@ import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { HeadBars } from "./head_bars.js";
-import { put, without } from "../link/link.js";
+import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
@@ -87,6 +87,7 @@ export class PairView extends WireView {
       contrast: h("p", { class: "contrast", role: "status" }),
       copy: button("right = left", () => this.copySide(), { title: "make the right side what the left one is" }),
       swap: button("swap", () => this.swap(), { title: "the left side becomes the right one" }),
+      several: h("a", { class: "page-link" }, "more than two ›"),
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
@@ -111,7 +112,7 @@ export class PairView extends WireView {
     const { parts: p, modes, answers, figures } = this;
     const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
     const top = div("top", this.foot.room, p.notices);
-    const contrast = div("differs", p.contrast, p.copy, p.swap);
+    const contrast = div("differs", p.contrast, p.copy, p.swap, p.several);
     answers.element.classList.add("answers");
     p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);
@@ -379,10 +380,15 @@ export class PairView extends WireView {
 
   /** What differs, and what can be tried. */
   drawLead() {
-    const { picture, parts: p } = this;
+    const { picture, at, parts: p } = this;
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
+    const several = new URL("./side-by-side", location.href);
+    several.search = String(read());
+    for (const [key, value] of Object.entries({ s: this.texts[0], at: `${at.layer}.${at.head}`, mean: "false" }))
+      put(several.searchParams, key, value);
+    setAttribute(p.several, "href", several.href);
     const names = Object.keys(picture.tries);
     fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];

@@ -5,7 +5,7 @@ import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { hasSpecials } from "../wire/packets.js";
-import { choice, fillChoice, group, rove } from "../base/view_base.js";
+import { choice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -39,6 +39,22 @@ function menu(view, name, ...inside) {
   };
   addEventListener("pointerdown", outside, { signal: view.here.signal });
   return { element, open };
+}
+
+/** Fills a group with the first sentences to try, each behind the name of what it shows.
+ * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: number) => void} choose
+ */
+function fillExamples(parent, { picture, text }, count, choose) {
+  const make = (/** @type {number} */ at) => {
+    const press = button("", () => choose(at));
+    press.append(h("strong"), h("span"));
+    return press;
+  };
+  fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
+    setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
+    setText(element.children[1], preset);
+    setAttribute(element, "aria-pressed", String(preset === text));
+  });
 }
 
 export class ExploreBar {
@@ -90,8 +106,7 @@ export class ExploreBar {
   draw(shownAll) {
     const { view } = this;
     const { look, picture, at } = view;
-    const { presets } = picture;
-    fillChoice(this.presets, presets, presets.indexOf(view.text), (preset) => {
+    fillExamples(this.presets, view, picture.presets.length, (preset) => {
       this.tries.open(false);
       view.model.retype(view.picture.presets[preset]);
     });
@@ -114,8 +129,8 @@ export class ExploreBar {
   drawEmpty() {
     const { view } = this;
     this.empty.hidden = view.text.trim() !== "";
-    const few = view.picture.presets.filter((_, at) => at % 2 === 0).slice(0, FEW); // neighbours are alike
-    fillChoice(this.few, this.empty.hidden ? [] : few, -1, (at) => view.model.retype(few[at]));
+    const few = this.empty.hidden ? 0 : FEW;
+    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
   }
 
   drawChips() {

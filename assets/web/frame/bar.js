@@ -8,6 +8,7 @@ import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
 import { share } from "./share.js";
+import { explain, forgetTerms } from "../base/terms.js";
 
 /** @typedef {import("../base/page_list.js").Page} Page */
 
@@ -93,11 +94,11 @@ function leave({ key }) {
 /** The links carry all that the address says, and one of them is the present page. */
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
-  const { path, group, title } = pageNow();
+  const { path, group, title, within } = pageNow();
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const to = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(to) + location.search);
-    setAttribute(link, "aria-current", to === path ? "page" : null);
+    setAttribute(link, "aria-current", to === (within || path) ? "page" : null);
   }
   for (const own of bar.querySelectorAll(".group"))
     setAttribute(own, "data-current", own.firstElementChild?.textContent === group ? "" : null);
@@ -105,11 +106,12 @@ function follow() {
 }
 
 function make() {
-  const names = [...new Set(PAGES.map(({ group }) => group))];
+  const listed = PAGES.filter(({ within }) => !within);
+  const names = [...new Set(listed.map(({ group }) => group))];
   const groups = names.map((name) =>
     makeGroup(
       name,
-      PAGES.filter(({ group }) => group === name),
+      listed.filter(({ group }) => group === name),
     ),
   );
   const lens = h("span", { class: "lens", "aria-hidden": "true" });
@@ -149,7 +151,12 @@ function make() {
 }
 
 /** The question that a page answers, and how to read it. @param {Page} page */
-export const makeTitle = ({ question, line }) => div("question", h("h1", {}, question), h("p", {}, line));
+export function makeTitle({ question, line }) {
+  const words = h("p");
+  forgetTerms();
+  explain(words, line);
+  return div("question", h("h1", {}, question), words);
+}
 
 /** Puts the bar there once, in this theme. @param {"dark" | "light"} theme */
 export function drawBar(theme) {

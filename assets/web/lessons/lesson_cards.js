@@ -1,11 +1,13 @@
 // @ts-check
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
+import { picture, themeOf } from "../base/colour.js";
 import { done } from "./course.js";
-import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { keepWay, wayKept } from "./lesson_visit.js";
+import { parts, unpack, unpackMaps } from "../wire/packets.js";
 
-/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
+/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[], sight: string}} Card steps: their addresses; sight: the query of its map, "" for none */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
 
 const EVERY = "every lesson";
@@ -29,6 +31,24 @@ const firstOpen = ({ steps }, own) =>
     steps.findIndex((_, at) => !own.includes(at + 1)),
   );
 
+let drawn = Promise.resolve(); // one map after another: whoever looks at a picture meanwhile waits for one at most
+
+/** The map of a card, when those before it are drawn. Without it the card is as good.
+ * @param {HTMLCanvasElement} canvas @param {string} query
+ */
+function drawSight(canvas, query) {
+  drawn = drawn.then(async () => {
+    if (!canvas.isConnected) return;
+    const answer = await fetch(urlOf(`api/maps?${query}`)).catch(() => null);
+    if (answer?.status !== 200) return;
+    const [focus, all] = parts(new Uint8Array(await answer.arrayBuffer()));
+    const { layer, head } = unpack(focus).header;
+    const map = picture(unpackMaps(all).map(layer, head), themeOf(canvas), "root");
+    [canvas.width, canvas.height] = [map.width, map.height];
+    canvas.getContext("2d")?.drawImage(map, 0, 0);
+  });
+}
+
 function makeCard() {
   const link = h("a", { class: "begin" });
   const title = h("h2", {}, link);
@@ -36,25 +56,28 @@ function makeCard() {
   return h(
     "li",
     { class: "lesson panel" },
-    h("p", { class: "label" }),
+    h("p", { class: "where label" }, span("start"), h("span")),
     title,
-    h("p", { class: "aim" }),
+    h("p"),
     h("p", { class: "done" }, marks, h("span")),
     h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print")),
+    h("div", { class: "sight", "aria-hidden": "true" }, h("canvas")),
   );
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
+ * @param {boolean} isFirst of those shown
  */
-function updateCard(place, card, number, steps) {
+function updateCard(place, card, number, steps, isFirst) {
   const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
   const open = firstOpen(card, own);
   const at = !steps.length || steps.includes(open) ? open : steps[0];
-  const [where, title, aim, progress, paper] = place.children;
+  const [where, title, aim, progress, paper, sight] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
+  setText(where.children[0], isFirst && !own.length ? "Start here" : "");
   setText(
-    where,
+    where.children[1],
     `Lesson ${number} · ${card.minutes} minutes · ${card.steps.length} steps${part} · ${card.audiences.join(", ")}`,
   );
   setText(link, card.title);
@@ -68,6 +91,11 @@ function updateCard(place, card, number, steps) {
   const said =
     own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
   setText(progress.children[1], own.length ? said : "not begun");
+  setAttribute(sight, "data-veiled", own.length === card.steps.length ? null : "");
+  if (sight.getAttribute("data-of") === card.sight) return;
+  setAttribute(sight, "data-of", card.sight);
+  sight.replaceChildren(h("canvas"));
+  if (card.sight) drawSight(/** @type {HTMLCanvasElement} */ (sight.firstElementChild), card.sight);
 }
 
 /** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
@@ -95,7 +123,7 @@ function update(element, block) {
     (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
   );
   keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
-  fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
+  fill(list, shown, makeCard, (place, { card, number, steps }, at) => updateCard(place, card, number, steps, !at));
 }
 
 export const lessons = {

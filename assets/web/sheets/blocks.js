@@ -6,7 +6,8 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
-import { terms } from "./terms.js";
+import { search, terms } from "./terms.js";
+import { explain } from "../base/terms.js";
 import { fillNotices, notices, rove } from "../base/view_base.js";
 
 const IN_ONE_FRAME = 60; // letters of a choice whose buttons stand in one frame
@@ -124,7 +125,9 @@ function updateButtons(element, block, sheet) {
   const oneOf = block.buttons.every(({ pressed }) => pressed !== null);
   const isShort = block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
   const acts = block.buttons.every(({ pressed }) => pressed === null);
-  setAttribute(group, "class", block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets");
+  const look = block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets";
+  setAttribute(group, "class", block.large ? "presets" : look);
+  element.classList.toggle("answers", Boolean(block.large));
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -138,6 +141,25 @@ function updateButtons(element, block, sheet) {
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
+}
+
+const makeCards = () => div("card-list", h("h3"), h("div", { class: "cards", role: "group" }));
+
+function updateCards(element, block, sheet) {
+  const [name, group] = element.children;
+  setText(name, block.name);
+  setAttribute(group, "aria-label", block.name);
+  const choose = (event) => {
+    sheet.tell(event);
+    element.closest(".beside-list")?.firstElementChild.scrollIntoView({ block: "nearest" }); // on a phone it stands above
+  };
+  const make = () => h("button", { type: "button", class: "panel" }, h("strong"), span("label"));
+  fill(group, block.cards, make, (one, { text, note, event, pressed }) => {
+    setText(one.children[0], text);
+    setText(one.children[1], note);
+    one.onclick = () => choose(event);
+    setAttribute(one, "aria-pressed", String(pressed));
+  });
 }
 
 function updateLinks(element, block) {
@@ -184,7 +206,7 @@ export const PLAIN = {
   text: {
     make: () => h("p"),
     update: (element, block) => {
-      setText(element, block.text);
+      explain(element, block.text);
       setAttribute(element, "class", classes("words", block.muted && "label"));
       setAttribute(element, "aria-live", block.live ? "polite" : null);
     },
@@ -211,6 +233,7 @@ export const PLAIN = {
   },
   table,
   terms,
+  search,
   links: { make: () => h("nav", { class: "links" }), update: updateLinks },
   lessons,
   curves: curves(table),
@@ -221,4 +244,5 @@ export const PLAIN = {
   buttons: { make: makeButtons, update: updateButtons },
   code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
   steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
+  cards: { make: makeCards, update: updateCards },
 };

@@ -4,7 +4,7 @@
 
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
-import { leftOut, put, read, write } from "../link/link.js";
+import { leftOut, OF_ONE_MODEL, put, read, write } from "../link/link.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "../base/view_base.js";
 import { Wire } from "./wire.js";
@@ -18,7 +18,6 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 // ms until the address says what is typed or chosen: browsers take few changes of it a second, and each takes them as long
 // as a frame, which is the picture's
 const PAUSE = { typing: 400, choosing: 100 };
-const OF_ONE_MODEL = ["at", "look"]; // keys that name heads of it
 const LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked.";
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";

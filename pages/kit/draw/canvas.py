@@ -28,7 +28,7 @@ class House(TypedDict):
     css: str
     path: str
     page: str
-    models: list[tuple[str, str]]  # name and title; none where the page shows none
+    models: list[tuple[str, str, str, str]]  # name, title, group, what is said of it; none where the page shows none
     devices: list[str]
     address: str
     kinds: list[str]

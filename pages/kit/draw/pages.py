@@ -15,6 +15,7 @@ class Named:
         question: what it answers.
         line: how to read it.
         model: it shows one that is chosen in the bar.
+        within: the page that leads to it, which the bar marks in its place; "" = the bar itself does.
     """
 
     group: str
@@ -22,6 +23,7 @@ class Named:
     question: str
     line: str
     model: bool = False
+    within: str = ""
 
 
 DEFAULT = "explore"  # the page at the server's own address
@@ -57,7 +59,7 @@ PAGES = {
         "Look",
         "Claims",
         "Is it true?",
-        "What five texts say of attention, and questions of ours: answer first, then the tensors do.",
+        "Claims from five texts. True or false? Guess; then the model is measured.",
     ),
     "compare": Named(
         "Change",
@@ -71,6 +73,7 @@ PAGES = {
         "Side by side",
         "Does the same word look the same way twice?",
         "One map for each positional encoding. Look at the rows of a word that occurs twice.",
+        within="compare",
     ),
     "masks": Named(
         "Change",

@@ -101,6 +101,11 @@ def terms(name: str, rows: Sequence[tuple[str, str, str, str]], *, long: bool = 
     return {"kind": "terms", "name": name, "rows": [list(line) for line in rows], "long": long}
 
 
+def search(label: str) -> Block:
+    """A box that leaves of the terms on the sheet those that have what is typed."""
+    return {"kind": "search", "label": label}
+
+
 def links(choices: Sequence[tuple[str, str]]) -> Block:
     """Links to other pages in a row: text, and the path with its query."""
     return {"kind": "links", "links": [list(choice) for choice in choices]}
@@ -299,6 +304,14 @@ def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]], *, cod
     """
     row = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
     return {"kind": "buttons", "name": name, "buttons": row, "code": code}
+
+
+def cards(name: str, choices: Sequence[tuple[str, str, Event, bool]]) -> Block:
+    """Cards to choose from: words, smaller words, the event that a click sends, and whether it is the chosen one."""
+    listed = [
+        {"text": text, "note": note, "event": event, "pressed": pressed} for text, note, event, pressed in choices
+    ]
+    return {"kind": "cards", "name": name, "cards": listed}
 
 
 def _axis(letter: str, size: int) -> list[str]:

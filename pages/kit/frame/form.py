@@ -40,7 +40,9 @@ def form(package: str) -> AbstractContextManager[Form]:
 
 
 @contextmanager
-def framed(kind: type[F], package: str, query: LinkQuery, models: Mapping[str, str] | None = None) -> Iterator[F]:
+def framed(
+    kind: type[F], package: str, query: LinkQuery, models: Mapping[str, tuple[str, str, str]] | None = None
+) -> Iterator[F]:
     """A page of this kind, whose controls begin with what the link says, within its bounds.
 
     Args:

@@ -46,13 +46,17 @@ def page(package: str) -> AbstractContextManager[Page]:
 
 @contextmanager
 def framed(
-    kind: type[P], package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = (), **fields: Any
+    kind: type[P],
+    package: str,
+    models: Mapping[str, tuple[str, str, str]] | None = None,
+    devices: Iterable[str] = (),
+    **fields: Any,
 ) -> Iterator[P]:
     """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
 
     Args:
         package: its name.
-        models: the choices of its model, name -> title; devices: those of its device.
+        models: the choices of its model, name -> title, group and what is said of it; devices: those of its device.
         fields: what the page has beside its places.
     """
     with st.container(key="frame"):
@@ -76,13 +80,13 @@ def framed(
             canvas.page_flags(made.unusable)
 
 
-def house(package: str, models: Mapping[str, str] | None = None, devices: Iterable[str] = ()) -> None:
+def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None, devices: Iterable[str] = ()) -> None:
     """The bar, the question of the page, and all that they need."""
     said: canvas.House = {
         "css": f"{PREFIX}/frame/house.css",
         "path": pages.path(package),
         "page": package,
-        "models": list((models or {}).items()),
+        "models": [(name, *choice) for name, choice in (models or {}).items()],
         "devices": list(devices),
         "address": for_class(st.context.url or ""),
         "kinds": list(files.kinds(package)),

@@ -3,11 +3,11 @@
 from mha_core.errors import HeadlightError
 from pages.kit.jobs import visitor
 from pages.kit.picture import models
-from pages.kit.picture.models import Own
+from pages.kit.picture.models import Choice, Own
 
 
-def offered() -> dict[str, str]:
-    """Name -> title. What was trained here can be asked from now on."""
+def offered() -> dict[str, Choice]:
+    """The list by names. What was trained here can be asked from now on."""
     own = {run.id: Own.of(run.label, run.folder, run.history) for run in visitor.own_runs().values()}
     try:
         models.keep(own)

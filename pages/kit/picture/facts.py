@@ -1,18 +1,20 @@
 """What both sides must agree on, said once: `python -m pages.kit.picture.facts` writes it for the browser.
 
-What it writes is assets/web/base/facts.js, which a test compares with this.
+What it writes is `modules`, which a test compares with this.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+from pages.kit.draw.terms import MARKED
+
 from . import limits, models
 from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from .link_query import TYPED
 from .query import LONGEST
 
-FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "facts.js"
+FOLDER = Path(__file__).parents[3] / "assets" / "web" / "base"
 _HEAD = "// @ts-check\n// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
 _LINES = {  # what a mask does, in a few words
     "none": "every word may look at every word",
@@ -70,14 +72,23 @@ def table() -> dict[str, tuple[str, str, Any]]:
     }
 
 
-def text() -> str:
-    """The module."""
+def modules() -> dict[Path, str]:
+    """Each file that is written, and its text; what a picture to take home does not need stands apart."""
+    of_pages = {
+        "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
+    }
+    return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
+
+
+def _text(facts: dict[str, tuple[str, str, Any]]) -> str:
     said = [
         f"\n/** {says} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
-        for name, (kind, says, fact) in table().items()
+        for name, (kind, says, fact) in facts.items()
     ]
     return _HEAD + "".join(said)
 
 
 if __name__ == "__main__":
-    FILE.write_text(text(), "utf-8")
+    for file, text in modules().items():
+        file.write_text(text, "utf-8")

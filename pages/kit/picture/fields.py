@@ -272,8 +272,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
     ),
     "Claims": (
-        _text("claim", "orange", "claim", note="the claim, by its name"),
-        _text("say", "", "say", note="the answer given to it, counted from 1, or show; the verdict then stands there"),
+        _text("claim", "symmetric", "claim", note="the claim, by its name"),
+        _text("say", "", "say", note="true, false, depends or show; the verdict then stands there"),
     ),
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }

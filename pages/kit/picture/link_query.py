@@ -42,6 +42,7 @@ class PictureAnswer(TypedDict):
     defaults: dict[str, str | list[str]]  # key -> what a link means where it says nothing
     notices: list[str]
     presets: Sequence[str]
+    presetNames: Sequence[str]  # what each of them shows
     positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
     layers: int
     heads: int
@@ -224,6 +225,7 @@ def answer_of(
         "defaults": {key: in_link(query.default(key)) for key in keys},
         "notices": list(dict.fromkeys([*query.told, *notices])),
         "presets": models.presets(query.name),
+        "presetNames": models.preset_names(query.name),
         "positions": words.encodings(query.model),
         "layers": layers,
         "heads": heads,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 
@@ -30,7 +30,7 @@ from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
 from .place import DEFAULT_AT
-from .presets import CONTINUED, PRESETS
+from .presets import CONTINUED, NAMES, PRESETS
 
 MINILM, SMOLLM2 = "minilm", "smollm2"
 SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
@@ -42,20 +42,40 @@ OWN_PRESETS = {MINILM: PRESETS, SMOLLM2: tuple(CONTINUED)}
 KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
+BOTH_WAYS, ONE_WAY = "reads both ways", "reads left to right"
+# what is known of them before they are loaded; a test holds it against them
+KNOWN_SIZES = {MINILM: f"6 × 12 heads, English, {BOTH_WAYS}", SMOLLM2: f"30 × 9 heads, English, {ONE_WAY}"}
+# how one looks at a model of one's own, which the app cannot open
+OWN_CODE = """\
+from mha_core import load_model
+run = load_model("my-folder").run("The dog bit the man")
+run.show(layer=0, head=0).save("my-model.html")
+"""
+
+
+class Choice(NamedTuple):
+    """A model in the list: its title, the group that it stands in, and its size, language and direction."""
+
+    title: str
+    group: str
+    says: str
 
 
 @dataclass(frozen=True)
 class Own:
-    """A run of one visitor: its title in the control, its folder, and sentences to try."""
+    """A run of one visitor: its title in the control, its folder, sentences to try, and what the list says of it."""
 
     title: str
     folder: Path
     presets: tuple[str, ...]
+    says: str = ""
 
     @classmethod
     def of(cls, label: str, folder: Path, history: History) -> Own:
         """A run as the visit knows it."""
-        return cls(label, folder, _questions(history))
+        start, recipe = history.start, history.recipe
+        says = _says(recipe.n_layers, recipe.n_heads, start.vocabulary, start.classes) if start else ""
+        return cls(label, folder, _questions(history), says)
 
 
 @lru_cache(maxsize=1)
@@ -91,9 +111,13 @@ def _own(name: str) -> Own | None:
     return None
 
 
-def offered(runs: Mapping[str, Own]) -> dict[str, str]:
-    """The choices of a visitor with these runs: name -> title."""
-    return {**pretrained(), **shipped(), **{name: known.title for name, known in runs.items()}}
+def offered(runs: Mapping[str, Own]) -> dict[str, Choice]:
+    """The choices of a visitor with these runs, by their names."""
+    return {
+        **{name: Choice(title, "Pretrained", KNOWN_SIZES[name]) for name, title in pretrained().items()},
+        **{name: Choice(title, "Trained here", _shipped_says(name)) for name, title in shipped().items()},
+        **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items()},
+    }
 
 
 def pretrained() -> dict[str, str]:
@@ -106,7 +130,7 @@ def pretrained() -> dict[str, str]:
 def title(name: str) -> str:
     """The name of a model on the screen."""
     run = _own(name)
-    return run.title if run else offered({}).get(name, name)
+    return run.title if run else {**pretrained(), **shipped()}.get(name, name)
 
 
 def folder(name: str) -> Path:
@@ -144,6 +168,11 @@ def presets(name: str) -> tuple[str, ...]:
 def goes_on(name: str) -> bool:
     """Whether its texts are beginnings, whose last word is the one to look at."""
     return name == SMOLLM2
+
+
+def preset_names(name: str) -> list[str]:
+    """What each of the sentences of `presets` shows, in a few words; "" where its task alone says it."""
+    return [NAMES.get(text, "") for text in presets(name)]
 
 
 def places(name: str) -> Mapping[str, str]:
@@ -216,6 +245,18 @@ def _title(name: str) -> str:
     kind = re.sub(r"-\d+$", "", variant).replace("-", " ")
     kind = {"none": "no positions", "1layer": "one layer", "2layers": "two layers"}.get(kind, kind)
     return f"{tasks.NAMES[task]}, {kind}"
+
+
+@lru_cache(maxsize=64)
+def _shipped_says(name: str) -> str:
+    start = json.loads((SHIPPED / name / "run.json").read_text("utf-8"))["start"]
+    recipe = start["recipe"]
+    return _says(recipe["n_layers"], recipe["n_heads"], start["vocabulary"], start["classes"])
+
+
+def _says(layers: int, heads: int, tokens: int, classes: Sequence[str]) -> str:
+    """Of a trained model: a classifier reads both ways, a language model, which has no classes, does not."""
+    return f"{layers} × {heads} heads, knows {tokens:,} tokens, {BOTH_WAYS if classes else ONE_WAY}"
 
 
 @lru_cache(maxsize=1)

@@ -1,20 +1,36 @@
 """The sentences that are one click away: from the texts that Headlight grew out of, and Winograd's classic pair."""
 
-PRESETS = (
-    "The animal didn't cross the street because it was too tired",
-    "The animal didn't cross the street because it was too wide",
-    "can you can that",
-    "how are you",
-    "you how are",
-    "orange is my favorite fruit",
-)
+from typing import NamedTuple
 
-# for a model that says what comes next: the text, and the head of SmolLM2 that shows how, as `at` of a link
-CONTINUED = {
-    "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet": "18.6",  # it copies
-    "The animal didn't cross the street because it": "13.8",  # it → animal
-    "The capital of France is": "23.4",  # is → France
-    "Monday, Tuesday, Wednesday, Thursday,": "9.0",  # the day before the comma
-    "She wrote (in very small letters": "26.6",  # the bracket that is open
-    "When Mary and John went to the store, John gave a drink to": "24.4",  # to → Mary
-}
+
+class Example(NamedTuple):
+    """What a sentence shows, in a few words; the sentence; and the head that shows it, as `at` of a link, or ""."""
+
+    name: str
+    text: str
+    at: str = ""
+
+
+EXAMPLES = (
+    Example("Pronoun", "The animal didn't cross the street because it was too tired"),
+    Example("Pronoun, one word changed", "The animal didn't cross the street because it was too wide"),
+    Example("Same word twice", "can you can that"),
+    Example("Word order", "how are you"),
+    Example("Same words, other order", "you how are"),
+    Example("Word with two meanings", "orange is my favorite fruit"),
+    Example("Who bit whom", "The dog bit the man"),
+)
+# for a model that says what comes next, with heads of SmolLM2
+TO_GO_ON = (
+    Example(
+        "Copying", "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet", "18.6"
+    ),
+    Example("Pronoun", "The animal didn't cross the street because it", "13.8"),  # it → animal
+    Example("Fact", "The capital of France is", "23.4"),  # is → France
+    Example("Series", "Monday, Tuesday, Wednesday, Thursday,", "9.0"),  # the day before the comma
+    Example("Open bracket", "She wrote (in very small letters", "26.6"),  # the bracket that is open
+    Example("Who gets it", "When Mary and John went to the store, John gave a drink to", "24.4"),  # to → Mary
+)
+NAMES = {example.text: example.name for example in (*EXAMPLES, *TO_GO_ON)}
+PRESETS = tuple(example.text for example in EXAMPLES)
+CONTINUED = {example.text: example.at for example in TO_GO_ON}

@@ -1,0 +1,89 @@
+// @ts-check
+// The words of the field in a page's texts: its first use marks each of them, and says in a bubble what it means.
+
+import { h, setText } from "./dom.js";
+import { TERMS } from "./page_facts.js";
+
+const GAP = 8; // pixels between the bubble and the edge of the window
+
+/** @param {string} name */
+const formsOf = (name) => `${name.replace(/[[\]]/g, "\\$&").replace(/y$/, "(?:y|ie)")}s?`;
+const NAMES = Object.keys(TERMS).sort((one, other) => other.length - one.length); // the longest first
+const ANY = new RegExp(`(?<![\\w-])(?:${NAMES.map(formsOf).join("|")})(?![\\w-])`, "gi");
+/** @param {string} found */
+const termOf = (found) => NAMES.find((name) => new RegExp(`^${formsOf(name)}$`, "i").test(found)) ?? "";
+
+/** A text in pieces, each with the term that it is the first use of, or "".
+ * @param {string} text @param {Set<string>} used terms that were used before; those of this text come in
+ * @returns {[string, string][]}
+ */
+export function piecesOf(text, used) {
+  const pieces = /** @type {[string, string][]} */ ([]);
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(ANY)) {
+    const term = termOf(found);
+    if (used.has(term)) continue;
+    used.add(term);
+    pieces.push([text.slice(from, index), ""], [found, term]);
+    from = index + found.length;
+  }
+  return [...pieces, /** @type {[string, string]} */ ([text.slice(from), ""])].filter(([piece]) => piece);
+}
+
+// ---- the bubble: one for the page
+
+const bubble = h("div", { id: "headlight-term", role: "status" }); // read aloud when its sentence comes
+const hide = () => setText(bubble, "");
+bubble.onpointerleave = hide;
+addEventListener("scroll", hide, true);
+addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key !== "Escape" || !bubble.textContent) return;
+    event.stopImmediatePropagation(); // it closes the bubble alone
+    hide();
+  },
+  true,
+);
+
+/** @param {Element} word @param {string} term */
+function say(word, term) {
+  if (!bubble.isConnected) document.body.append(bubble);
+  setText(bubble, TERMS[term]);
+  const { left, top, bottom } = word.getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = bubble;
+  bubble.style.left = `${Math.max(GAP, Math.min(left, innerWidth - offsetWidth - GAP))}px`;
+  bubble.style.top = `${bottom + offsetHeight > innerHeight ? top - offsetHeight : bottom}px`;
+}
+
+/** @param {string} text @param {string} term */
+function makeWord(text, term) {
+  const show = () => say(word, term);
+  const onpointerleave = (/** @type {PointerEvent} */ { relatedTarget }) => relatedTarget === bubble || hide();
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault(); // the page does not scroll
+    show();
+  };
+  const shows = { onpointerenter: show, onfocus: show, onclick: show, onkeydown, onblur: hide, onpointerleave };
+  const word = h("span", { class: "term-word", role: "button", tabindex: "0", ...shows }, text);
+  return word;
+}
+
+// ---- texts
+
+/** The term of each first use of the page -> the text that it stands in. @type {Map<string, Element>} */
+const places = new Map();
+
+/** Another page begins. */
+export const forgetTerms = () => places.clear();
+
+/** Sets a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
+export function explain(element, text) {
+  if (element.textContent === text) return;
+  for (const [term, place] of places) if (place === element) places.delete(term);
+  const used = new Set(places.keys());
+  const parts = piecesOf(text, used).map(([piece, term]) => (term ? makeWord(piece, term) : piece));
+  for (const term of used) if (!places.has(term)) places.set(term, element);
+  element.replaceChildren(...parts);
+}
