@@ -27,6 +27,7 @@ import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").ComparePicture} Picture */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -44,7 +45,7 @@ const BOXES = [
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = [viewCss, choicesCss, pairCss, nextCss];
+const STYLES = [viewCss, choicesCss, pairCss, nextCss, stageCss];
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
@@ -312,8 +313,10 @@ export class PairView extends WireView {
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (isTyped(event) || isShortcut(event)) return;
     const at = ["1", "2", "3"].indexOf(event.key);
-    if (this.projector && at >= 0 && !isTyped(event) && !isShortcut(event)) this.bring(at);
+    if (this.projector && at >= 0) this.bring(at);
+    else if (event.key === "-" && this.alone) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
   }
 
   /** @param {string} name of a comparison */

@@ -30,6 +30,7 @@ import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 
@@ -39,7 +40,7 @@ const HELP = [
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, exploreCss, nextCss];
+const STYLES = [viewCss, exploreCss, nextCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {

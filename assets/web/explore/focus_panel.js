@@ -4,7 +4,7 @@
 import { changed } from "../link/changes.js";
 import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
-import { isDrawn } from "../base/curtain.js";
+import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
@@ -12,7 +12,7 @@ import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { choice, contentWidth, panel } from "../base/view_base.js";
+import { choice, contentWidth, panel, rem } from "../base/view_base.js";
 import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -30,10 +30,16 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-/** Pixels that a map may take. @param {Element} element @param {boolean} projected as large as the window allows */
-export const roomFor = (element, projected) => ({
+const UNDER = 2.6; // rem under a map that a lesson shows alone: what is read in it
+
+/** Pixels that a map may take. @param {Element} element @param {{projector: boolean, alone: string}} view as large as the window allows */
+export const roomFor = (element, { projector, alone }) => ({
   width: contentWidth(element),
-  height: projected ? window.innerHeight - 170 : Math.max(400, Math.min(620, window.innerHeight - 425)),
+  height: alone
+    ? heightLeft(element) - UNDER * rem()
+    : projector
+      ? window.innerHeight - 170
+      : Math.max(400, Math.min(620, window.innerHeight - 425)),
 });
 
 export class FocusPanel {
@@ -166,7 +172,7 @@ export class FocusPanel {
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
-    const room = roomFor(map.element, view.projector);
+    const room = roomFor(map.element, view);
     asLines.element.hidden = mode !== "lines";
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;

@@ -53,6 +53,6 @@ export class PinnedPanel {
       last,
       forbids: forbids(pin.forbidden, head, pin.tokens.length),
     });
-    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view.projector));
+    this.map.draw(shown, look.table, inks, roomFor(this.map.element, this.view));
   }
 }

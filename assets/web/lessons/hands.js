@@ -1,12 +1,14 @@
 // @ts-check
 // Hands of a class, counted option by option in two rounds: alone, and after talking to a neighbour.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const ROUNDS = ["alone", "after talking"];
 
 export class Hands {
-  constructor() {
+  /** @param {() => void} counted a hand was counted, or taken back */
+  constructor(counted) {
+    this.tell = counted;
     this.round = 0;
     this.rounds = /** @type {string[][]} */ ([[], []]); // the letters, in the order in which they were counted
     this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // the rounds of each question of this visit
@@ -21,42 +23,65 @@ export class Hands {
     const rounds = this.counted.get(name) ?? [[], []];
     this.counted.set(name, rounds);
     Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
-    this.draw();
   }
 
   /** One more hand. @param {string} letter */
   count(letter) {
     if (this.letters.includes(letter)) this.rounds[this.round].push(letter);
-    this.draw();
+    this.tell();
   }
 
   /** Takes the last one back. */
   undo() {
     this.rounds[this.round].pop();
-    this.draw();
+    this.tell();
   }
 
   /** To the other round. */
   turn() {
     this.round = 1 - this.round;
-    this.draw();
+    this.tell();
+  }
+
+  /** True where a hand was counted. */
+  get any() {
+    return this.rounds.some((hands) => hands.length);
+  }
+
+  /** How many hands an option has in a round. @param {number} round @param {string} letter */
+  of(round, letter) {
+    return this.rounds[round].filter((hand) => hand === letter).length;
   }
 
   /** How many hands each option has in a round: "A 4 · B 15". @param {number} round */
   said(round) {
-    const count = (/** @type {string} */ letter) => this.rounds[round].filter((hand) => hand === letter).length;
     const name = this.round || this.rounds[1].length ? ROUNDS[round] : "hands";
-    return `${name}: ${this.letters.map((letter) => `${letter} ${count(letter)}`).join(" · ")}`;
+    return `${name}: ${this.letters.map((letter) => `${letter} ${this.of(round, letter)}`).join(" · ")}`;
+  }
+
+  /** Which rounds there is something to tell of. */
+  get begun() {
+    return ROUNDS.map((_, round) => round).filter((round) => round === this.round || this.rounds[round].length);
   }
 
   draw() {
-    const counted = ROUNDS.map((_, round) => round).filter(
-      (round) => round === this.round || this.rounds[round].length,
-    );
-    fill(this.text, counted, "span", (line, round) => {
+    fill(this.text, this.begun, "span", (line, round) => {
       setText(line, this.said(round));
       setAttribute(line, "class", round === this.round ? "now" : null);
     });
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
+  }
+
+  /** The hands of an option, round by round, as bars in it. @param {Element} place @param {string} letter */
+  drawBars(place, letter) {
+    const rounds = this.any ? this.begun.filter((round) => this.rounds[round].length) : [];
+    const make = () => div("bar", span("track", h("span")), span("count"));
+    fill(place, rounds, make, (bar, round) => {
+      const count = this.of(round, letter);
+      const share = `${(100 * count) / this.rounds[round].length}%`;
+      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = share;
+      setText(bar.children[1], String(count));
+      setAttribute(bar, "data-round", ROUNDS[round]);
+    });
   }
 }

@@ -52,7 +52,7 @@ function updateCard(place, card, number, steps) {
   const at = !steps.length || steps.includes(open) ? open : steps[0];
   const [where, title, aim, progress, paper] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
-  const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
+  const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(
     where,
     `Lesson ${number} · ${card.minutes} minutes · ${card.steps.length} steps${part} · ${card.audiences.join(", ")}`,
@@ -70,6 +70,24 @@ function updateCard(place, card, number, steps) {
   setText(progress.children[1], own.length ? said : "not begun");
 }
 
+/** The one button that begins a way where this browser left it: how many lessons, and how long they take.
+ * @param {Element} place @param {{card: Card, steps: number[]}[]} lessons of the way
+ */
+function drawStart(place, lessons) {
+  const walked = lessons.map(({ card, steps }) => ({
+    card,
+    at: steps.length ? steps : card.steps.map((_, n) => n + 1),
+  }));
+  const minutes = walked.reduce((sum, { card, at }) => sum + (card.minutes * at.length) / card.steps.length, 0);
+  const all = walked.flatMap(({ card, at }) => at.map((step) => ({ card, step })));
+  const next = all.find(({ card, step }) => !(done()[card.id] ?? []).includes(step)) ?? all[0];
+  place.toggleAttribute("hidden", !next);
+  if (!next) return;
+  const link = /** @type {Element} */ (place.firstElementChild);
+  setText(link, `Start (${lessons.length} ${lessons.length > 1 ? "lessons" : "lesson"}, ${Math.round(minutes)} min)`);
+  setAttribute(link, "href", `./${next.card.steps[next.step - 1]}`);
+}
+
 /** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
 let last = null;
 
@@ -78,7 +96,7 @@ function update(element, block) {
   const { cards, ways } = block;
   last ??= wayKept() ?? { minutes: EVERY, audience: ways[0]?.audience ?? "" };
   const chosen = last;
-  const [times, audiences, list] = element.children;
+  const [times, audiences, begin, list] = element.children;
   const choose = (/** @type {object} */ change) => {
     Object.assign(chosen, change);
     update(element, block);
@@ -94,6 +112,7 @@ function update(element, block) {
   const named = shown.flatMap(({ card, steps }) =>
     (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
   );
+  drawStart(begin, way ? shown : []);
   keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
   fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
 }
@@ -104,6 +123,7 @@ export const lessons = {
       "course",
       h("div", { class: "segments", role: "group" }),
       h("div", { class: "segments", role: "group" }),
+      h("p", { hidden: "" }, h("a", { class: "start" })),
       h("ol", { class: "cards" }),
     ),
   update,

@@ -1,7 +1,8 @@
 // @ts-check
 // How large the three maps of the Masks view are: their rows line up, and what is projected fills the window.
 
-import { contentWidth } from "../base/view_base.js";
+import { heightLeft } from "../base/curtain.js";
+import { contentWidth, rem } from "../base/view_base.js";
 
 /** @typedef {import("../picture/map.js").BigMap} BigMap */
 /** @typedef {import("../picture/map.js").Room} Room */
@@ -12,9 +13,6 @@ const SHARE = { small: 0.45, projected: 0.4 }; // of the cell that its number is
 const READABLE = 1.5; // rem of such a cell
 const AROUND = 1.1; // rem of a panel that are no cells, beside its labels
 const LABEL = 0.43; // rem of a letter of a label
-
-/** Pixels of 1 rem. */
-export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 /** True when two maps side by side have numbers that can be read from the last row.
  * @param {number} width pixels of the view @param {string[]} tokens @param {number} beside pixels of one of them that are no cells
@@ -47,8 +45,4 @@ const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640,
 /** What the window has left under all that stands above the map while nothing is scrolled.
  * @param {HTMLElement} view @param {HTMLElement | undefined} room
  */
-function projectedHeight(view, room) {
-  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
-  const above = (room ?? view).getBoundingClientRect().top + scrolled;
-  return Math.max(260, window.innerHeight - above - AROUND * rem());
-}
+const projectedHeight = (view, room) => Math.max(220, heightLeft(room ?? view) - AROUND * rem());

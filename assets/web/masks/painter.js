@@ -18,10 +18,11 @@ import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = [viewCss, sheetCss, painterCss];
+const STYLES = [viewCss, sheetCss, painterCss, stageCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -116,8 +117,8 @@ export class Painter extends MaskView {
     this.load();
     this.box.text = this.text;
     mask.head = at.head;
-    const projecting = this.projector && !this.narrow;
-    this.kinds({ wide: !projecting && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
+    const projecting = this.projector && !this.narrow && !this.alone;
+    this.kinds({ wide: !projecting && !this.alone && width >= THREE, projecting, [`of-${this.projects}`]: projecting });
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
     const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);
@@ -131,7 +132,7 @@ export class Painter extends MaskView {
     this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;
-    const roomFor = roomsOf([this.grid, before, after], projecting, this.element, n);
+    const roomFor = roomsOf([this.grid, before, after], projecting || this.alone !== "", this.element, n);
     this.drawMask(colours, roomFor(this.grid));
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
     const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);

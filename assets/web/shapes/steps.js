@@ -21,6 +21,7 @@ import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
@@ -33,7 +34,7 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
-const STYLES = [viewCss, choicesCss, stepsCss, sheetCss];
+const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {
