@@ -15,7 +15,20 @@ from . import bounds, references
 from .grammar import RuleError
 from .lines import line_of
 from .schema import (
-    AUDIENCES, CURTAINS, FORMATS, PATHS, PICTURES, WHOLE, Claim, Curtain, Lesson, LessonStep, Option, Path, Reveal, Rule,
+    AUDIENCES,
+    CURTAINS,
+    FORMATS,
+    PATHS,
+    PICTURES,
+    WHOLE,
+    Claim,
+    Curtain,
+    Lesson,
+    LessonStep,
+    Option,
+    Path,
+    Reveal,
+    Rule,
 )  # fmt: skip
 
 LONGEST_FILE = 200_000  # characters

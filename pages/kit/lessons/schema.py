@@ -107,7 +107,7 @@ class LessonStep:
         say: one sentence of what to do. ask: the question.
         options: two to four. right: the letter that the author means, "" of a claim, on which nobody means one.
         numbers: by name, of a claim's `why`; every rule of the step may name them too.
-        shows: the numbers of the reveal. because: why it is so, "" where nothing says it. curtain: what is hidden before.
+        shows: the numbers of the reveal. because: why it is so, or "". curtain: what is hidden before it.
         teacher: a note, "" for none.
         variants: other words or keys of the link, with which the rules are tried too, as in `variants`.
         holds_in: in how many of them the right option holds.
