@@ -38,6 +38,7 @@ PICTURES = {
     "panel step": ".side",
     "panel lesson": ".lesson-room",
     "panel sums": ".st-key-hand .view",
+    "panel spread": ".st-key-hand .view",
     "panel kinds": ".st-key-equality .view",
     "panel curves": '[class*="st-key-axes_"]',
 }

@@ -3,6 +3,7 @@
 // one of the maps is in sight, in the projector one is large.
 
 import { inks } from "../base/colour.js";
+import { shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
@@ -58,7 +59,7 @@ export class PairView extends WireView {
     this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
     this.placed = false; // the visitor, not the page, has chosen layer and head
     this.look = parseLook("");
-    this.front = 0; // the map in sight on a phone, and large in the projector
+    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone, and large in the projector; a lesson asks of the right one
     this.switches = new Switches(this);
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);

@@ -74,7 +74,7 @@ export class LessonPanel {
       }),
       breaks: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: h("dl", { class: "keys over" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))),
     };
     const { p } = this;
     for (const [one, key] of /** @type {const} */ ([
@@ -97,6 +97,7 @@ export class LessonPanel {
   arrange() {
     const { p, hands } = this;
     p.said.append(p.lines, p.apart);
+    setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
     this.element.append(
       div("head", p.where, p.leave),
       p.title,

@@ -16,7 +16,7 @@ PICTURES = {
     "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
     "masks": ("two maps", "panel mask", "panel rows", "panel padding"),
     "shapes": ("panel step", "panel lesson"),
-    "by_hand": ("panel sums",),
+    "by_hand": ("panel sums", "panel spread"),
     "implementations": ("panel kinds",),
     "train": ("panel curves",),
 }
