@@ -29,7 +29,16 @@ def test_the_texts_are_told_and_not_the_answers() -> None:
             assert (step["ask"], step["path"], step["query"]) == (meant.ask, pages.path(meant.page), meant.query)
             assert step["options"] == [{"letter": one.letter, "text": one.text} for one in meant.options]
             assert step["curtain"] == [{"part": one.part, "words": list(one.words)} for one in meant.curtain]
-            assert set(step) == {"path", "query", "picture", "say", "ask", "options", "curtain", "teacher"}  # no because
+            assert set(step) == {
+                "path",
+                "query",
+                "picture",
+                "say",
+                "ask",
+                "options",
+                "curtain",
+                "teacher",
+            }  # no because
     assert "<" not in message.as_json(), "it stands in a page"
     with pytest.raises(HeadlightError):
         message.course(b"learn=it.1")

@@ -93,7 +93,7 @@ export class PairPanels {
     this.panels.forEach(({ map: { map }, readout }, n) => {
       const here = at ?? marked;
       const has = n === own || (picture.fits && map.shown) || !at;
-      const [row, key] = at ? here : this.placeOn(n, here); // a pointer reads the same cell in all maps
+      const [row, key] = here.map((to) => (at ? to : this.placeOn(n, to))); // a pointer reads the same cell in all maps
       const inside = has && map.shown && row !== null && key !== null && Math.max(row, key) < map.shown.tokens.length;
       if (n !== own) map.mark(at && inside ? at : null);
       setText(readout, inside ? map.say([row, key]) : "");
@@ -182,19 +182,17 @@ export class PairPanels {
     return `“${picture.tokens[Math.floor(largest / n)]}” → “${picture.tokens[largest % n]}” changes most`;
   }
 
-  /** A place of the left sentence in that of a panel: of the same word, otherwise in the same place; null where there is none.
-   * @template {(number | null)[]} Place @param {number} n @param {Place} place @returns {Place}
+  /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
+   * @param {number} n @param {number | null} at
    */
-  placeOn(n, place) {
+  placeOn(n, at) {
     const { sides, tokens } = this.view.picture;
     const [own, other] = [sides[0].tokens, sides[n]?.tokens ?? tokens];
-    const found = place.map((at) => {
-      if (at === null || n !== 1 || other[at] === own[at]) return at !== null && at < other.length ? at : null;
-      const nth = own.slice(0, at).filter((word) => word === own[at]).length;
-      const places = [...other.keys()].filter((to) => other[to] === own[at]);
-      return places[nth] ?? places[0] ?? (at < other.length ? at : null);
-    });
-    return /** @type {Place} */ (found);
+    if (at === null) return null;
+    const same = n !== 1 || other[at] === own[at] ? [] : [...other.keys()].filter((to) => other[to] === own[at]);
+    const nth = own.slice(0, at).filter((word) => word === own[at]).length;
+    const to = same[nth] ?? same[0] ?? at;
+    return to < other.length ? to : null;
   }
 
   /** What is drawn of a map; null where there is none. @param {number} n */
@@ -204,7 +202,7 @@ export class PairPanels {
     if (!weights || !own) return null;
     const tokens = picture.sides[n]?.tokens ?? picture.tokens;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
-    const [row, key] = this.placeOn(n, [place.row, place.key]);
+    const [row, key] = [this.placeOn(n, place.row), this.placeOn(n, place.key)];
     const shown = wholeMap(tokens, weights, {
       map: { size: tokens.length, bytes: own },
       name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,

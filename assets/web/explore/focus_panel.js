@@ -30,13 +30,13 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
-const UNDER = 2.6; // rem under a map that a lesson shows alone: what is read in it
+const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: what is read in it
 
-/** Pixels that a map may take. @param {Element} element @param {{projector: boolean, alone: string}} view as large as the window allows */
-export const roomFor = (element, { projector, alone }) => ({
+/** Pixels that a map may take. @param {Element} element @param {{projector: boolean, alone: string, narrow: boolean}} view as large as the window allows */
+export const roomFor = (element, { projector, alone, narrow }) => ({
   width: contentWidth(element),
   height: alone
-    ? heightLeft(element) - UNDER * rem()
+    ? heightLeft(element) - UNDER[narrow ? "narrow" : "wide"] * rem()
     : projector
       ? window.innerHeight - 170
       : Math.max(400, Math.min(620, window.innerHeight - 425)),

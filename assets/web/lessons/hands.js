@@ -13,8 +13,7 @@ export class Hands {
     this.rounds = /** @type {string[][]} */ ([[], []]); // the letters, in the order in which they were counted
     this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // the rounds of each question of this visit
     this.talk = button("", () => this.turn(), { class: "quiet" });
-    this.text = h("p", { class: "counts", "aria-live": "polite" });
-    this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.text, this.talk);
+    this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.talk);
     this.letters = /** @type {string[]} */ ([]);
   }
 
@@ -48,40 +47,19 @@ export class Hands {
     return this.rounds.some((hands) => hands.length);
   }
 
-  /** How many hands an option has in a round. @param {number} round @param {string} letter */
-  of(round, letter) {
-    return this.rounds[round].filter((hand) => hand === letter).length;
-  }
-
-  /** How many hands each option has in a round: "A 4 · B 15". @param {number} round */
-  said(round) {
-    const name = this.round || this.rounds[1].length ? ROUNDS[round] : "hands";
-    return `${name}: ${this.letters.map((letter) => `${letter} ${this.of(round, letter)}`).join(" · ")}`;
-  }
-
-  /** Which rounds there is something to tell of. */
-  get begun() {
-    return ROUNDS.map((_, round) => round).filter((round) => round === this.round || this.rounds[round].length);
-  }
-
   draw() {
-    fill(this.text, this.begun, "span", (line, round) => {
-      setText(line, this.said(round));
-      setAttribute(line, "class", round === this.round ? "now" : null);
-    });
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
   }
 
-  /** The hands of an option, round by round, as bars in it. @param {Element} place @param {string} letter */
+  /** The hands of an option, round by round, as bars in it; none while nobody was counted. @param {Element} place @param {string} letter */
   drawBars(place, letter) {
-    const rounds = this.any ? this.begun.filter((round) => this.rounds[round].length) : [];
+    const counted = this.rounds.filter((hands) => hands.length);
     const make = () => div("bar", span("track", h("span")), span("count"));
-    fill(place, rounds, make, (bar, round) => {
-      const count = this.of(round, letter);
-      const share = `${(100 * count) / this.rounds[round].length}%`;
-      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = share;
+    fill(place, counted, make, (bar, hands) => {
+      const count = hands.filter((hand) => hand === letter).length;
+      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = `${(100 * count) / hands.length}%`;
       setText(bar.children[1], String(count));
-      setAttribute(bar, "data-round", ROUNDS[round]);
+      setAttribute(bar, "title", ROUNDS[this.rounds.indexOf(hands)]);
     });
   }
 }

@@ -70,22 +70,16 @@ function updateCard(place, card, number, steps) {
   setText(progress.children[1], own.length ? said : "not begun");
 }
 
-/** The one button that begins a way where this browser left it: how many lessons, and how long they take.
- * @param {Element} place @param {{card: Card, steps: number[]}[]} lessons of the way
+/** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.
+ * @param {Element} place @param {{card: Card, at: number[]}[]} walked lessons and their steps
  */
-function drawStart(place, lessons) {
-  const walked = lessons.map(({ card, steps }) => ({
-    card,
-    at: steps.length ? steps : card.steps.map((_, n) => n + 1),
-  }));
+function drawStart(place, walked) {
   const minutes = walked.reduce((sum, { card, at }) => sum + (card.minutes * at.length) / card.steps.length, 0);
   const all = walked.flatMap(({ card, at }) => at.map((step) => ({ card, step })));
-  const next = all.find(({ card, step }) => !(done()[card.id] ?? []).includes(step)) ?? all[0];
+  const next = all.find(({ card, step }) => !done()[card.id]?.includes(step)) ?? all[0];
+  setText(place, `Start (${walked.length} ${walked.length > 1 ? "lessons" : "lesson"}, ${Math.round(minutes)} min)`);
+  setAttribute(place, "href", next && `./${next.card.steps[next.step - 1]}`);
   place.toggleAttribute("hidden", !next);
-  if (!next) return;
-  const link = /** @type {Element} */ (place.firstElementChild);
-  setText(link, `Start (${lessons.length} ${lessons.length > 1 ? "lessons" : "lesson"}, ${Math.round(minutes)} min)`);
-  setAttribute(link, "href", `./${next.card.steps[next.step - 1]}`);
 }
 
 /** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
@@ -109,10 +103,9 @@ function update(element, block) {
   const way = ways.find((one) => one.minutes === chosen.minutes && one.audience === chosen.audience);
   const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
   const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
-  const named = shown.flatMap(({ card, steps }) =>
-    (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
-  );
-  drawStart(begin, way ? shown : []);
+  const walked = shown.map(({ card, steps }) => ({ card, at: steps.length ? steps : card.steps.map((_, n) => n + 1) }));
+  const named = walked.flatMap(({ card, at }) => at.map((step) => `${card.id}.${step}`));
+  drawStart(begin, way ? walked : []);
   keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
   fill(list, shown, makeCard, (place, { card, number, steps }) => updateCard(place, card, number, steps));
 }
@@ -123,7 +116,7 @@ export const lessons = {
       "course",
       h("div", { class: "segments", role: "group" }),
       h("div", { class: "segments", role: "group" }),
-      h("p", { hidden: "" }, h("a", { class: "start" })),
+      h("a", { class: "start", hidden: "" }),
       h("ol", { class: "cards" }),
     ),
   update,
