@@ -15,7 +15,7 @@ export interface CourseMessage { lessons: CourseLesson[]; } // pages/kit/lessons
 export interface StepVerdict { picked: string | null; meant: string; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // pages/kit/lessons/files.py
 export interface HandoutAnswer { letter: string | null; sentence: string; because: string; numbers: [string, string][]; } // pages/kit/lessons/files.py
-export interface HandoutStep { page: string; sentences: string[]; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; link: string; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
+export interface HandoutStep { sentences: string[]; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
 export interface Handout { title: string; aim: string; breaks: string; minutes: number; now_you: string; papers: string[]; steps: HandoutStep[]; } // pages/kit/lessons/files.py
 export interface PictureAnswer { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; positions: [string, string][]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; } // pages/kit/picture/link_query.py
 export interface Figure { value: string; label: string; ask?: string; } // pages/kit/picture/words.py

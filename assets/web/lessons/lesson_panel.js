@@ -125,14 +125,7 @@ export class LessonPanel {
     this.element.hidden = false;
     for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
       part.hidden = !place;
-    p.page.hidden =
-      p.breaks.hidden =
-      p.now.hidden =
-      p.away.hidden =
-      p.said.hidden =
-      p.keys.hidden =
-      this.hands.element.hidden =
-        true;
+    for (const part of [p.page, p.breaks, p.now, p.away, p.said, p.keys, this.hands.element]) part.hidden = true;
     if (place) this.drawStep({ ...shown, place });
     else {
       setText(p.where, "Lesson");

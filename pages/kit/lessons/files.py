@@ -43,14 +43,12 @@ class HandoutAnswer(TypedDict):
 
 
 class HandoutStep(TypedDict):
-    page: str  # its title
     sentences: list[str]  # that it is about
     say: str
     ask: str
     options: list[tuple[str, str]]  # letter and text
     curtain: list[Hidden]
-    link: str  # on this server
-    address: str  # the same for a class, "" where the server answers its own machine alone
+    address: str  # for a class, "" where the server answers its own machine alone
     code: str  # that address as a picture, "" without one, and of one too long
     answer: HandoutAnswer
     maps: list[HandoutMap]  # of the float32 that follow, in order
@@ -111,13 +109,11 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     except HeadlightError as error:
         answer["sentence"] = words.sentence(error)
     told: HandoutStep = {
-        "page": pages.PAGES[step.page].title,
         "sentences": _sentences(step),
         "say": step.say,
         "ask": step.ask,
         "options": [(option.letter, option.text) for option in step.options],
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
-        "link": link,
         "address": address,
         "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
         "answer": answer,

@@ -11,25 +11,10 @@ from typing import Any, TypeVar
 from mha_core.errors import HeadlightError
 from pages.kit.draw.pages import PAGES
 
-from . import bounds, references
+from . import bounds, references, schema
 from .grammar import RuleError
 from .lines import line_of
-from .schema import (
-    AUDIENCES,
-    CURTAINS,
-    FORMATS,
-    PATHS,
-    PICTURES,
-    WHOLE,
-    Claim,
-    Curtain,
-    Lesson,
-    LessonStep,
-    Option,
-    Path,
-    Reveal,
-    Rule,
-)  # fmt: skip
+from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, LessonStep, Option, Path, Reveal, Rule
 
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
@@ -238,7 +223,7 @@ def _step(table: _Table) -> LessonStep:
 
 def _picture(table: _Table, page: str, query: str, rules: str) -> str:
     """What the step names; left out, what its rules speak of, or the page's first picture."""
-    names = (*PICTURES.get(page, ()), WHOLE)
+    names = (*schema.PICTURES.get(page, ()), schema.WHOLE)
     asked = "next words" if _OF_NEXT.search(rules) else "panel lesson" if "lesson=" in query else names[0]
     named = table.text("picture", asked if asked in names else names[0])
     if named not in names:
