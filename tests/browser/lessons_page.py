@@ -55,7 +55,8 @@ SEEN = """selector => {
     return false;
   };
   const others = all(".st-key-stage .map, .panel, .next-list, .heads, .js-plotly-plot, .chips")
-    .filter((part) => part.checkVisibility({ visibilityProperty: true }) && part.getBoundingClientRect().top < innerHeight)
+    .filter((part) => part.checkVisibility({ visibilityProperty: true }))
+    .filter((part) => part.getBoundingClientRect().top < innerHeight)
     .filter((part) => !found.some((place) => within(part, place) || within(place, part)));
   const box = (part) => {
     const { left, top, width, height } = part.getBoundingClientRect();

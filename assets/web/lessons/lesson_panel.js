@@ -208,7 +208,7 @@ export class LessonPanel {
       const told = verdict.numbers.map(([label, , text]) =>
         h("li", {}, h("span", {}, label), " ", h("strong", {}, text)),
       );
-      lines.push(h("p", { class: verdict.picked ? "picked" : "open" }, verdict.sentence));
+      lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
       if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
       lines.push(h("ul", {}, ...told));
     } else if (sentence) lines.push(h("p", {}, sentence));
