@@ -135,6 +135,7 @@ def _told(step: LessonStep, claim: Claim, given: str, found: Verdict) -> list[Bl
     link = f"{pages.path(step.page)}?{step.query}"
     return [
         sheet.verdict(found.result or "depends", _compared(given, found), found.why),
+        *([sheet.text(step.because)] if step.because and found.result else []),
         sheet.row([bars, *_map(step, claim)]),
         sheet.terms("see", [("See it", step.say, link, pages.PAGES[step.page].title)]),
     ]

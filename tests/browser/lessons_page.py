@@ -23,6 +23,47 @@ STANDS = """([path, learn]) => {
     && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
     && views.length > 0 && views.every((view) => !view.hasAttribute("data-pending"));
 }"""
+# What a step's picture is on the page.
+PICTURES = {
+    "map": ".large .map",
+    "two maps": ":is(.left, .right, .before, .after) .map",
+    "next words": ".next-list",
+    "panel heads": ".all-heads .heads",
+    "panel values": ".values",
+    "panel vectors": ".vectors",
+    "panel similarity": ".answers",
+    "panel mask": ".who .map",
+    "panel rows": ".outcomes > :first-child",
+    "panel padding": ".outcomes > :last-child",
+    "panel step": ".side",
+    "panel lesson": ".lesson-room",
+    "panel sums": ".st-key-hand .view",
+    "panel spread": ".st-key-hand .view",
+    "panel kinds": ".st-key-equality .view",
+    "panel curves": '[class*="st-key-axes_"]',
+}
+# The places and sizes of what matches and can be seen, and the largest area of anything else that is looked at.
+SEEN = """selector => {
+  const roots = [document, ...[...document.querySelectorAll("*")].map((host) => host.shadowRoot).filter(Boolean)];
+  const all = (which) => roots.flatMap((root) => [...root.querySelectorAll(which)])
+    .filter((part) => part.checkVisibility() && part.getBoundingClientRect().width);
+  const found = selector.includes("st-key")
+    ? [...document.querySelectorAll(selector.split(" ")[0])].filter((part) => part.checkVisibility())
+    : all(selector);
+  const within = (part, place) => {
+    for (let at = part; at; at = at.parentNode ?? at.host) if (at === place) return true;
+    return false;
+  };
+  const others = all(".st-key-stage .map, .panel, .next-list, .heads, .js-plotly-plot, .chips")
+    .filter((part) => part.checkVisibility({ visibilityProperty: true }))
+    .filter((part) => part.getBoundingClientRect().top < innerHeight)
+    .filter((part) => !found.some((place) => within(part, place) || within(place, part)));
+  const box = (part) => {
+    const { left, top, width, height } = part.getBoundingClientRect();
+    return [left, top, width, height];
+  };
+  return [found.map(box), Math.max(0, ...others.map((part) => part.offsetWidth * part.offsetHeight))];
+}"""
 # What a curtain covers: how many parts, and which of them, or of what is in them, can be seen all the same.
 COVERED = """() => {
   const roots = [document, ...[...document.querySelectorAll("*")].map((host) => host.shadowRoot).filter(Boolean)];
@@ -70,7 +111,7 @@ class Beside(Tab):
     @property
     def lit(self) -> Locator:
         """The option that the numbers pick."""
-        return self.lesson.locator(".option", has_text="✓ the numbers say so")
+        return self.lesson.locator(".option", has_text="✓ right: measured just now")
 
     @property
     def black(self) -> Locator:
@@ -90,6 +131,28 @@ class Beside(Tab):
         count, seen = self.page.evaluate(COVERED)
         assert not seen
         return int(count)
+
+    def shows(self, step: LessonStep) -> None:
+        """The step's picture is in the window, and the largest thing in it beside the lesson."""
+        if step.picture == "page":
+            return
+        self.page.wait_for_function(f"part => ({SEEN})(part)[0].length > 0", arg=PICTURES[step.picture])
+        boxes, other = self.page.evaluate(SEEN, PICTURES[step.picture])
+        size = self.page.viewport_size
+        assert size is not None
+        maps = step.picture in ("map", "two maps", "panel mask")
+        for left, top, width, height in boxes[: 2 if maps else 1]:
+            said = f"{step.picture}: {boxes}, beside it {other}"
+            assert min(left, top) >= 0, said
+            assert left + width <= size["width"] + 1, said
+            assert top + height <= size["height"] + 1 if maps else top < size["height"] / 2, said
+            assert width * height >= other, said
+        if step.picture == "two maps":
+            (_, one, *sizes), (_, two, *others) = boxes
+            assert abs(one - two) < 2, boxes
+            assert all(abs(a - b) < 40 for a, b in zip(sizes, others, strict=True)), (
+                boxes
+            )  # one may have sums beside it
 
     def numbers(self) -> list[tuple[str, str]]:
         """Label and text of each number of the answer."""

@@ -43,7 +43,8 @@ def test_the_example_of_the_docs_is_a_lesson() -> None:
     assert (lesson.id, lesson.number, lesson.minutes, lesson.audiences) == ("back", 90, 3, ("students",))
     (step,) = lesson.steps
     assert (step.page, step.query) == ("explore", "s=how+are+you&at=0.2")
-    assert step.curtain == (Curtain("map"), Curtain("numbers"))
+    assert (step.picture, step.curtain) == ("map", (Curtain("map"), Curtain("numbers")))
+    assert step.because.startswith("It puts nearly all")
     found = verdict(step, Query(step.query.encode()))
     assert found.picked == step.right == "B"
     assert float(found.numbers[0][2]) == pytest.approx(found.numbers[0][1], abs=5e-5)
@@ -81,6 +82,15 @@ def test_the_example_of_the_docs_is_a_lesson() -> None:
         ('right = "B"', 'right = "C"', line("right"), "“right” is one of A, B"),
         (', holds = "mean(diag(W[0,2], -1)) > .5"', "", line("right"), "the right option, B, has no rule"),
         ('format = "4"', 'format = "5"', line("shows"), "a format is one of"),
+        (
+            'picture = "map"',
+            'picture = "two maps"',
+            line("picture"),
+            "Explore has no picture “two maps”; it has “map”,",
+        ),
+        ('picture = "map"', 'picture = "panel none"', line("picture"), "Explore has no picture “panel none”"),
+        ('because = "It', f'because = "{"x" * 10_000} It', line("because"), "may have 240 characters, it has 10,0"),
+        ('because = "It', 'because = "<b>It</b>', line("because"), "“because” holds markup"),
         ('"map", "numbers"', '"map", "nothing"', line("curtain"), "not “nothing”"),
         ('"map", "numbers"', '"row"', line("curtain"), "a curtain is"),
         ('"are → were"', '"is → was"', line("variants"), "“is” is not in the sentence"),
@@ -96,6 +106,28 @@ def test_a_mistake_is_one_sentence_with_file_and_line(old: str, new: str, at: in
     said = wrong(EXAMPLE.replace(old, new, 1))
     assert said.startswith(f"90-back.toml, line {at}: ")
     assert why in said
+
+
+@pytest.mark.parametrize(
+    ("link", "holds", "picture"),
+    [
+        ("/?s=how+are+you", "W[0,2,0,0] > 0", "map"),
+        ("/?model=smollm2&s=how+are", """p("you") > .1""", "next words"),
+        ("/?model=smollm2&s=how+are", """choice'("you", 2) > 1""", "next words"),
+        ("/compare?s=how+are+you", "sim > .5", "two maps"),
+        ("/shapes?s=how+are+you", "n > 1", "panel step"),
+        ("/shapes?s=how+are+you&lesson=dropout", "n > 1", "panel lesson"),
+        ("/positions?s=how+are+you", "n > 1", "page"),
+    ],
+)
+def test_a_file_without_pictures_shows_what_its_rules_speak_of(link: str, holds: str, picture: str) -> None:
+    """Files from before a step named its picture keep working."""
+    old = "\n".join(text for text in LINES if not text.startswith(("picture", "because", "variants", "shows")))
+    text = old.replace("/?s=how+are+you&at=0.2", link)
+    for rule in ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], -1)) > .5"):
+        text = text.replace(f'"{rule}"', f"""'''{holds}'''""")
+    (step,) = reading.read("90-back.toml", text, 1).steps
+    assert (step.picture, step.because) == (picture, "")
 
 
 CLAIM = (

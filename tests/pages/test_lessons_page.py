@@ -29,7 +29,16 @@ def test_the_texts_are_told_and_not_the_answers() -> None:
             assert (step["ask"], step["path"], step["query"]) == (meant.ask, pages.path(meant.page), meant.query)
             assert step["options"] == [{"letter": one.letter, "text": one.text} for one in meant.options]
             assert step["curtain"] == [{"part": one.part, "words": list(one.words)} for one in meant.curtain]
-            assert set(step) == {"path", "query", "say", "ask", "options", "curtain", "teacher"}
+            assert set(step) == {
+                "path",
+                "query",
+                "picture",
+                "say",
+                "ask",
+                "options",
+                "curtain",
+                "teacher",
+            }  # no because
     assert "<" not in message.as_json(), "it stands in a page"
     with pytest.raises(HeadlightError):
         message.course(b"learn=it.1")
@@ -44,9 +53,10 @@ def test_the_verdict_is_on_what_the_query_shows() -> None:
         "meant": "B",
         "numbers": json.loads(json.dumps(own.numbers)),
         "sentence": own.sentence,
+        "because": step.because,
     }
     other = json.loads(message.lesson(b"at=3.1.2&s=how+are+you&learn=it.1"))
-    assert other["picked"] is None
+    assert (other["picked"], other["because"]) == (None, "")
     for learn in ("", "it.99", "nowhere.1"):
         with pytest.raises(HeadlightError, match="no step"):
             message.lesson(f"learn={learn}".encode())

@@ -28,7 +28,7 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // what is typed stands in the large map's heading on a projector
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-tokens, .changed .said, .try-and-change, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more, .tests",
@@ -42,6 +42,7 @@ const TELLING = {
 
 let hidden = /** @type {Hidden[]} */ ([]);
 let lit = false; // the row in focus is lit, as by a lamp
+let alone = ""; // what a lesson shows of the page
 
 /** True while anything is hidden. */
 export const isDrawn = () => hidden.length > 0;
@@ -52,15 +53,33 @@ export const isLearning = () => document.documentElement.classList.contains("lea
 /** True when the row in focus is to be lit. */
 export const isLit = () => lit && !isDrawn();
 
-/** Hides this from now on, in all that is drawn, before the next frame. @param {Hidden[]} parts @param {boolean} [lamp] */
-export function draw(parts, lamp = false) {
-  const before = JSON.stringify([hidden, lit]);
+/** What alone is shown of the page, as a lesson's file names it; "" for all of it (picture/stage.css). */
+export const shownAlone = () => alone;
+
+/** Pixels of the window from the top of an element down, without what a lesson takes of them: for what is shown alone.
+ * @param {Element} element
+ */
+export function heightLeft(element) {
+  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+  const panel = document.getElementById("headlight-lesson")?.getBoundingClientRect();
+  const below = panel && panel.width >= window.innerWidth ? panel.top : window.innerHeight;
+  return Math.max(160, below - element.getBoundingClientRect().top - scrolled);
+}
+
+/** Hides this from now on, in all that is drawn, before the next frame.
+ * @param {Hidden[]} parts @param {boolean} [lamp] @param {string} [picture] what alone is shown
+ */
+export function draw(parts, lamp = false, picture = "") {
+  const before = JSON.stringify([hidden, lit, alone]);
   hidden = [...parts];
   lit = lamp;
+  alone = picture;
   const { dataset } = document.documentElement;
+  if (alone) dataset.picture = alone;
+  else delete dataset.picture;
   if (hidden.length) dataset.curtain = [...new Set(hidden.map(({ part }) => part))].join(" ");
   else delete dataset.curtain;
-  if (before !== JSON.stringify([hidden, lit])) dispatchEvent(new Event("headlight-curtain"));
+  if (before !== JSON.stringify([hidden, lit, alone])) dispatchEvent(new Event("headlight-curtain"));
 }
 
 /** Whether one of these words, or places, names a row; the mark of a piece is no part of its name.

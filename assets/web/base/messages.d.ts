@@ -9,14 +9,14 @@ export interface SheetState { blocks: Block[]; } // pages/kit/draw/canvas.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // pages/kit/draw/packing.py
 export interface CourseOption { letter: string; text: string; } // pages/kit/lessons/message.py
 export interface Hidden { part: string; words: string[]; } // pages/kit/lessons/message.py
-export interface CourseStep { path: string; query: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; } // pages/kit/lessons/message.py
-export interface CourseLesson { id: string; title: string; aim: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // pages/kit/lessons/message.py
+export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; } // pages/kit/lessons/message.py
+export interface CourseLesson { id: string; title: string; aim: string; breaks: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // pages/kit/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // pages/kit/lessons/message.py
-export interface StepVerdict { picked: string | null; meant: string; numbers: [string, number, string][]; sentence: string; } // pages/kit/lessons/message.py
+export interface StepVerdict { picked: string | null; meant: string; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // pages/kit/lessons/files.py
-export interface HandoutAnswer { letter: string | null; sentence: string; numbers: [string, string][]; } // pages/kit/lessons/files.py
-export interface HandoutStep { page: string; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; link: string; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
-export interface Handout { title: string; aim: string; minutes: number; now_you: string; papers: string[]; steps: HandoutStep[]; } // pages/kit/lessons/files.py
+export interface HandoutAnswer { letter: string | null; sentence: string; because: string; numbers: [string, string][]; } // pages/kit/lessons/files.py
+export interface HandoutStep { sentences: string[]; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
+export interface Handout { title: string; aim: string; breaks: string; minutes: number; now_you: string; papers: string[]; steps: HandoutStep[]; } // pages/kit/lessons/files.py
 export interface PictureAnswer { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; presetNames: string[]; positions: [string, string][]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; } // pages/kit/picture/link_query.py
 export interface Figure { value: string; label: string; ask?: string; } // pages/kit/picture/words.py
 export interface ChangeEffect { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; } // pages/explore/effect.py

@@ -3,7 +3,7 @@
 // A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
 
 import { themeOf } from "./colour.js";
-import { cover, isDrawn, isLearning } from "./curtain.js";
+import { cover, isDrawn, isLearning, shownAlone } from "./curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "./dom.js";
 import { isShortcut, walkedTiles } from "./grid_keys.js";
 
@@ -38,6 +38,7 @@ export class View {
     this.narrow = false;
     this.compact = false;
     this.projector = false; // one picture is to be as large as the window allows
+    this.alone = ""; // what a lesson shows of it
     this.frame = 0;
     this.soon = 0;
     this.holds = /** @type {Record<string, unknown>} */ ({});
@@ -190,7 +191,9 @@ export class View {
     this.narrow = width < NARROW;
     this.compact = width < COMPACT;
     this.projector = document.documentElement.classList.contains("projector");
+    this.alone = shownAlone();
     setAttribute(this.element, "data-theme", this.theme);
+    setAttribute(this.element, "data-picture", this.alone || null);
     this.kinds(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
@@ -203,7 +206,7 @@ export class View {
     const own = Object.entries({
       narrow: this.narrow,
       compact: this.compact,
-      projector: this.projector,
+      projector: this.projector && !this.alone,
       learning: isLearning(),
       ...kinds,
     }).filter(([, holds]) => holds);
@@ -327,6 +330,9 @@ export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", s
 
 /** Where sentences stand that must not be overlooked. */
 export const notices = () => h("div", { class: "notices", role: "status" });
+
+/** Pixels of 1 rem. */
+export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 /** Pixels that the content of an element may take. @param {Element} element */
 export function contentWidth(element) {

@@ -3,6 +3,7 @@
 // one of the maps is in sight, in the projector one is large.
 
 import { inks } from "../base/colour.js";
+import { shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
@@ -29,6 +30,7 @@ import choicesCss from "../picture/choices.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").ComparePicture} Picture */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -46,7 +48,7 @@ const BOXES = [
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss];
+const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss, stageCss];
 
 /** @extends {WireView<Picture>} */
 export class PairView extends WireView {
@@ -59,7 +61,7 @@ export class PairView extends WireView {
     this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
     this.placed = false; // the visitor, not the page, has chosen layer and head
     this.look = parseLook("");
-    this.front = 0; // the map in sight on a phone, and large in the projector
+    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone, and large in the projector; a lesson asks of the right one
     this.switches = new Switches(this);
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
@@ -316,8 +318,10 @@ export class PairView extends WireView {
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (isTyped(event) || isShortcut(event)) return;
     const at = ["1", "2", "3"].indexOf(event.key);
-    if (this.projector && at >= 0 && !isTyped(event) && !isShortcut(event)) this.bring(at);
+    if (this.projector && at >= 0) this.bring(at);
+    else if (event.key === "-" && this.alone) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
   }
 
   /** @param {string} name of a comparison */

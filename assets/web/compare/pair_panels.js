@@ -3,13 +3,14 @@
 // front, the others are left out, or are small pictures that bring theirs to the front.
 
 import { gradient } from "../base/colour.js";
+import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
 import { button, contextOf, div, frame, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { specials, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { panel } from "../base/view_base.js";
+import { panel, rem } from "../base/view_base.js";
 import { gave, number } from "../base/words.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
@@ -24,6 +25,7 @@ const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
 const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
+const BENEATH = 2.2; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
@@ -91,9 +93,10 @@ export class PairPanels {
     this.panels.forEach(({ map: { map }, readout }, n) => {
       const here = at ?? marked;
       const has = n === own || (picture.fits && map.shown) || !at;
-      const inside = has && map.shown && Math.max(...here) < map.shown.tokens.length;
+      const [row, key] = here.map((to) => (at ? to : this.placeOn(n, to))); // a pointer reads the same cell in all maps
+      const inside = has && map.shown && row !== null && key !== null && Math.max(row, key) < map.shown.tokens.length;
       if (n !== own) map.mark(at && inside ? at : null);
-      setText(readout, inside ? map.say(here) : "");
+      setText(readout, inside ? map.say([row, key]) : "");
     });
   }
 
@@ -112,7 +115,8 @@ export class PairPanels {
 
   /** Which of the maps is in front; −1 where all three are. */
   get front() {
-    const { narrow, projector, front } = this.view;
+    const { narrow, projector, front, alone } = this.view;
+    if (alone && !narrow) return front === DIFFERENCE ? front : -1; // both, or what is between them
     return narrow || projector ? front : -1;
   }
 
@@ -120,7 +124,9 @@ export class PairPanels {
   drawPanel(n, colours) {
     const { picture, look, narrow } = this.view;
     const { map, label, legend, readout, element, bring } = this.panels[n];
-    const [behind, difference] = [this.front >= 0 && this.front !== n, n === DIFFERENCE];
+    const difference = n === DIFFERENCE;
+    const pair = this.view.alone && !narrow && this.front < 0; // the two maps, without their difference
+    const behind = pair ? difference : this.front >= 0 && this.front !== n;
     this.drawWords(n);
     element.hidden = behind && narrow;
     element.classList.toggle("behind", behind);
@@ -132,20 +138,16 @@ export class PairPanels {
     bring.hidden = !behind || !shown;
     map.map.shown = shown;
     if (!shown) return;
+    if (behind && this.view.alone) return;
     if (behind) this.drawSmall(n, shown, colours);
     else {
-      map.map.smallest = this.view.foot.isOn ? PROJECTED / this.unit : 10;
+      map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
       map.map.project(this.view.foot.isOn);
       const writing = difference ? IN_TABLE : {};
       if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
       map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
     }
     this.drawLegend(legend, map.map, colours);
-  }
-
-  /** Pixels of the page's font, in those that a browser begins with. */
-  get unit() {
-    return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   }
 
   /** @param {number} n */
@@ -184,6 +186,19 @@ export class PairPanels {
     return `“${picture.tokens[Math.floor(largest / n)]}” → “${picture.tokens[largest % n]}” changes most`;
   }
 
+  /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
+   * @param {number} n @param {number | null} at
+   */
+  placeOn(n, at) {
+    const { sides, tokens } = this.view.picture;
+    const [own, other] = [sides[0].tokens, sides[n]?.tokens ?? tokens];
+    if (at === null) return null;
+    const same = n !== 1 || other[at] === own[at] ? [] : [...other.keys()].filter((to) => other[to] === own[at]);
+    const nth = own.slice(0, at).filter((word) => word === own[at]).length;
+    const to = same[nth] ?? same[0] ?? at;
+    return to < other.length ? to : null;
+  }
+
   /** What is drawn of a map; null where there is none. @param {number} n */
   shown(n) {
     const { picture, look, maps, bytes, theme, place } = this.view;
@@ -191,12 +206,12 @@ export class PairPanels {
     if (!weights || !own) return null;
     const tokens = picture.sides[n]?.tokens ?? picture.tokens;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
-    const inside = (/** @type {number} */ at) => at < tokens.length; // the other sentence may be longer
+    const [row, key] = [this.placeOn(n, place.row), this.placeOn(n, place.key)];
     const shown = wholeMap(tokens, weights, {
       map: { size: tokens.length, bytes: own },
       name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,
-      row: inside(place.row) ? place.row : -1,
-      key: place.key !== null && inside(place.key) ? place.key : null,
+      row: row ?? -1,
+      key,
       scale: look.scale === "linear" ? "linear" : "root",
       theme,
       first,
@@ -233,7 +248,8 @@ export class PairPanels {
     const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
     const { element, map } = this.panels[n].map;
     const width = Math.min(narrowest + map.beside, element.clientWidth);
-    if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * 16 * this.unit };
+    if (view.alone) return { width: narrowest + map.beside, height: heightLeft(element) - BENEATH * rem() };
+    if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem() };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
     return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)) };
   }

@@ -33,6 +33,7 @@ import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
 
@@ -42,7 +43,7 @@ const HELP = [
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, exploreCss, nextCss, barCss];
+const STYLES = [viewCss, exploreCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {

@@ -4,7 +4,7 @@
 import { changed } from "../link/changes.js";
 import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
-import { isDrawn } from "../base/curtain.js";
+import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
@@ -12,7 +12,7 @@ import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { choice, contentWidth, panel } from "../base/view_base.js";
+import { choice, contentWidth, panel, rem } from "../base/view_base.js";
 import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -30,12 +30,15 @@ const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
+const UNDER = { wide: 2.6, narrow: 0.6 }; // rem under a map that a lesson shows alone: what is read in it
+
 /** An enlarged map, whose cells are wider than high. @template {BigMap} Kind @param {Kind} map */
 export const large = (map) => Object.assign(map, { usual: { stretch: 1.7, largest: 68, least: 0 } });
 
 /** Pixels that a map may take: what stands above it stays in sight. @param {Explore} view @param {Element} element */
-export function roomFor({ all, foot, narrow, compact, picture }, element) {
+export function roomFor({ all, alone, foot, narrow, compact, picture }, element) {
   const width = contentWidth(element);
+  if (alone) return { width, height: heightLeft(element) - UNDER[narrow ? "narrow" : "wide"] * rem() };
   if (foot.isOn) return { width, height: foot.heightOver(element) };
   if (all.isOpen && !narrow) return { width, height: Math.max(260, window.innerHeight - 310) };
   const around = 388 + (picture.next.length ? 37 : 0) + (compact ? 60 : 0) + (picture.pin && !narrow ? 90 : 0);
@@ -172,7 +175,7 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.foot.isOn ? 12.2 : 11; // 16 px in the type of the projector
+    const smallest = view.projector ? 12.2 : 11; // 16 px in the type of the projector
     map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);

@@ -139,6 +139,7 @@ export class NextTokens {
   draw() {
     const { picture, text } = this.view;
     this.element.hidden = !picture.next.length;
+    setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
     if (this.written.at(-1)?.text !== text) this.written = []; // typed since
     this.back.hidden = !this.written.length;
     setText(this.play, this.left ? "stop" : "keep writing");

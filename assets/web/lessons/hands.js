@@ -1,18 +1,19 @@
 // @ts-check
 // Hands of a class, counted option by option in two rounds: alone, and after talking to a neighbour.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const ROUNDS = ["alone", "after talking"];
 
 export class Hands {
-  constructor() {
+  /** @param {() => void} counted a hand was counted, or taken back */
+  constructor(counted) {
+    this.tell = counted;
     this.round = 0;
     this.rounds = /** @type {string[][]} */ ([[], []]); // the letters, in the order in which they were counted
     this.counted = /** @type {Map<string, string[][]>} */ (new Map()); // the rounds of each question of this visit
     this.talk = button("", () => this.turn(), { class: "quiet" });
-    this.text = h("p", { class: "counts", "aria-live": "polite" });
-    this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.text, this.talk);
+    this.element = h("div", { class: "hands", role: "group", "aria-label": "Hands" }, this.talk);
     this.letters = /** @type {string[]} */ ([]);
   }
 
@@ -21,42 +22,44 @@ export class Hands {
     const rounds = this.counted.get(name) ?? [[], []];
     this.counted.set(name, rounds);
     Object.assign(this, { letters, round: rounds[1].length ? 1 : 0, rounds });
-    this.draw();
   }
 
   /** One more hand. @param {string} letter */
   count(letter) {
     if (this.letters.includes(letter)) this.rounds[this.round].push(letter);
-    this.draw();
+    this.tell();
   }
 
   /** Takes the last one back. */
   undo() {
     this.rounds[this.round].pop();
-    this.draw();
+    this.tell();
   }
 
   /** To the other round. */
   turn() {
     this.round = 1 - this.round;
-    this.draw();
+    this.tell();
   }
 
-  /** How many hands each option has in a round: "A 4 · B 15". @param {number} round */
-  said(round) {
-    const count = (/** @type {string} */ letter) => this.rounds[round].filter((hand) => hand === letter).length;
-    const name = this.round || this.rounds[1].length ? ROUNDS[round] : "hands";
-    return `${name}: ${this.letters.map((letter) => `${letter} ${count(letter)}`).join(" · ")}`;
+  /** True where a hand was counted. */
+  get any() {
+    return this.rounds.some((hands) => hands.length);
   }
 
   draw() {
-    const counted = ROUNDS.map((_, round) => round).filter(
-      (round) => round === this.round || this.rounds[round].length,
-    );
-    fill(this.text, counted, "span", (line, round) => {
-      setText(line, this.said(round));
-      setAttribute(line, "class", round === this.round ? "now" : null);
-    });
     setText(this.talk, this.round ? "back to the first count" : "count again after talking");
+  }
+
+  /** The hands of an option, round by round, as bars in it; none while nobody was counted. @param {Element} place @param {string} letter */
+  drawBars(place, letter) {
+    const counted = this.rounds.filter((hands) => hands.length);
+    const make = () => div("bar", span("track", h("span")), span("count"));
+    fill(place, counted, make, (bar, hands) => {
+      const count = hands.filter((hand) => hand === letter).length;
+      /** @type {HTMLElement} */ (bar.children[0].firstElementChild).style.width = `${(100 * count) / hands.length}%`;
+      setText(bar.children[1], String(count));
+      setAttribute(bar, "title", ROUNDS[this.rounds.indexOf(hands)]);
+    });
   }
 }

@@ -11,14 +11,16 @@ import { wishOf } from "./lesson_keys.js";
 import { LessonPanel } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
 import { pageNow } from "../base/page_list.js";
+import { openNotes, tellNotes } from "./teacher_window.js";
 import { go } from "../link/way.js";
 import { Wire } from "../wire/wire.js";
 
 const COURSE = "lessons"; // the path of the page with all lessons
 const PAUSE = 300; // ms without a change of the picture, until its verdict is asked for
+const WHOLE = "page"; // a picture that leaves nothing of its page out
 const COMING = "The numbers are on their way.";
 
-const hands = new Hands();
+const hands = new Hands(() => show());
 const panel = new LessonPanel((act, letter) => acts[act](letter), hands);
 const black = h("div", { id: "headlight-black", hidden: "" });
 /** What was done at each step of this visit. @type {Map<string, {answer: string | null, open: boolean}>} */
@@ -32,6 +34,7 @@ const state = {
   sentence: "",
   notes: false,
   keys: false,
+  whole: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
 };
 let pause = 0;
@@ -67,13 +70,20 @@ const acts = {
   },
   again: () => state.place && go(addressOf(state.place)),
   lessons: () => toCourse(),
-  notes: () => told({ notes: !state.notes }),
+  notes: () => told({ notes: !state.notes, keys: false }),
+  apart: () => {
+    openNotes(key);
+    told({ notes: false });
+  },
+  page: () => state.open && told({ whole: !state.whole }),
   class: () => {
     told({ taught: !state.taught });
     keepTaught(state.taught);
   },
-  keys: () => told({ keys: !state.keys }),
+  keys: () => told({ keys: !state.keys, notes: false }),
 };
+/** Shows, then goes on. */
+const onward = () => acts[state.open ? "next" : "show"]();
 
 /** Opens the curtain and has the numbers judge. */
 function open() {
@@ -117,7 +127,7 @@ function take(name) {
   wire.stop();
   const place = name ? find(name) : null;
   const { answer, open } = visited.get(name) ?? { answer: null, open: false };
-  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "" });
+  Object.assign(state, { name, place, answer, open, verdict: null, sentence: "", whole: false });
   hands.begin(name, place?.step.options.map(({ letter }) => letter) ?? []);
   show();
   if (name && !place) load().then(() => name === state.name && missed(), missed);
@@ -159,7 +169,9 @@ function show() {
   const away = isAway();
   const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
-  drawCurtain(hidden, here && isOpen && !away && row !== null);
+  const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
+  drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
+  tellNotes(here ? place : null, onward);
   panel.element.hidden = !here || (!place && !state.sentence);
   if (panel.element.hidden) return;
   const following = place && neighbour(place, 1);
@@ -176,17 +188,19 @@ function key(event) {
     const wish = isHere() && state.place ? wishOf(event, panel.letters) : null;
     if (!wish) return;
     const [name, letter] = wish;
+    if (name === "close" && !state.notes && !state.keys) return;
     if (name === "hand" || name === "undo" || name === "round") {
       if (!state.taught) return;
       if (name === "hand") hands.count(letter);
       else if (name === "undo") hands.undo();
       else hands.turn();
     } else if (name === "black") black.hidden = false;
-    else if (name === "space") acts[state.open ? "next" : "show"]();
+    else if (name === "space") onward();
+    else if (name === "close") told({ notes: false, keys: false });
     else acts[name](letter);
   }
   event.preventDefault();
-  event.stopPropagation();
+  event.stopImmediatePropagation();
 }
 
 function begin() {
@@ -197,9 +211,6 @@ function begin() {
   addEventListener("popstate", () => take(askedFor()));
   addEventListener("headlight-address", follow);
   addEventListener("keydown", key, true);
-  new ResizeObserver(() => {
-    document.documentElement.style.setProperty("--lesson", `${panel.element.offsetHeight}px`); // on a phone it lies over the page
-  }).observe(panel.element);
 }
 
 /** Puts the lesson of the address beside the page, before anything of its picture is drawn. @param {"dark" | "light"} theme */

@@ -74,7 +74,7 @@ function updateCard(place, card, number, steps, isFirst) {
   const at = !steps.length || steps.includes(open) ? open : steps[0];
   const [where, title, aim, progress, paper, sight] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
-  const part = steps.length ? ` · here steps ${steps.join(", ")}` : "";
+  const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(where.children[0], isFirst && !own.length ? "Start here" : "");
   setText(
     where.children[1],
@@ -98,6 +98,18 @@ function updateCard(place, card, number, steps, isFirst) {
   if (card.sight) drawSight(/** @type {HTMLCanvasElement} */ (sight.firstElementChild), card.sight);
 }
 
+/** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.
+ * @param {Element} place @param {{card: Card, at: number[]}[]} walked lessons and their steps
+ */
+function drawStart(place, walked) {
+  const minutes = walked.reduce((sum, { card, at }) => sum + (card.minutes * at.length) / card.steps.length, 0);
+  const all = walked.flatMap(({ card, at }) => at.map((step) => ({ card, step })));
+  const next = all.find(({ card, step }) => !done()[card.id]?.includes(step)) ?? all[0];
+  setText(place, `Start (${walked.length} ${walked.length > 1 ? "lessons" : "lesson"}, ${Math.round(minutes)} min)`);
+  setAttribute(place, "href", next && `./${next.card.steps[next.step - 1]}`);
+  place.toggleAttribute("hidden", !next);
+}
+
 /** What was chosen last, also on another visit to the page. @type {{minutes: number | string, audience: string} | null} */
 let last = null;
 
@@ -106,7 +118,7 @@ function update(element, block) {
   const { cards, ways } = block;
   last ??= wayKept() ?? { minutes: EVERY, audience: ways[0]?.audience ?? "" };
   const chosen = last;
-  const [times, audiences, list] = element.children;
+  const [times, audiences, begin, list] = element.children;
   const choose = (/** @type {object} */ change) => {
     Object.assign(chosen, change);
     update(element, block);
@@ -119,9 +131,9 @@ function update(element, block) {
   const way = ways.find((one) => one.minutes === chosen.minutes && one.audience === chosen.audience);
   const numbered = cards.map((card, at) => ({ card, number: at + 1, steps: way?.lessons[card.id] ?? [] }));
   const shown = numbered.filter(({ card }) => !way || card.id in way.lessons);
-  const named = shown.flatMap(({ card, steps }) =>
-    (steps.length ? steps : card.steps.map((_, at) => at + 1)).map((at) => `${card.id}.${at}`),
-  );
+  const walked = shown.map(({ card, steps }) => ({ card, at: steps.length ? steps : card.steps.map((_, n) => n + 1) }));
+  const named = walked.flatMap(({ card, at }) => at.map((step) => `${card.id}.${step}`));
+  drawStart(begin, way ? walked : []);
   keepWay(way ? { minutes: way.minutes, audience: way.audience, steps: named } : null);
   fill(list, shown, makeCard, (place, { card, number, steps }, at) => updateCard(place, card, number, steps, !at));
 }
@@ -132,6 +144,7 @@ export const lessons = {
       "course",
       h("div", { class: "segments", role: "group" }),
       h("div", { class: "segments", role: "group" }),
+      h("a", { class: "start", hidden: "" }),
       h("ol", { class: "cards" }),
     ),
   update,

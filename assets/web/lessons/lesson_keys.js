@@ -3,7 +3,7 @@
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 
-/** @typedef {"answer" | "hand" | "undo" | "round" | "space" | "next" | "back" | "notes" | "black" | "keys"} Wish */
+/** @typedef {"answer" | "hand" | "undo" | "round" | "space" | "next" | "back" | "notes" | "black" | "keys" | "page" | "close"} Wish */
 
 /** @type {Record<string, Wish>} */
 const ALWAYS = {
@@ -11,6 +11,8 @@ const ALWAYS = {
   ".": "black",
   "?": "keys",
   r: "round",
+  w: "page",
+  Escape: "close",
   PageDown: "next",
   PageUp: "back",
   Backspace: "undo",

@@ -3,10 +3,11 @@
 // numbers. It draws a state and hands on what is pressed.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { notesOf } from "./teacher_window.js";
 
 /** @typedef {import("./course.js").Place} Place */
 /** @typedef {import("../base/messages.js").StepVerdict} Verdict */
-/** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "class" | "keys"} Act */
+/** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "apart" | "page" | "class" | "keys"} Act */
 /**
  * @typedef {object} PanelState
  * @property {Place | null} place null where the link asks for what is not here
@@ -17,6 +18,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
  * @property {boolean} away another page than the step's stands beside it
  * @property {boolean} notes the teacher's are shown
  * @property {boolean} keys the list of keys is shown
+ * @property {boolean} whole the page is shown with all that can be changed
  * @property {boolean} taught an answer does not open the curtain
  * @property {string} back @property {string} next what the ways lead to
  */
@@ -30,6 +32,8 @@ const KEYS = [
   ["R", "in a class: count again, after talking"],
   ["N", "teacher’s notes"],
   [".", "black; any key ends it"],
+  ["−", "two maps: their difference, and back"],
+  ["W", "after the answer: the whole page, with all that can be changed"],
   ["P", "projector"],
   ["[ ], { }", "in the projector: head and layer before, after"],
   ["O M W U E", "in the projector: head on or off, mask, order, undo, edit the sentence"],
@@ -45,10 +49,7 @@ export class LessonPanel {
     const press = (/** @type {Act} */ name, text = "", props = {}) => button(text, () => act(name), props);
     this.p = {
       where: h("p", { class: "where" }),
-      leave: press("leave", "continue from here", {
-        class: "quiet",
-        title: "close the lesson; the picture stays as it is",
-      }),
+      leave: press("leave", "leave the lesson", { class: "quiet", title: "the picture stays as it is" }),
       title: h("h1", { tabindex: "-1" }),
       progress: h("div", { class: "progress", "aria-hidden": "true" }, h("span")),
       away: h("p", { class: "away" }, "This step’s picture is on another page. ", press("again", "go to it")),
@@ -65,13 +66,22 @@ export class LessonPanel {
       back: press("back"),
       notes: press("notes", "teacher’s notes", { class: "quiet", "aria-expanded": "false" }),
       next: press("next"),
-      said: div("notes"),
+      lines: div("lines"),
+      said: div("notes over"),
+      apart: press("apart", "in a window of its own ↗", { class: "quiet" }),
+      page: press("page", "whole page", {
+        class: "quiet",
+        title: "the page with all that can be changed",
+        "aria-pressed": "false",
+      }),
+      breaks: h("p", { class: "breaks" }),
       help: press("keys", "keys", { class: "quiet", "aria-expanded": "false" }),
-      keys: h("dl", { class: "keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))),
     };
     const { p } = this;
     for (const [one, key] of /** @type {const} */ ([
       [p.show, "space"],
+      [p.page, "W"],
       [p.notes, "N"],
       [p.help, "?"],
     ]))
@@ -88,6 +98,8 @@ export class LessonPanel {
   /** Puts the parts in order. */
   arrange() {
     const { p, hands } = this;
+    p.said.append(p.lines, p.apart);
+    setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
     this.element.append(
       div("head", p.where, p.leave),
       p.title,
@@ -99,9 +111,10 @@ export class LessonPanel {
       div("reveal", p.show, p.taught),
       hands.element,
       p.verdict,
+      p.breaks,
       p.now,
       div("ways", p.back, p.next),
-      div("more", p.notes, p.help),
+      div("more", p.page, p.notes, p.help),
       p.said,
       p.keys,
     );
@@ -114,7 +127,7 @@ export class LessonPanel {
     this.element.hidden = false;
     for (const part of [p.progress, p.say, p.ask, p.options, p.show, p.taught, p.back, p.next, p.notes, p.help])
       part.hidden = !place;
-    p.now.hidden = p.away.hidden = p.said.hidden = p.keys.hidden = this.hands.element.hidden = true;
+    for (const part of [p.page, p.breaks, p.now, p.away, p.said, p.keys, this.hands.element]) part.hidden = true;
     if (place) this.drawStep({ ...shown, place });
     else {
       setText(p.where, "Lesson");
@@ -131,7 +144,8 @@ export class LessonPanel {
     const { p } = this;
     const { lesson, number, of, step, at } = shown.place;
     const count = lesson.steps.length;
-    setText(p.where, `Lesson ${number} of ${of} · ${lesson.minutes} minutes · step ${at} of ${count}`);
+    const minutes = h("span", { class: "minutes" }, ` · ${lesson.minutes} minutes`);
+    p.where.replaceChildren(`Lesson ${number} of ${of}`, minutes, ` · step ${at} of ${count}`);
     setText(p.title, lesson.title);
     /** @type {HTMLElement} */ (p.progress.firstChild).style.width = `${(100 * at) / count}%`;
     setText(p.say, step.say);
@@ -141,8 +155,13 @@ export class LessonPanel {
     this.drawOptions(shown);
     p.show.hidden = shown.open;
     setAttribute(p.taught, "aria-pressed", String(shown.taught));
-    this.hands.element.hidden = !shown.taught;
+    this.hands.element.hidden = !shown.taught || (shown.open && !this.hands.any);
+    this.hands.draw();
     this.drawVerdict(shown);
+    p.page.hidden = !shown.open;
+    setAttribute(p.page, "aria-pressed", String(shown.whole));
+    p.breaks.hidden = !shown.open || at < count;
+    if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "The wrong idea: "), lesson.breaks);
     p.now.hidden = !shown.open || at < count || !lesson.now_you;
     if (!p.now.hidden) p.now.replaceChildren(h("strong", {}, "Now you. "), lesson.now_you);
     setText(p.back, shown.back);
@@ -151,30 +170,35 @@ export class LessonPanel {
     setAttribute(p.next, "class", shown.open ? "strong" : null);
     setAttribute(p.notes, "aria-expanded", String(shown.notes));
     setAttribute(p.help, "aria-expanded", String(shown.keys));
-    p.said.hidden = !shown.notes;
-    p.keys.hidden = !shown.keys;
-    const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
-    const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
-    const lines = notes.length ? [...notes, OPEN] : ["There are no notes on this step."];
-    fill(p.said, lines, "p", setText);
+    this.drawOver(p.said, shown.notes, "Teacher’s notes");
+    this.drawOver(p.keys, shown.keys, "Keys");
+    fill(p.lines, [...notesOf(shown.place), OPEN], "p", setText);
+  }
+
+  /** What lies over the picture: a dialog while it is there. @param {HTMLElement} part @param {boolean} isOpen @param {string} name */
+  drawOver(part, isOpen, name) {
+    part.hidden = !isOpen;
+    setAttribute(part, "role", isOpen ? "dialog" : null);
+    setAttribute(part, "aria-label", isOpen ? name : null);
   }
 
   /** @param {PanelState & {place: Place}} shown */
   drawOptions({ place, answer, open, verdict }) {
     const make = (/** @type {number} */ at) => {
       const option = button("", () => this.act("answer", this.letters[at]), { class: "option" });
-      option.append(span("letter"), span("text"), span("mark"));
+      option.append(span("letter"), span("text"), span("mark"), span("votes"));
       return option;
     };
     this.letters = place.step.options.map(({ letter }) => letter);
     fill(this.p.options, place.step.options, make, (option, { letter, text }) => {
-      const [name, words, mark] = option.children;
+      const [name, words, mark, votes] = option.children;
       const [chosen, right] = [answer === letter, open && verdict?.picked === letter];
       setText(name, letter);
       setText(words, text);
-      setText(mark, [right && "✓ the numbers say so", chosen && open && "your answer"].filter(Boolean).join(" · "));
+      setText(mark, right ? "✓ right: measured just now" : chosen && open ? "your answer" : "");
       setAttribute(option, "aria-pressed", String(chosen));
       setAttribute(option, "data-right", right ? "" : null);
+      this.hands.drawBars(votes, letter);
     });
   }
 
@@ -184,9 +208,11 @@ export class LessonPanel {
     const lines = /** @type {HTMLElement[]} */ ([]);
     if (open && verdict) {
       const told = verdict.numbers.map(([label, , text]) =>
-        h("li", {}, h("strong", {}, text), " ", h("span", {}, label)),
+        h("li", {}, h("span", {}, label), " ", h("strong", {}, text)),
       );
-      lines.push(h("p", { class: verdict.picked ? "picked" : "open" }, verdict.sentence), h("ul", {}, ...told));
+      lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
+      if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
+      lines.push(h("ul", {}, ...told));
     } else if (sentence) lines.push(h("p", {}, sentence));
     const text = lines.map((line) => line.textContent).join("\n");
     if (p.verdict.dataset.text === text) return; // said once

@@ -1,7 +1,8 @@
 // @ts-check
 // How large the three maps of the Masks view are: their rows line up, and what is projected fills the window.
 
-import { contentWidth } from "../base/view_base.js";
+import { heightLeft } from "../base/curtain.js";
+import { contentWidth, rem } from "../base/view_base.js";
 
 /** @typedef {import("../picture/map.js").BigMap} BigMap */
 /** @typedef {import("../picture/map.js").Room} Room */
@@ -13,9 +14,6 @@ const READABLE = 1.5; // rem of such a cell
 const AROUND = 1.1; // rem of a panel that are no cells, beside its labels
 const LABEL = 0.43; // rem of a letter of a label
 
-/** Pixels of 1 rem. */
-export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
-
 /** True when two maps side by side have numbers that can be read from the last row.
  * @param {number} width pixels of the view @param {string[]} tokens @param {number} beside pixels of one of them that are no cells
  */
@@ -26,12 +24,13 @@ export function fitsTwo(width, tokens, beside) {
 }
 
 /** The room of each map: those in sight have cells of one size, so that their rows line up.
- * @param {BigMap[]} maps @param {import("../picture/projector_bar.js").ProjectorBar} foot @param {number} n tokens
+ * @param {BigMap[]} maps @param {import("./painter.js").Painter} view @param {number} n tokens
  * @returns {(map: BigMap) => Room}
  */
-export function roomsOf(maps, foot, n) {
-  const kind = foot.isOn ? "projected" : "small";
-  const unit = foot.isOn ? rem() / 16 : 1; // a map counts in these
+export function roomsOf(maps, { alone, foot }, n) {
+  const isLarge = foot.isOn || alone !== "";
+  const kind = isLarge ? "projected" : "small";
+  const unit = isLarge ? rem() / 16 : 1; // a map counts in these
   for (const map of maps) {
     Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit, share: SHARE[kind] });
     map.project(foot.isOn);
@@ -39,7 +38,8 @@ export function roomsOf(maps, foot, n) {
   const rooms = maps.map((map) => [map, /** @type {HTMLElement} */ (map.element.parentElement)]);
   const seen = /** @type {[BigMap, HTMLElement][]} */ (rooms).filter(([, room]) => room.clientWidth);
   const cells = Math.min(...seen.map(([map, room]) => contentWidth(room) - map.beside));
-  const height = foot.isOn ? foot.heightOver(seen[0][1]) - AROUND * rem() : usualHeight(n);
+  const left = alone ? heightLeft : (/** @type {Element} */ room) => foot.heightOver(room);
+  const height = isLarge && seen.length ? Math.max(220, left(seen[0][1]) - AROUND * rem()) : usualHeight(n);
   return (map) => ({ width: cells + map.beside, height });
 }
 

@@ -21,10 +21,11 @@ import viewCss from "../base/view.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = [viewCss, sheetCss, painterCss, barCss];
+const STYLES = [viewCss, sheetCss, painterCss, barCss, stageCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -135,7 +136,7 @@ export class Painter extends MaskView {
     mask.head = at.head;
     const projecting = this.foot.isOn;
     this.kinds({
-      wide: !projecting && width >= THREE,
+      wide: !projecting && !this.alone && width >= THREE,
       projecting,
       [`of-${this.projects}`]: projecting,
       [`seen-${this.side}`]: this.narrow,
@@ -154,7 +155,7 @@ export class Painter extends MaskView {
     this.outcomes.draw();
     const [before, after] = this.panels.maps.map(({ map }) => map);
     after.beside = this.panels.beside;
-    const roomFor = roomsOf([this.grid, before, after], this.foot, n);
+    const roomFor = roomsOf([this.grid, before, after], this, n);
     this.drawMask(colours, roomFor(this.grid));
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
     const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);

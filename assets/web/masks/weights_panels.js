@@ -5,9 +5,8 @@ import { gradient } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { rem } from "./mask_rooms.js";
 import { forbids } from "../link/painted.js";
-import { panel } from "../base/view_base.js";
+import { panel, rem } from "../base/view_base.js";
 import { total } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").Masks} Masks */

@@ -128,10 +128,10 @@ export class ProjectorBar {
     return `${layer}.${head}`;
   }
 
-  /** True where the bar is. */
+  /** True where the bar is; not beside a lesson that shows one picture alone. */
   get isOn() {
-    const { projector, narrow, picture, isHere } = this.view;
-    return projector && !narrow && Boolean(picture) && isHere;
+    const { alone, projector, narrow, picture, isHere } = this.view;
+    return projector && !alone && !narrow && Boolean(picture) && isHere;
   }
 
   /** @param {KeyboardEvent} event */

@@ -23,6 +23,7 @@ import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
+import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
@@ -40,7 +41,7 @@ const TABS = [
   [false, "steps"],
   [true, "what if …?"],
 ];
-const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, barCss];
+const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {

@@ -13,8 +13,10 @@ import { forbids } from "../link/painted.js";
 /** @typedef {import("../base/messages.js").HandoutStep} Step */
 /** @typedef {import("../base/messages.js").HandoutMap} Told */
 
-const LINES = 3; // to write on
-const ROOM = { one: 350, two: 305 }; // pixels of a map on paper
+const LINES = 2; // to write on
+const ROOM = { one: 322, two: 258 }; // pixels of a map on paper
+const POINT = 4 / 3; // pixels
+const LEAST = 6 * POINT; // of a digit that a printer shows
 const NOTHING = { pick: () => {}, hover: () => {} };
 
 /** The rows that a curtain covers. @param {Told} map @param {Step["curtain"]} curtain @param {boolean} second */
@@ -22,16 +24,15 @@ const coveredRows = ({ tokens }, curtain, second) =>
   [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, curtain));
 
 /** A map as shapes. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
- * @param {boolean} numbered @param {import("../base/colour.js").Inks} colours
+ * @param {import("../base/colour.js").Inks} colours
  */
-function drawn(told, weights, size, covered, numbered, colours) {
+function drawn(told, weights, size, covered, colours) {
   const { tokens, layer, head, row, forbidden } = told;
   const n = tokens.length;
   const seen = weights.map((weight, at) => (covered.includes(Math.floor(at / n)) ? 0 : weight));
   const name = `Layer ${layer} head ${head}`;
-  const shown = { ...wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) }) };
-  if (!numbered) shown.weights = null;
-  const map = Object.assign(new BigMap(NOTHING), { roomy: 14, smallest: 7 });
+  const shown = wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) });
+  const map = Object.assign(new BigMap(NOTHING), { roomy: 2 * LEAST, smallest: LEAST });
   map.draw(shown, colours, { width: size, height: size });
   const { left, top, side, step } = map;
   const made = mapSvg(map);
@@ -41,14 +42,13 @@ function drawn(told, weights, size, covered, numbered, colours) {
   return made;
 }
 
-/** @param {Step} step @param {Float32Array[]} maps @param {boolean} answered @param {import("../base/colour.js").Inks} colours */
-function figures(step, maps, answered, colours) {
-  const hidden = step.curtain.some(({ part }) => part === "numbers" || part === "all");
+/** @param {Step} step @param {Float32Array[]} maps @param {import("../base/colour.js").Inks} colours */
+function figures(step, maps, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const made = step.maps.map((told, at) => {
-    const covered = answered ? [] : coveredRows(told, step.curtain, at > 0);
-    const picture = drawn(told, maps[at], size, covered, answered || !hidden, colours);
-    const rows = covered.length ? "; the rows that are left white are to be predicted" : "";
+    const covered = coveredRows(told, step.curtain, at > 0);
+    const picture = drawn(told, maps[at], size, covered, colours);
+    const rows = covered.length ? " · white rows: your guess" : "";
     const figure = h("figure", {});
     figure.append(picture, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
     figure.style.width = `${picture.getAttribute("width")}px`;
@@ -59,38 +59,43 @@ function figures(step, maps, answered, colours) {
 
 /** @param {Step} step @param {number} number */
 function questionOf(step, number, maps, colours) {
-  const address = step.address || new URL(step.link, location.origin).href;
+  const { address } = step;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
   const options = step.options.map(([letter, text]) =>
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
-  const question = div(
-    "question",
-    h("p", { class: "ask" }, step.ask),
-    h("ul", { class: "options" }, ...options),
-    ...Array.from({ length: LINES }, () => div("line")),
-  );
   return h(
     "section",
     { class: "step" },
-    h("h2", {}, `${number} · ${step.page}`),
-    h("p", {}, step.say),
-    div("code", code, h("a", { href: address }, code ? "this step, live" : address)),
-    div("body", figures(step, maps, false, colours), question),
+    figures(step, maps, colours),
+    div(
+      "question",
+      address ? div("code", code, h("a", { href: address }, code ? "this step, live" : address)) : null,
+      div(
+        "asks",
+        h("h2", {}, `${number} · ${step.say}`),
+        ...step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`)),
+        h("p", { class: "ask" }, step.ask),
+      ),
+      div(
+        "answers-to-it",
+        h("ul", { class: "options" }, ...options),
+        ...Array.from({ length: LINES }, () => div("line")),
+      ),
+    ),
   );
 }
 
 /** @param {Step} step @param {number} number */
-function answerOf(step, number, maps, colours) {
-  const rows = step.answer.numbers.map(([label, text]) => h("tr", {}, h("td", {}, label), h("td", {}, text)));
-  const hides = step.curtain.some(({ part }) => part !== "numbers");
+function answerOf({ answer, ask }, number) {
+  const numbers = answer.numbers.map(([label, text]) => h("li", {}, `${label} `, h("b", {}, text)));
   return h(
     "section",
     { class: "answer" },
-    h("h2", {}, `${number} · ${step.answer.sentence}`),
-    h("p", {}, step.ask),
-    rows.length ? h("table", {}, h("tbody", {}, ...rows)) : null,
-    hides ? figures(step, maps, true, colours) : null,
+    h("h2", {}, `${number} · ${answer.sentence}`),
+    h("p", { class: "asked" }, ask),
+    answer.because ? h("p", {}, answer.because) : null,
+    h("ul", { class: "numbers" }, ...numbers),
   );
 }
 
@@ -120,12 +125,13 @@ function draw(lesson, floats, place) {
     h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
     div("who", h("span", {}, "Name"), h("span", {}, "Date")),
     ...lesson.steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
-    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line(), line()),
+    h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line()),
     h(
       "section",
       { class: "answers" },
       h("h1", {}, "Answers"),
-      ...lesson.steps.map((step, place) => answerOf(step, place + 1, maps[place], colours)),
+      ...lesson.steps.map((step, place) => answerOf(step, place + 1)),
+      h("p", { class: "breaks" }, h("b", {}, "The wrong idea: "), lesson.breaks),
       lesson.papers.length ? h("p", { class: "papers" }, `To read on: ${lesson.papers.join("; ")}`) : null,
     ),
   );

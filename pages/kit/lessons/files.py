@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from pages.kit.draw import pages
+from pages.kit.draw import numbers, pages
 from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import mask_codec, models, words
 from pages.kit.picture.pictures import Picture
@@ -21,8 +21,9 @@ from .quantities.scene import TWO_SIDES, scene_of
 from .schema import Lesson, LessonStep
 from .verdict import verdict
 
-OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages whose picture is the map of a head
-MOST_TOKENS = 40  # of a map on paper; of more no word can be read
+OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages that show maps of a sentence
+MOST_TOKENS = 20  # of a map on paper; of more no word can be read
+LONGEST_SENTENCE = 200  # characters of one on paper
 
 
 class HandoutMap(TypedDict):
@@ -37,17 +38,17 @@ class HandoutMap(TypedDict):
 class HandoutAnswer(TypedDict):
     letter: str | None
     sentence: str
+    because: str
     numbers: list[tuple[str, str]]
 
 
 class HandoutStep(TypedDict):
-    page: str  # its title
+    sentences: list[str]  # that it is about
     say: str
     ask: str
     options: list[tuple[str, str]]  # letter and text
     curtain: list[Hidden]
-    link: str  # on this server
-    address: str  # the same for a class, "" where the server answers its own machine alone
+    address: str  # for a class, "" where the server answers its own machine alone
     code: str  # that address as a picture, "" without one, and of one too long
     answer: HandoutAnswer
     maps: list[HandoutMap]  # of the float32 that follow, in order
@@ -56,6 +57,7 @@ class HandoutStep(TypedDict):
 class Handout(TypedDict):
     title: str
     aim: str
+    breaks: str
     minutes: int
     now_you: str
     papers: Sequence[str]
@@ -82,6 +84,7 @@ def handout(raw: bytes) -> bytes:
     header = Handout(
         title=lesson.title,
         aim=lesson.aim,
+        breaks=lesson.breaks,
         minutes=lesson.minutes,
         now_you=lesson.now_you,
         papers=lesson.papers,
@@ -94,23 +97,23 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
     maps, address = _maps(step), _address(origin, link)
-    answer: HandoutAnswer = {"letter": step.right, "sentence": "", "numbers": []}
+    answer: HandoutAnswer = {"letter": step.right, "sentence": "", "because": "", "numbers": []}
     try:
         found = verdict(step, Query(step.query.encode("ascii")))
         answer = {
             "letter": found.picked,
             "sentence": found.sentence,
-            "numbers": [(n, text) for n, _, text in found.numbers],
+            "because": step.because if found.picked else "",
+            "numbers": [(label, text) for label, _, text in found.numbers],
         }
     except HeadlightError as error:
         answer["sentence"] = words.sentence(error)
     told: HandoutStep = {
-        "page": pages.PAGES[step.page].title,
+        "sentences": _sentences(step),
         "say": step.say,
         "ask": step.ask,
         "options": [(option.letter, option.text) for option in step.options],
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
-        "link": link,
         "address": address,
         "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
         "answer": answer,
@@ -119,13 +122,23 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     return told, [weights for _, weights in maps]
 
 
+def _sentences(step: LessonStep) -> list[str]:
+    """What is typed on the step's page, the right side's where it is another one; none on a page without a sentence."""
+    if step.page not in (*OF_MAPS, "shapes"):
+        return []
+    asked = Query(step.query.encode("ascii"))
+    typed = [asked["s"], *([asked["s2"]] if step.page == TWO_SIDES else [])]
+    return [numbers.cut(text, LONGEST_SENTENCE) for text in dict.fromkeys(typed) if text]
+
+
 def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
-    """The maps that the step's page shows; none of another kind of picture, or of one too large for paper."""
-    if step.page not in OF_MAPS:
+    """The maps that the step shows; none where it shows something else, or of one too large for paper."""
+    if step.picture not in ("map", "two maps"):
         return []
     scene = scene_of(step.page, Query(step.query.encode("ascii")))
     try:
-        pictures = [scene.picture(primed=primed) for primed in ((False, True) if step.page == TWO_SIDES else (False,))]
+        primed = (False, True) if step.page == TWO_SIDES else (True, False) if step.picture == "two maps" else (False,)
+        pictures = [scene.picture(primed=one) for one in primed]
         return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MOST_TOKENS]
     except HeadlightError:  # the answer's sentence says why
         return []

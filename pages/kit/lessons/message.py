@@ -26,6 +26,7 @@ class Hidden(TypedDict):
 class CourseStep(TypedDict):
     path: str  # of its page
     query: str
+    picture: str
     say: str
     ask: str
     options: list[CourseOption]
@@ -37,6 +38,7 @@ class CourseLesson(TypedDict):
     id: str
     title: str
     aim: str
+    breaks: str
     minutes: int
     now_you: str
     teacher: str
@@ -53,6 +55,7 @@ class StepVerdict(TypedDict):
     meant: str
     numbers: Sequence[tuple[str, float, str]]
     sentence: str
+    because: str  # "" of a picture that the step does not mean
 
 
 def course(raw: bytes) -> bytes:
@@ -72,8 +75,14 @@ def lesson(raw: bytes) -> bytes:
     found = read_course().find(query["learn"])
     if found is None:
         raise HeadlightError(f"there is no step “{query['learn']:.40}” in this course")
-    told = verdict(found[1], query)
-    answer = StepVerdict(picked=told.picked, meant=told.meant, numbers=told.numbers, sentence=told.sentence)
+    told, because = verdict(found[1], query), found[1].because
+    answer = StepVerdict(
+        picked=told.picked,
+        meant=told.meant,
+        numbers=told.numbers,
+        sentence=told.sentence,
+        because=because if told.picked else "",
+    )
     return json.dumps(answer, ensure_ascii=False).encode("utf-8")
 
 
@@ -88,6 +97,7 @@ def _lesson(lesson: Lesson) -> CourseLesson:
         "id": lesson.id,
         "title": lesson.title,
         "aim": lesson.aim,
+        "breaks": lesson.breaks,
         "minutes": lesson.minutes,
         "now_you": lesson.now_you,
         "teacher": lesson.teacher,
@@ -100,6 +110,7 @@ def _step(step: LessonStep) -> CourseStep:
     return {
         "path": pages.path(step.page),
         "query": step.query,
+        "picture": step.picture,
         "say": step.say,
         "ask": step.ask,
         "options": [{"letter": option.letter, "text": option.text} for option in step.options],

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mha_core.errors import HeadlightError
+from pages.kit.draw.pages import PAGES
 
-from . import bounds, references
+from . import bounds, references, schema
 from .grammar import RuleError
 from .lines import line_of
 from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, LessonStep, Option, Path, Reveal, Rule
 
 LONGEST_FILE = 200_000  # characters
 LONGEST_TEXT = 900  # of one text of a lesson
+LONGEST_BECAUSE = 240  # about two lines beside the picture
 LONGEST_REASON = 200  # of what `tomllib` says of a file
 MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 8, 60, 10
 MOST_NUMBERS, MOST_CASES, FULLEST = 12, 8, 1_000
@@ -27,7 +29,9 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _LESSON = {"title", "aim", "breaks", "minutes", "audiences", "paths", "teacher", "now_you", "papers", "steps"}
 _STEP = {
     "link", "say", "ask", "options", "right", "shows", "curtain", "teacher", "variants", "holds_in", "numbers", "claim",
+    "picture", "because",
 }  # fmt: skip
+_OF_NEXT = re.compile(r"\b(?:p|choice|softened)['′]?\(|\bfirst_choice\b")  # in rules on what comes next
 _CLAIM = {"name", "title", "said", "source", "about", "cases", "why", "unit", "full", "map"}
 _CALLED = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
@@ -93,18 +97,18 @@ class _Table:
             raise self.wrong(f"“{key}” is {_KINDS[kind]}", key)
         return value
 
-    def text(self, key: str, default: str | None = None) -> str:
-        return self.plain(self.get(key, str, default), key, empty=default == "")
+    def text(self, key: str, default: str | None = None, most: int = LONGEST_TEXT) -> str:
+        return self.plain(self.get(key, str, default), key, empty=default == "", most=most)
 
-    def plain(self, value: object, *at: str | int, empty: bool = False) -> str:
+    def plain(self, value: object, *at: str | int, empty: bool = False, most: int = LONGEST_TEXT) -> str:
         """A text for people. Raises where it is none, too long, or holds what a browser might run."""
         name = next((str(part) for part in reversed(at) if isinstance(part, str)), "")
         if not isinstance(value, str):
             raise self.wrong(f"“{name}” is a text", *at)
         if not value.strip() and not empty:
             raise self.wrong(f"“{name}” is empty", *at)
-        if len(value) > LONGEST_TEXT:
-            raise self.wrong(f"“{name}” may have {LONGEST_TEXT} characters, it has {len(value):,}", *at)
+        if len(value) > most:
+            raise self.wrong(f"“{name}” may have {most} characters, it has {len(value):,}", *at)
         if _MARKUP.search(value) or _CONTROL.search(value):
             raise self.wrong(f"“{name}” holds markup or a script; a lesson’s texts are plain words", *at)
         return " ".join(value.split())
@@ -201,11 +205,13 @@ def _step(table: _Table) -> LessonStep:
     return LessonStep(
         page=page,
         query=query,
+        picture=_picture(table, page, query, rules),
         say=table.text("say"),
         ask=table.text("ask"),
         options=options,
         right=right,
         shows=shows,
+        because=table.text("because", "", LONGEST_BECAUSE),
         curtain=tuple(_curtain(table, text, at) for at, text in enumerate(table.texts("curtain", 4))),
         teacher=table.text("teacher", ""),
         variants=variants,
@@ -213,6 +219,17 @@ def _step(table: _Table) -> LessonStep:
         numbers=numbers,
         claim=claim,
     )
+
+
+def _picture(table: _Table, page: str, query: str, rules: str) -> str:
+    """What the step names; left out, what its rules speak of, or the page's first picture."""
+    names = (*schema.PICTURES.get(page, ()), schema.WHOLE)
+    asked = "next words" if _OF_NEXT.search(rules) else "panel lesson" if "lesson=" in query else names[0]
+    named = table.text("picture", asked if asked in names else names[0])
+    if named not in names:
+        own = ", ".join(f"“{name}”" for name in names)
+        raise table.wrong(f"{PAGES[page].title} has no picture “{named:.40}”; it has {own}", "picture")
+    return named
 
 
 def _claim(table: _Table, known: references.Known, numbers: Mapping[str, Reveal]) -> Claim:

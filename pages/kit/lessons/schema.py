@@ -9,6 +9,17 @@ AUDIENCES = ("adults", "students", "engineers")
 PATHS = (5, 15, 45)  # minutes
 FORMATS = ("0", "1", "2", "3", "4", "6", "percent", "share", "difference", "scientific", "word")
 CURTAINS = ("map", "rows", "row", "numbers", "second", "all")
+WHOLE = "page"  # a picture that leaves nothing of its page out
+# what a step may show alone, by its page; the first is shown where none is named (assets/web/picture/stage.css)
+PICTURES = {
+    "explore": ("map", "next words", "panel heads", "panel values"),
+    "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
+    "masks": ("two maps", "panel mask", "panel rows", "panel padding"),
+    "shapes": ("panel step", "panel lesson"),
+    "by_hand": ("panel sums", "panel spread"),
+    "implementations": ("panel kinds",),
+    "train": ("panel curves",),
+}
 
 
 @dataclass(frozen=True)
@@ -92,10 +103,11 @@ class LessonStep:
 
     Attributes:
         page: the name of the page's package; query: of its link, without the question mark.
+        picture: what alone is shown of the page, one of its `PICTURES` or `WHOLE`.
         say: one sentence of what to do. ask: the question.
         options: two to four. right: the letter that the author means, "" of a claim, on which nobody means one.
         numbers: by name, of a claim's `why`; every rule of the step may name them too.
-        shows: the numbers of the reveal. curtain: what is hidden before it.
+        shows: the numbers of the reveal. because: why it is so, or "". curtain: what is hidden before it.
         teacher: a note, "" for none.
         variants: other words or keys of the link, with which the rules are tried too, as in `variants`.
         holds_in: in how many of them the right option holds.
@@ -103,11 +115,13 @@ class LessonStep:
 
     page: str
     query: str
+    picture: str
     say: str
     ask: str
     options: tuple[Option, ...]
     right: str
     shows: tuple[Reveal, ...]
+    because: str
     curtain: tuple[Curtain, ...]
     teacher: str
     variants: tuple[str, ...]
