@@ -75,7 +75,7 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     press("ArrowUp")
     explore.shows(heads_off=((3, 1),))
     press("Escape")  # leaves the list, not the projector
-    press("w")
+    press("t")
     press("ArrowDown")
     explore.shows(position="none", heads_off=((3, 1),))
     press("Enter")

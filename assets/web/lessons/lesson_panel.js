@@ -36,7 +36,7 @@ const KEYS = [
   ["W", "after the answer: the whole page, with all that can be changed"],
   ["P", "projector"],
   ["[ ], { }", "in the projector: head and layer before, after"],
-  ["O M W U E", "in the projector: head on or off, mask, order, undo, edit the sentence"],
+  ["O M T U E", "in the projector: head on or off, mask, order, undo, edit the sentence"],
   ["?", "these keys"],
 ];
 

@@ -19,7 +19,7 @@ const KEYS = {
   "]": ["head", 1],
   o: ["lamp"],
   m: ["mask"],
-  w: ["order"],
+  t: ["order"],
   u: ["undo"],
   e: ["sentence"],
 };
@@ -51,7 +51,7 @@ export class ProjectorBar {
     this.places = /** @type {const} */ (["layer", "head"]).map((axis) => this.makePlace(axis));
     this.lamp = button("", () => this.toggle(), { class: "on-off", "aria-keyshortcuts": "o" });
     this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
-    this.order = this.makeList("order", "w", (pos) => choices.set({ pos }));
+    this.order = this.makeList("order", "t", (pos) => choices.set({ pos }));
     this.mask.element.hidden = gallery !== null;
     this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo });
     this.back.append(hint("u"));
