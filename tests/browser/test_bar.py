@@ -59,7 +59,7 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     explore.settled()
     bar, room = explore.view.locator(".projector-bar"), explore.view.locator(".large .map")
     expect(bar).to_have_css("font-size", "24px")
-    for part in (".projector-bar input", ".in-title", ".large .legend"):
+    for part in (".projector-bar textarea", ".in-title", ".large .legend"):
         expect(explore.view.locator(part)).to_be_in_viewport(ratio=1)
     above, foot = room.bounding_box(), bar.bounding_box()
     assert above

@@ -65,7 +65,7 @@ export class ProjectorBar {
         /** @type {HTMLElement} */ (gallery?.querySelector('[aria-pressed="true"]') ?? this.mask.list).focus(),
       order: () => this.order.list.focus(),
       undo: () => this.back.click(),
-      sentence: () => room.querySelector("input")?.focus(),
+      sentence: () => room.querySelector("textarea")?.focus(),
     });
     const { signal } = view.here;
     signal.addEventListener("abort", () => last === this && document.documentElement.style.removeProperty("--foot"));
