@@ -51,10 +51,10 @@ class Implementations(Tab):
 
     def raced(self) -> list[list[str]]:
         """Waits for the end of the race; its table."""
-        expect(self.button("Stop").or_(self.fold("What came out")).first).to_be_visible()  # it has begun
+        expect(self.button("Stop").or_(self.fold("All measured numbers")).first).to_be_visible()  # it has begun
         expect(self.button("Stop")).to_have_count(0, timeout=2 * WAIT_MS)
         expect(self.button("Start")).to_be_enabled()
-        self.unfold("What came out")
+        self.unfold("All measured numbers")
         table = self.page.locator(".st-key-folded_race_table table")
         expect(table).to_be_visible()
         return self.rows(table)
