@@ -328,7 +328,7 @@ export class Explore extends PlaceView {
 
   /** The heads stand before the large map, on a phone under it. */
   placeHeads() {
-    const before = this.narrow && !this.look.all ? this.focus.words : this.focus.element;
+    const before = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
     if (this.allHeads.nextSibling !== before) before.before(this.allHeads);
   }
 

@@ -56,7 +56,7 @@ function makeCard() {
   return h(
     "li",
     { class: "lesson panel" },
-    h("p", { class: "where label" }, span("start"), h("span")),
+    h("p", { class: "where label" }, span("here"), h("span")),
     title,
     h("p"),
     h("p", { class: "done" }, marks, h("span")),
