@@ -133,9 +133,9 @@ def _told(step: LessonStep, claim: Claim, given: str, found: Verdict) -> list[Bl
     labels, values, texts = zip(*found.numbers, strict=True) if found.numbers else ((), (), ())
     bars = sheet.bars(claim.unit, labels, values, most=claim.full) | {"values": list(texts)}
     link = f"{pages.path(step.page)}?{step.query}"
+    because = step.because if found.result else ""
     return [
-        sheet.verdict(found.result or "depends", _compared(given, found), found.why),
-        *([sheet.text(step.because)] if step.because and found.result else []),
+        sheet.verdict(found.result or "depends", _compared(given, found), f"{found.why} {because}".strip()),
         sheet.row([bars, *_map(step, claim)]),
         sheet.terms("see", [("See it", step.say, link, pages.PAGES[step.page].title)]),
     ]

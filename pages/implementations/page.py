@@ -54,7 +54,7 @@ def show_pair() -> list[str]:
         for name, own, other in zip(names, sources, reversed(sources), strict=True)
     ]
     note = "Marked: lines that the other one does not have. Comments name the axes of what the line makes."
-    canvas.sheet("pair", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
+    canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
     return names
 
 

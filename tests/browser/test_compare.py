@@ -248,7 +248,7 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
         expect(compare.view.locator(".notices")).to_contain_text(f"{side.capitalize()}: still “how are you”.")
         compare.settled()
         assert len(compare.notices()) == 1, "it is said once"
-        assert compare.notices()[0].startswith("The text has 602 tokens")
+        assert compare.notices()[0].startswith("This text has 602 tokens")
         compare.shows(Settings("how are you"), Settings("how are you", position="none"))
         box.fill("how are you")
         expect(compare.view.locator(".notices p")).to_have_count(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,6 +73,7 @@ def test_a_link_opened_in_another_tab_is_a_deep_link(explore: Explore) -> None:
     with explore.page.context.expect_page() as opened:
         explore.link("Shapes").click(button="middle")
     shapes = Shapes(opened.value, explore.url)
+    shapes.page.wait_for_url(re.compile("^http"))
     shapes.page.bring_to_front()
     assert urlsplit(shapes.page.url).path == "/shapes"
     check_shapes(shapes)
@@ -161,6 +163,7 @@ def test_controls_add_no_entry_and_a_head_and_the_theme_go_along(explore: Explor
     before = explore.page.evaluate(STATE)
     explore.mask("causal")
     explore.shows(mask="causal")
+    explore.uncover()
     explore.tile(3, 5).locator(".square").click()
     explore.wait_for_query(mask=["causal"], at=["3.5"])
     assert explore.page.evaluate(STATE) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -144,6 +145,7 @@ def opened(tab: Tab, press: Callable[[], None]) -> str:
     here = tab.page.url
     with tab.page.context.expect_page() as waiting:
         press()
+    waiting.value.wait_for_url(re.compile("^http"))
     address = waiting.value.url
     waiting.value.close()
     assert tab.page.url == here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from playwright.sync_api import Response, expect
@@ -135,8 +136,8 @@ def test_the_box_is_a_plain_text_field(explore: Explore) -> None:
     assert box.evaluate("box => box.selectionStart") == 3
     assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
 
-    explore.retype("")  # what an input method has not finished is not asked
-    explore.shows("")
+    explore.retype("")  # the picture before stays; what an input method has not finished is not asked
+    expect(explore.view).to_have_class(re.compile(r"\bblank\b"))
     explore.wait_for_query(s=[""])
     explore.box.click()
     asked = explore.page.evaluate(ASKED)

@@ -157,7 +157,9 @@ def test_the_bar_reads_every_page_out_of_the_page() -> None:
     assert listed is not None
     told = json.loads(listed[1])
     assert [page["path"] for page in told] == [pages.path(name) for name in pages.PAGES]
-    assert {frozenset(page) for page in told} == {frozenset(("path", "group", "title", "question", "line", "model"))}
+    assert {frozenset(page) for page in told} == {
+        frozenset(("path", "group", "title", "question", "line", "model", "within"))
+    }
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_it_opens_with_one_sentence_and_two_sources() -> None:
         f"All seven give the same numbers: the largest relative difference is {scientific(largest)}, "
         "which is rounding in float32."
     )
-    (pair,) = [block for block in blocks(app, "pair") if block["kind"] == "row"]
+    (pair,) = [block for block in blocks(app, "two_forms") if block["kind"] == "row"]
     shown = [panel["blocks"][0] for panel in pair["blocks"]]
     for own, other, name in zip(shown, reversed(shown), ("efficient", "einsum"), strict=True):
         assert "\n".join(own["lines"]) == short_source(name)

@@ -83,7 +83,7 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
     at = At(3, 1)
     check_equal(ran(snippet({"run": settings}, at)), settings)
     page = pictures.picture(settings)
-    seen = at.on(page.run.tokens).row
+    seen = at.on(page.run.tokens, goes_on=models.goes_on(settings.model)).row
     assert seen is not None
     row = zip(page.run.weights[3, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)

@@ -39,7 +39,9 @@ def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
     )
     assert (found["cosines"][0], found["changes"][0]) == (1, 0)  # the same word in the same place
     assert found["cosines"][3] < 0.85
-    assert found["said"].startswith("The two vectors of “fair” are equal up to H[0] and part in H[1]; least alike")
+    assert found["said"].startswith(
+        "The two vectors of “fair” are equal up to H[0] and differ from H[1] on; they differ most"
+    )
 
 
 def test_equal_in_every_layer_is_said_only_of_no_difference_at_all() -> None:
@@ -57,7 +59,7 @@ def test_news_travels_one_window_a_layer(w: int, first: int | None) -> None:
     found = vectors(**HORSE, **window(w))
     reached = [layer for layer, change in enumerate(found["changes"]) if change]
     assert (reached[0] if reached else None) == first
-    said = "equal in every layer" if first is None else f"equal up to H[{first - 1}] and part in H[{first}]"
+    said = "equal in every layer" if first is None else f"equal up to H[{first - 1}] and differ from H[{first}]"
     assert said in found["said"]
 
 

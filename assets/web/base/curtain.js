@@ -2,6 +2,8 @@
 // The curtain of a lesson: what a view must not tell before the question is answered. What is covered cannot be seen,
 // focused or heard; a view covers what it cannot cover in part as a whole, so that nothing tells by an oversight.
 
+import { topOf } from "./dom.js";
+
 /** @typedef {Record<string, string>} Parts name of a curtain -> the parts of a view that tell what it hides */
 
 /** @typedef {{part: string, words: string[]}} Hidden what is hidden: "map", "rows" (all but these), "row" (these), "numbers",
@@ -60,10 +62,9 @@ export const shownAlone = () => alone;
  * @param {Element} element
  */
 export function heightLeft(element) {
-  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
   const panel = document.getElementById("headlight-lesson")?.getBoundingClientRect();
   const below = panel && panel.width >= window.innerWidth ? panel.top : window.innerHeight;
-  return Math.max(160, below - element.getBoundingClientRect().top - scrolled);
+  return Math.max(160, below - topOf(element));
 }
 
 /** Hides this from now on, in all that is drawn, before the next frame.

@@ -86,3 +86,7 @@ export function contextOf(canvas, width, height) {
   context.clearRect(0, 0, width, height);
   return context;
 }
+
+/** Pixels from the top of the window to an element, as if the page were not scrolled. @param {Element} element */
+export const topOf = (element) =>
+  element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);

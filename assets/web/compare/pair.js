@@ -112,9 +112,9 @@ export class PairView extends WireView {
   /** Puts the parts onto the page. */
   arrange() {
     const { parts: p, modes, answers, figures } = this;
-    const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials);
+    const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials, p.several);
     const top = div("top", this.foot.room, p.notices);
-    const contrast = div("differs", p.contrast, p.copy, p.swap, p.several);
+    const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
     p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);

@@ -3,7 +3,7 @@
 // is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
 
 import { ControlChips } from "./control_chips.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { toggled } from "../base/words.js";
 
@@ -68,7 +68,11 @@ export class ProjectorBar {
       sentence: () => room.querySelector("textarea")?.focus(),
     });
     const { signal } = view.here;
-    signal.addEventListener("abort", () => last === this && document.documentElement.style.removeProperty("--foot"));
+    signal.addEventListener("abort", () => {
+      if (last !== this) return;
+      last = null; // what it holds can go
+      document.documentElement.style.removeProperty("--foot");
+    });
     addEventListener("keydown", (event) => this.key(event), { signal });
     for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
     room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
@@ -167,9 +171,7 @@ export class ProjectorBar {
 
   /** Pixels between where a picture begins and this bar, while nothing is scrolled. @param {Element} picture */
   heightOver(picture) {
-    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
-    const top = picture.getBoundingClientRect().top + scrolled;
-    return Math.max(LOWEST, this.top - top - GAP);
+    return Math.max(LOWEST, this.top - topOf(picture) - GAP);
   }
 
   draw() {

@@ -2,7 +2,7 @@
 // One implementation at one step: its line of source, sizes, what it was made from, and its values.
 
 import { CodeLines } from "./code_lines.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span, topOf } from "../base/dom.js";
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
@@ -119,8 +119,7 @@ export class Side {
    * @param {number} floor
    */
   roomDown(floor) {
-    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
-    const top = this.parts.before.getBoundingClientRect().top + scrolled - this.gap.offsetHeight;
+    const top = topOf(this.parts.before) - this.gap.offsetHeight;
     return floor - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
   }
 
