@@ -146,7 +146,7 @@ def opened(tab: Tab, press: Callable[[], None]) -> str:
     with tab.page.context.expect_page() as waiting:
         press()
     waiting.value.wait_for_url(re.compile("^http"))
-    address = waiting.value.url
+    address = str(waiting.value.evaluate("performance.getEntriesByType('navigation')[0].name"))  # as it was opened
     waiting.value.close()
     assert tab.page.url == here
     return address
