@@ -62,7 +62,7 @@ def line(found: Sequence[Contrast]) -> str:
     if len(named) == 1:
         return f"One thing differs: {named[0]}."
     listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"{len(named)} things differ: {listed}. So no change can be put down to one of them."
+    return f"{len(named)} things differ: {listed}. So you cannot tell which of them caused a change."
 
 
 def _sentences(left: str, right: str) -> tuple[str, str]:

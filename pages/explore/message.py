@@ -268,7 +268,7 @@ def pieces(picture: Picture) -> list[str]:
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
     if any(picture.run.ends):
-        told.append("[CLS] and [SEP] mark the start and the end. A head that finds nothing useful looks there.")
+        told.append("[CLS] and [SEP] mark the start and the end. Many heads put much of their weight there.")
     return told
 
 

@@ -79,7 +79,7 @@ def _window(width: int) -> str:
     near = width - 1
     if not near:
         return "A word sees itself alone."
-    return f"A word sees itself and {near} {_words(near)} to each side. The cost grows with n · w, not with n²."
+    return f"A word sees itself and {near} {_words(near)} to each side. The cost can grow with n · w, not with n²."
 
 
 def _count(first: int) -> str:

@@ -25,7 +25,7 @@ MEANINGS = {
     "none": "Nothing is added or turned: the same word gets the same numbers wherever it stands.",
     "sinusoidal": "Waves from short to long: each place has its own pattern, which is added to the word.",
     "learned": "A learned table with a row for each place, which is added to the word.",
-    "rotary": "Queries and keys are rotated, the further along the more: their product depends on the distance.",
+    "rotary": "Queries and keys turn by an angle that grows with the place: q · k knows places only by distance.",
     "alibi": "Scores fall with the distance, in some heads faster than in others: near words get more.",
     "t5": "Each head learns a number for each distance and adds it to the score; far distances share one.",
     "shaw": "Each distance has a learned vector, which is multiplied with the query like a key.",

@@ -114,7 +114,7 @@ GAPS = (
     ),
     Gap(
         "def weights(scores)",
-        "(b, h, i, j) → (b, h, i, j): how much of its look a query gives each key",
+        "(b, h, i, j) → (b, h, i, j): what weight a query gives each key",
         (over_keys, over_heads, over_queries),
         ("scores",),
         "weights",

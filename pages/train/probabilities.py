@@ -62,7 +62,7 @@ def notes(models: Mapping[str, Trained], parts: Sequence[PredictedRows], task: L
     """Sentences on what was asked: which models, which rows, and where the answers are not those of the report."""
     said = []
     if task is not None and len(task.test) > MOST_ROWS:
-        said.append(f"Asked were the first {MOST_ROWS:,} of {len(task.test):,} test rows.")
+        said.append(f"Only the first {MOST_ROWS:,} of {len(task.test):,} test rows were asked.")
     for part in parts:
         history = models[part.model].model.history
         start = history.start if history else None

@@ -276,7 +276,7 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.button("map").click()
     title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
     expect(title).to_have_text("“it” puts 64 % on “animal”")
-    expect(value).to_contain_text("It makes up 64 % of what this head adds to “it”")
+    expect(value).to_contain_text("Its weight in this row is 64 %")
     explore.button("switch this head off").click()
     explore.shows(heads_off=((3, 1),))
     expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
@@ -285,4 +285,4 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.tile(3, 2).click()
     explore.settled()
     expect(title).not_to_contain_text("off")
-    expect(value).to_contain_text("what this head adds to")
+    expect(value).to_contain_text("Its weight in this row is")

@@ -68,7 +68,7 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     expect(explore.view.get_by_text("counted from 0")).to_be_visible()
     story = explore.view.locator(".story").inner_text()
     assert "“animal” fits this query best" in story
-    assert re.search(r"It makes up 64 % of what this head adds to “it”", story)
+    assert re.search(r"Its weight in this row is 64 %", story)
 
     n = len(run.tokens)
     for row, key in [(0, 0), (10, 2), (n - 1, n - 1), (4, 9), (9, 4)]:

@@ -86,7 +86,7 @@ export function story(tokens, row, weights) {
   return [
     query,
     `what each word offers: ${winner} fits this query best.`,
-    `what ${winner} passes on. It makes up ${percent(weight)} of what this head adds to ${own}.`,
+    `what ${winner} passes on. Its weight in this row is ${percent(weight)}.`,
   ];
 }
 

@@ -18,7 +18,7 @@ export class ChangeChips {
     this.reset = button("reset all", () => view.model.reset());
     this.undo = button("undo", () => view.model.undo(), {
       class: "undo",
-      title: "take back the last change, also of the sentence where one press made it",
+      title: "undo the last change; a new sentence too, if a button made it",
     });
     this.said = h("span", { class: "said", "aria-live": "polite" });
     this.most = button("", () => this.go());

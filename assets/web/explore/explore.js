@@ -39,7 +39,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
-  "Keys: arrows walk heads and cells, Enter enlarges or picks, s shows a head alone, h hides it, o switches it off in the model.",
+  "Keyboard: arrows move between heads and cells, Enter enlarges or picks, s shows one head alone, h hides it, o switches it off in the model.",
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 

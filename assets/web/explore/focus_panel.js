@@ -200,7 +200,7 @@ export class FocusPanel {
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
-    setText(law, LAWS[scale] + (whole ? numbers : "; a thumbnail until this layer has come"));
+    setText(law, LAWS[scale] + (whole ? numbers : "; a preview until this layer has loaded"));
   }
 
   /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best */

@@ -94,7 +94,7 @@ export class PaintGrid extends BigMap {
   }
 
   get label() {
-    return `${super.label}; Space turns a cell round, Shift and arrows paint`;
+    return `${super.label}; Space flips a cell, Shift and arrows paint`;
   }
 
   key(event) {

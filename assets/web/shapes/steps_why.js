@@ -135,11 +135,11 @@ const WHY = {
   "masked.allow": allowed,
   masked,
   "weights.exp": () =>
-    "Each number over the sum of its row is a weight. softmax takes the largest score of a row off first, which changes no weight: exp alone would be ∞ for a score of 88.7 and more.",
+    "Each number over the sum of its row is a weight. softmax subtracts the largest score of a row first, which changes no weight: exp alone would be ∞ for a score of 88.7 and more.",
   weights,
   "weights.dropout": dropout,
   "weights.values_off": () =>
-    "Behind the softmax the weights of a value that is off are 0, but in its own row: who looks stays as it is, and a row takes in less.",
+    "After the softmax, the weights on a value that is off are set to 0, except in its own row. The map stays; a row takes in less.",
   mixed: ({ trace }) =>
     `Each token takes in the values of the tokens that it looks at, by its row of ${trace.tokens.length} weights. Every head mixes its own ${trace.dHead} features.`,
   "mixed.transpose": ({ trace }) =>

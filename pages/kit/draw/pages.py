@@ -53,13 +53,13 @@ PAGES = {
         "Look",
         "Glossary",
         "What does this word mean?",
-        "Every word that the pages use, in one sentence, and where one meets it.",
+        "The words of the field, each in one sentence, and where one meets it.",
     ),
     "claims": Named(
         "Look",
         "Claims",
         "Is it true?",
-        "Claims from five texts. True or false? Guess; then the model is measured.",
+        "Claims from five texts, and some of ours. True or false? Guess; then the numbers decide.",
     ),
     "compare": Named(
         "Change",
