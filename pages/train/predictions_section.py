@@ -35,7 +35,7 @@ def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
     names = predictions.columns(classes)
     with (
         widgets.kept_mounted("predictions", seen),
-        widgets.folded("predictions", "Every prediction: one row per text, its probabilities", *_KEYS, lazy=True) as fold,
+        widgets.folded("predictions", "Every prediction: a row per text, its probabilities", *_KEYS, lazy=True) as fold,
     ):
         choice = _controls(classes, names)
         if not (seen and fold.open):
