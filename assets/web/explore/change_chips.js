@@ -45,6 +45,7 @@ export class ChangeChips {
     const { effect } = view.picture;
     const most = view.weights && effect && !short(effect.here) ? effect.at : null;
     view.look.difference = !view.look.difference;
+    if (view.look.difference) view.look.open = view.look.all; // there the map is seen
     if (!view.look.difference || !most) return view.chose();
     const [layer, head] = most;
     return view.go({ layer, head });

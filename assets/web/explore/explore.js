@@ -86,7 +86,7 @@ export class Explore extends PlaceView {
       hover: (text) => this.focus.read(text),
     });
     this.figures = new Figures(() => this.askComparison());
-    this.cutText = button("cut it to what fits", () => this.model.retype(this.text.slice(0, this.fits)), {
+    this.cutText = button("cut it to what fits", () => this.model.retype([...this.text].slice(0, this.fits).join("")), {
       hidden: "",
     });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
@@ -294,7 +294,7 @@ export class Explore extends PlaceView {
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;
-    const { all } = look;
+    const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
     this.placeHeads();
@@ -329,7 +329,10 @@ export class Explore extends PlaceView {
   /** The heads stand before the large map, on a phone under it. */
   placeHeads() {
     const before = this.narrow && !this.look.all && !this.alone ? this.focus.words : this.focus.element;
-    if (this.allHeads.nextSibling !== before) before.before(this.allHeads);
+    if (this.allHeads.nextSibling === before) return;
+    const focused = /** @type {HTMLElement | null} */ (this.allHeads.querySelector(":focus"));
+    before.before(this.allHeads);
+    focused?.focus({ preventScroll: true }); // it lost it on the way
   }
 
   drawFigures() {

@@ -68,7 +68,7 @@ export class FindHeads {
     const make = (/** @type {number} */ at) => {
       const go = () => {
         const [layer, head] = view.picture.found[this.kind][at];
-        view.go({ layer, head });
+        view.all.open(layer, head);
       };
       const press = button("", go, { class: "next" });
       press.append(h("span", {}), span("value"), h("i"));

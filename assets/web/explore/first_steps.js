@@ -16,7 +16,7 @@ import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js"
 /** What a question is about; of: all that it depends on, key: what the row looks at most among words, weight: how much.
  * @typedef {{of: string, text: string, pos: string, isOff: boolean, place: string, key: number, whom: string, weight: number}} Ground
  */
-/** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, count: number, answer: string}} Asked with what was before it */
+/** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, model: string, count: number, answer: string}} Asked with what was before it */
 
 const TRAINED = "as trained";
 const STRONG = 0.05; // a weight that is worth a question
@@ -43,11 +43,11 @@ export class FirstSteps {
     this.element = div("first-steps", this.press, this.answer);
   }
 
-  /** Layer, head and row in focus, and what else is changed in the model. */
+  /** Layer, head and row in focus, one head or all, and what else is changed in the model. */
   get place() {
-    const { at, model } = this.view;
+    const { at, look, model } = this.view;
     const { mask, t } = model.controls;
-    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1)].join(" ");
+    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), look.mean].join(" ");
   }
 
   /** The encoding of the order. */
@@ -174,7 +174,8 @@ export class FirstSteps {
   draw() {
     const { view } = this;
     if (!view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
-    if (!this.asked || (!this.isDone(this.asked) && this.asked.ground.of !== this.ground.of)) this.ask();
+    const before = this.asked?.model === view.picture.model ? this.asked : null;
+    if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();
     const { asked } = this;
     const isDone = asked !== null && this.isDone(asked);
     if (asked && !isDone) asked.answer = "";
@@ -192,7 +193,8 @@ export class FirstSteps {
     const { ground, view } = this;
     const steps = this.steps(ground);
     this.at = Math.min(this.at, Math.max(0, steps.length - 1));
-    const now = { ground, sentence: view.model.sentence, pos: view.model.controls.pos ?? null };
+    const { model, picture } = view;
+    const now = { ground, sentence: model.sentence, pos: model.controls.pos ?? null, model: picture.model };
     this.asked = steps.length ? { ...steps[this.at], ...now, count: steps.length, answer: "" } : null;
   }
 }

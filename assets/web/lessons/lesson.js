@@ -83,7 +83,7 @@ const acts = {
   keys: () => told({ keys: !state.keys, notes: false }),
 };
 /** Shows, then goes on. */
-const onward = () => acts[state.open ? "next" : "show"]();
+const onward = () => state.place && acts[state.open ? "next" : "show"]();
 
 /** Opens the curtain and has the numbers judge. */
 function open() {

@@ -47,6 +47,7 @@ function drawSight(canvas, query) {
     [canvas.width, canvas.height] = [map.width, map.height];
     canvas.getContext("2d")?.drawImage(map, 0, 0);
   });
+  drawn = drawn.catch(() => {}); // the next card has its own
 }
 
 function makeCard() {

@@ -158,7 +158,7 @@ export class LessonPanel {
     this.hands.element.hidden = !shown.taught || (shown.open && !this.hands.any);
     this.hands.draw();
     this.drawVerdict(shown);
-    p.page.hidden = !shown.open;
+    p.page.hidden = !shown.open || shown.away;
     setAttribute(p.page, "aria-pressed", String(shown.whole));
     p.breaks.hidden = !shown.open || at < count;
     if (!p.breaks.hidden) p.breaks.replaceChildren(h("strong", {}, "The wrong idea: "), lesson.breaks);

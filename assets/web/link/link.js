@@ -6,9 +6,9 @@ import { LEFT_OUT, LONGEST_LINK } from "../base/facts.js";
 
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
-/** True while we write the address: the rest is Streamlit's. */
 export const OF_ONE_MODEL = ["at", "look"]; // keys that name its heads
 
+/** True while we write the address: the rest is Streamlit's. */
 export const writing = { isOurs: false };
 
 /** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */

@@ -175,6 +175,7 @@ export class ProjectorBar {
   }
 
   draw() {
+    if (!this.view.isHere) return;
     if (this.isOn) this.fill();
     last = this;
     const height = this.isOn ? `${/** @type {HTMLElement} */ (this.room).offsetHeight}px` : "0px";

@@ -138,6 +138,10 @@ function updateButtons(element, block, sheet) {
     setAttribute(one, "aria-pressed", pressed === null ? null : String(pressed));
   });
   if (oneOf) rove(group);
+  else {
+    for (const one of group.children) one.removeAttribute("tabindex"); // the group may have been one stop before
+    group.onkeydown = null;
+  }
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
