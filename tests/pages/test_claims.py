@@ -117,7 +117,7 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: li
         assert shown["heading"] == f"“{claim.said}”"
         assert 1 <= len([word for word in claim.said.split() if word != "…"]) <= 15
     texts = [block["text"] for block in kinds(shown["blocks"], "text")]
-    assert texts == [*([claim.about] if claim.about else []), f"Measured: {step.ask}"]
+    assert texts == [claim.about, f"Measured: {step.ask}"]
 
 
 def test_both_kinds_of_claims_are_there() -> None:
