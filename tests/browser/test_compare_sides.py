@@ -101,6 +101,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
 
     compare.box.fill("how are you")
     compare.other_box.fill("")
+    compare.shows(Settings("how are you"), replace(right, text="how are you"))
     compare.set("Mask, right", "combination")
     right = replace(right, text="how are you", mask="causal & window:4")
     compare.shows(Settings("how are you"), right)
