@@ -41,8 +41,8 @@ def html(raw: bytes) -> bytes:
 def _page(settings: Settings, at: At) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)
-    at = at.on(picture.run.tokens, goes_on=models.goes_on(settings.model))
-    at = first_row.on(at, at, pictures.picture(settings.untouched))
+    place = at.on(picture.run.tokens, goes_on=models.goes_on(settings.model))
+    at = first_row.on(place, at, pictures.picture(settings.untouched))
     title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")

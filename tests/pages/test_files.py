@@ -100,6 +100,22 @@ def test_the_html_file_says_what_the_page_says_is_changed(link: dict[str, Any]) 
     assert said["off"] == sorted(name[1:].replace(" H", ".") for name in off)
 
 
+def test_the_html_file_opens_on_the_row_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    sharing.forget()
+    rows = list[int]()
+
+    def noted(run: Run, **said: Any) -> str:
+        rows.append(said["row"])
+        return standalone(run, **said)
+
+    monkeypatch.setattr("pages.explore.files.standalone", noted)
+    for asked in ({"s": "my grandmother baked her cake"}, {"s": "my grandmother baked her cake", "at": "2.3.1"}):
+        made("explore.html", **asked)
+        shown, _ = unpacked(answers("focus", urlencode(asked))[0])
+        assert rows[-1] == shown["row"]
+    assert rows[0] != rows[1]
+
+
 def test_the_same_html_file_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.forget()
     made_of = list[tuple[int, int]]()
