@@ -251,7 +251,7 @@ def _request(raw: bytes) -> Request:
 
 
 def pieces(picture: Picture) -> list[str]:
-    """What must be explained of the tokens: special ones, bytes, and words that the model does not know."""
+    """What must be explained of the tokens: special ones, pieces of words, bytes, and words that are unknown."""
     tokens = picture.run.tokens
     told, n = list[str](), len(tokens)
     unknown = tokens.count("[UNK]")
@@ -261,9 +261,8 @@ def pieces(picture: Picture) -> list[str]:
         )
         told.append(f"This model reads English. To it, all unknown words are the same word, [UNK].{other}")
     elif unknown:
-        told.append(f"{unknown} of {n} words are unknown to this model. To it they are all the same word, [UNK].")
-    if any(token.startswith("##") for token in tokens):
-        piece = next(token for token in tokens if token.startswith("##"))
+        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+    if piece := next((token for token in tokens if token.startswith("##")), ""):
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
