@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pages.compare.tries import FIRST_AT
 from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.presets import PRESETS
 
 from .compare_page import Compare
 from .explore_page import Explore
@@ -18,22 +20,29 @@ __all__ = ["PAGES", "agree"]
 PAGES: dict[str, type[Tab]] = {"/": Explore, "/compare": Compare, "/masks": Masks, "/shapes": Shapes}
 
 
-def asked(path: str, raw: bytes) -> tuple[str, list[str]]:
-    """The digest of the picture that the server makes of a link, and the sentences in its boxes."""
+def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The digests of the pictures that may stand over a link, and the sentences in its boxes.
+
+    That is one picture; over Explore's empty box it is that of the default sentence, or of one that stood there before.
+    """
     query = LinkQuery(raw, minilm_at=FIRST_AT if path == "/compare" else "")
     left, _ = query.within()
-    if path != "/compare":
-        return left.digest, [left.text]
-    right, _ = query.within("2", left.text)
-    return f"{left.digest}-{right.digest}", [left.text, query["s2"]]
+    if path == "/compare":
+        right, _ = query.within("2", left.text)
+        return [f"{left.digest}-{right.digest}"], [left.text, query["s2"]]
+    if path != "/" or left.text.strip():
+        return [left.digest], [left.text]
+    pairs = parse_qsl(raw.decode(), keep_blank_values=True)
+    links = [urlencode([(key, text if key == "s" else said) for key, said in pairs]) for text in (PRESETS[0], *before)]
+    return [LinkQuery(link.encode()).within()[0].digest for link in links], [left.text]
 
 
-def agree(tab: Tab) -> None:
-    """The address, the screen and the server say the same."""
+def agree(tab: Tab, before: Iterable[str] = ()) -> None:
+    """The address, the screen and the server say the same; `before` are sentences that were typed."""
     place = urlsplit(tab.page.url)
     here = tab.on(PAGES[place.path]).settled()
-    digest, texts = asked(place.path, urlsplit(tab.page.url).query.encode())
+    digests, texts = asked(place.path, urlsplit(tab.page.url).query.encode(), before)
     if place.path != "/shapes":  # whose traces are of what an implementation can do
-        assert here.view.first.get_attribute("data-digest") == digest
+        assert here.view.first.get_attribute("data-digest") in digests
     boxes = here.view.first.locator(".top .sentence textarea")
     assert [box.input_value() for box in boxes.all()] == texts

@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from pages.kit.picture.presets import PRESETS
+
 from .agreement import PAGES, agree
 from .explore_page import Explore
 
@@ -23,6 +25,7 @@ ACT = """([act, number, words, paths]) => {
   const view = document.querySelector("[data-testid='stBidiComponentIsolated']")?.shadowRoot
     ?.querySelector(".view") ?? [...document.querySelectorAll("*")].map((one) => one.shadowRoot?.querySelector(".view"))
     .find(Boolean);
+  const seen = (selector) => [...view.querySelectorAll(selector)].filter((one) => one.checkVisibility());
   const pick = (list) => [...list][number % Math.max(1, list.length)];
   if (act === "back") {
     if (navigation.currentEntry.index > window.first) history.back(); // not out of the app
@@ -35,12 +38,12 @@ ACT = """([act, number, words, paths]) => {
   }
   if (!view) return;
   if (act === "type") {
-    const box = pick(view.querySelectorAll(".top .sentence textarea"));
+    const box = pick(seen(".top .sentence textarea"));
     if (!box) return;
     box.focus();
     box.value = words[number % words.length];
     box.dispatchEvent(new InputEvent("input", { bubbles: true }));
-  } else pick(view.querySelectorAll(act))?.click();
+  } else pick(seen(act))?.click();
 }"""
 
 
@@ -55,7 +58,7 @@ def test_sixty_quick_acts(explore: Explore, seed: int) -> None:
         explore.page.evaluate(ACT, [act, drawn.randrange(1000), WORDS, list(PAGES)])
         explore.page.wait_for_timeout(drawn.choice((0, 0, 20, 60, 150)))
     explore.page.wait_for_timeout(500)  # the last one may be a Back, which the address says later
-    agree(explore)
+    agree(explore, [*WORDS, *PRESETS])
     address = explore.page.url
     explore.page.reload()
     agree(explore)

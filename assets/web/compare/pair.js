@@ -170,7 +170,9 @@ export class PairView extends WireView {
     this.maps = [left, right, difference];
     this.bytes = [toBytes(left), toBytes(right), difference && asBytes(difference)];
     this.picture = header;
-    this.pictureOf = without(query, ...BESIDE);
+    // the right side that was to begin with the left is no longer asked for where the visitor has chosen since
+    const isOther = Object.keys(header.begins).length > 0 && !this.begins;
+    this.pictureOf = isOther ? null : without(query, ...BESIDE);
     if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
     if (this.isNewest && !this.has(this.at.row)) Object.assign(this.at, { row: null, key: null });
     if (this.isNewest && !this.has(this.at.key)) this.at.key = null;

@@ -266,13 +266,6 @@ export class Explore extends PlaceView {
 
   // ---- drawing
 
-  /** A row or key that the sentence lacks is dropped. */
-  keepWithin() {
-    const { at, maps, picture } = this;
-    if (at.row >= maps.n) Object.assign(at, { row: Math.min(picture.row, maps.n - 1), key: null });
-    if (at.key !== null && at.key >= maps.n) at.key = null;
-  }
-
   /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
   move(root) {
     super.move(root);
@@ -289,7 +282,7 @@ export class Explore extends PlaceView {
     fillNotices(this.parts.notices, this.notices);
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
-    this.keepWithin();
+    this.keepWithin(maps.n);
     this.cut = specials(maps, look.nospecials);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);

@@ -131,6 +131,8 @@ export class Painter extends MaskView {
   draw(width) {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
+    if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
+    this.keepWithin(n);
     this.load();
     this.box.text = this.text;
     mask.head = at.head;

@@ -297,16 +297,6 @@ export class StepView extends PlaceView {
     Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names.join(" "), whole });
   }
 
-  /** A row or key that the sentence does not have is no choice. @param {number} tokens */
-  keepWithin(tokens) {
-    const { at, picture } = this;
-    if (at.row >= tokens) {
-      this.rowChosen = false;
-      Object.assign(at, { row: picture.row, key: picture.key });
-    }
-    if (at.key !== null && at.key >= tokens) at.key = null;
-  }
-
   drawList(now) {
     const { parts: p, listed } = this;
     const place = listed.findIndex(({ at }) => at === now);

@@ -34,6 +34,16 @@ export class PlaceView extends WireView {
     if (at.key !== null && at.key >= tokens) at.key = null;
   }
 
+  /** A row or key that the sentence lacks is no choice. @param {number} tokens of the picture that is drawn */
+  keepWithin(tokens) {
+    const { at, picture } = this;
+    if (at.row >= tokens) {
+      this.rowChosen = false;
+      Object.assign(at, { row: Math.min(picture.row, tokens - 1), key: picture.key });
+    }
+    if (at.key !== null && at.key >= tokens) at.key = null;
+  }
+
   /** Looks at a place. @param {Partial<PlaceView["at"]>} change */
   place(change) {
     if (change.row !== undefined) this.rowChosen = true;
