@@ -89,12 +89,8 @@ class Tab:
         """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
         expect(self.view.first).to_be_visible()
         self.page.evaluate(TWO_FRAMES)
-        for last in (
-            False,
-            False,
-            False,
-            True,
-        ):  # a view that a slow page has put in another's place is looked for again
+        # a view that a slow page has put in another's place is looked for again
+        for last in (False, False, False, True):
             with nullcontext() if last else suppress(NotYetError):
                 handle = self.view.first.element_handle()
                 self.page.wait_for_function(AT_REST, arg=[handle, wanted], timeout=WAIT_MS / 4)

@@ -45,8 +45,8 @@ class Train(Tab):
         return self
 
     def over(self) -> Self:
-        """Waits for the end of a training that was started."""
-        expect(self.button("Train")).to_be_enabled(timeout=2 * WAIT_MS)
+        """Waits for the end of a training that was started, which steps back for all that this machine does."""
+        expect(self.button("Train")).to_be_enabled(timeout=8 * WAIT_MS)
         expect(self.button("Stop")).to_be_disabled()
         return self
 
