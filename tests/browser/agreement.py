@@ -37,12 +37,18 @@ def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list
     return [LinkQuery(link.encode()).within()[0].digest for link in links], [left.text]
 
 
-def agree(tab: Tab, before: Iterable[str] = ()) -> None:
-    """The address, the screen and the server say the same; `before` are sentences that were typed."""
-    place = urlsplit(tab.page.url)
+def agrees(tab: Tab, before: Iterable[str]) -> bool:
+    """Whether the address, the screen and the server say the same now."""
+    address = tab.page.url
+    place = urlsplit(address)
     here = tab.on(PAGES[place.path]).settled()
-    digests, texts = asked(place.path, urlsplit(tab.page.url).query.encode(), before)
-    if place.path != "/shapes":  # whose traces are of what an implementation can do
-        assert here.view.first.get_attribute("data-digest") in digests
-    boxes = here.view.first.locator(".top .sentence textarea")
-    assert [box.input_value() for box in boxes.all()] == texts
+    digests, texts = asked(place.path, place.query.encode(), before)
+    boxes = [box.input_value() for box in here.view.first.locator(".top .sentence textarea").all()]
+    # Shapes' traces are of what an implementation can do
+    is_of = place.path == "/shapes" or here.view.first.get_attribute("data-digest") in digests
+    return is_of and boxes == texts and tab.page.url == address
+
+
+def agree(tab: Tab, before: Iterable[str] = ()) -> None:
+    """Waits until the address, the screen and the server say the same; `before` are sentences that were typed."""
+    tab.until(lambda: agrees(tab, before), f"they agree on {tab.page.url}")

@@ -27,11 +27,12 @@ ACT = """([act, number, words, paths]) => {
     .find(Boolean);
   const seen = (selector) => [...view.querySelectorAll(selector)].filter((one) => one.checkVisibility());
   const pick = (list) => [...list][number % Math.max(1, list.length)];
+  const goes = (way) => { window.way = Promise.allSettled([way.committed, way.finished]); };
   if (act === "back") {
-    if (navigation.currentEntry.index > window.first) history.back(); // not out of the app
+    if (navigation.currentEntry.index > window.first) goes(navigation.back()); // not out of the app
     return;
   }
-  if (act === "forward") return history.forward();
+  if (act === "forward") return goes(navigation.forward());
   if (act === "page") {
     const links = [...document.querySelectorAll("#headlight-bar a")];
     return pick(links.filter((link) => paths.includes(new URL(link.href).pathname)))?.click();
@@ -57,7 +58,7 @@ def test_sixty_quick_acts(explore: Explore, seed: int) -> None:
         act = drawn.choice(kinds)
         explore.page.evaluate(ACT, [act, drawn.randrange(1000), WORDS, list(PAGES)])
         explore.page.wait_for_timeout(drawn.choice((0, 0, 20, 60, 150)))
-    explore.page.wait_for_timeout(500)  # the last one may be a Back, which the address says later
+    explore.page.evaluate("() => window.way")  # the last one may be a Back, which the address says later
     agree(explore, [*WORDS, *PRESETS])
     address = explore.page.url
     explore.page.reload()

@@ -178,7 +178,6 @@ export class PairView extends WireView {
     if (this.isNewest && !this.has(this.at.key)) this.at.key = null;
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
-    else this.ask(); // for the row in focus, where the sentence is another one
   }
 
   /** Whether the left sentence has this row, or key. @param {number | null} place */
