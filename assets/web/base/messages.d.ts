@@ -12,7 +12,7 @@ export interface Hidden { part: string; words: string[]; } // pages/kit/lessons/
 export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; } // pages/kit/lessons/message.py
 export interface CourseLesson { id: string; title: string; aim: string; breaks: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // pages/kit/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // pages/kit/lessons/message.py
-export interface StepVerdict { picked: string | null; meant: string; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
+export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // pages/kit/lessons/files.py
 export interface HandoutAnswer { letter: string | null; sentence: string; because: string; numbers: [string, string][]; } // pages/kit/lessons/files.py
 export interface HandoutStep { sentences: string[]; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
