@@ -12,7 +12,6 @@ SAME = 1e-5  # vectors that differ by no more are called the same: float32 round
 
 
 def backwards(text: str) -> str:
-    """The words of a text, the last one first."""
     return " ".join(reversed(text.split()))
 
 

@@ -23,7 +23,6 @@ class Element(NamedTuple):
 
     @property
     def link(self) -> tuple[tuple[str, str], ...]:
-        """What its link says, by key."""
         return tuple(parse_qsl(self.address.partition("?")[2]))
 
 

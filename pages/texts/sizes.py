@@ -35,7 +35,6 @@ def classifier(vocabulary: int) -> tuple[int, int]:
 
 
 def layer(d_model: int, n_heads: int, *, bias: bool, out_bias: bool) -> int:
-    """Parameters of one attention layer."""
     with torch.device("meta"):
         made = IMPLEMENTATIONS["efficient"](d_model, n_heads, bias=bias, out_bias=out_bias)
     return sum(one.numel() for one in made.parameters())

@@ -25,7 +25,6 @@ class Verdict:
     Attributes:
         picked: the letter of the one option whose rule holds, if it is the one that the author means; None: no verdict.
         numbers: label, value and text of each number that the step shows.
-        sentence: one sentence for the screen.
         result, why: of a claim; "" where there is no verdict.
     """
 

@@ -27,7 +27,6 @@ _NAMES = {str: "string", int: "number", float: "number", bool: "boolean", NoneTy
 
 
 def text() -> str:
-    """The file."""
     found: dict[str, type] = {}
     for module in map(import_module, MODULES):
         found |= {name: one for name, one in vars(module).items() if is_typeddict(one) and name[0] != "_"}
