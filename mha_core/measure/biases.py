@@ -18,15 +18,13 @@ class Effect:
         name: of its projection, "q", "k", "v" or "o".
         numbers: how many parameters it is.
         out, maps: the relative difference of the output and of the maps without it, ‖without − with‖ / ‖with‖.
-        shift: ‖mean over the tokens of with − without‖ / ‖with‖, both per token: what every token gets alike.
-        spread: the largest distance of one token's change from that mean; 0 = the same shift for every token.
+        spread: the largest distance of one token's change from the mean over the tokens; 0 = the same for every token.
     """
 
     name: str
     numbers: int
     out: float
     maps: float
-    shift: float
     spread: float
 
 
@@ -58,16 +56,13 @@ def bias_effects(
         # set to 0 instead of taken away: the same sums in the same order, so that only the bias makes a difference
         without, without_maps = run(replace(weights, **{f"{name}_bias": torch.zeros_like(bias)}))
         change = (out - without).flatten(0, 1)
-        shift = change.mean(dim=0)
-        size = out.square().sum(dim=-1).mean().sqrt()
         effects.append(
             Effect(
                 name,
                 bias.numel(),
                 relative_difference(without, out),
                 relative_difference(without_maps, maps),
-                float(shift.norm() / size) if size else 0.0,
-                largest_difference(change, shift.expand_as(change)),
+                largest_difference(change, change.mean(dim=0).expand_as(change)),
             )
         )
     return effects

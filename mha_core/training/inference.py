@@ -84,23 +84,7 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
     return _computed(model, compute, told)
 
 
-def continuation(model: Model, text: str, tokens: int, *, temperature: float = 1.0, seed: int = 0) -> list[str]:
-    """Continues the text by so many tokens, each drawn after the one before.
-
-    The model sees as many of the last tokens as it was trained on.
-
-    Args:
-        temperature: divides the logits; 0 takes the most likely token each time.
-        seed: of the draws; the same one gives the same tokens.
-
-    Raises:
-        Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
-        DeviceError: as `logits`.
-    """
-    return [token for token, _ in continuation_with_chances(model, text, tokens, temperature=temperature, seed=seed)]
-
-
-def continuation_with_chances(
+def continuation(
     model: Model,
     text: str,
     tokens: int,
@@ -109,7 +93,18 @@ def continuation_with_chances(
     seed: int = 0,
     told: Told = lambda said: None,
 ) -> list[tuple[str, float]]:
-    """As `continuation`, each token with the probability that the model gave it, at any temperature of the draw."""
+    """Continues the text by so many tokens, each drawn after the one before, with the model's probability of each.
+
+    The model sees as many of the last tokens as it was trained on.
+
+    Args:
+        temperature: divides the logits of the draw; 0 takes the most likely token each time.
+        seed: of the draws; the same one gives the same tokens.
+
+    Raises:
+        Unsupported: the model is no language model.  HeadlightError: no token in the text, or numbers out of bounds.
+        DeviceError: as `logits`.
+    """
     if not isinstance(model.encoder, LanguageModel):
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
     if not 0 <= tokens <= MOST_TOKENS or not 0 <= temperature <= 100:

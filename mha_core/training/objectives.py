@@ -95,12 +95,6 @@ class Classes(Objective):
             sum((totals for totals, _ in batches), Totals()), predicted, {"pair_accuracy": self._pairs(predicted)}
         )
 
-    def probabilities(self) -> Tensor:
-        """The probability of each class for every test row, (rows_test, classes), in the batches of `evaluate`."""
-        with _answering(self.stack):
-            logits = [self._logits(self._test, rows) for rows in self._in_order(self.rows_test)]
-        return torch.cat(logits).softmax(dim=-1)
-
     def evaluate_train(self) -> Totals:
         some = self._in_order(min(self.rows_train, self.rows_test))
         with _answering(self.stack):

@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 from ..errors import HeadlightError, SizeError
+from .typed import fits
 
 NOT_A_NUMBER = "not a number"
 ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end
 _LONGEST = 100  # characters of a name
 # runs of an earlier version do not name them
 _NEWER = frozenset({"bias", "dropout", "all_rows", "vocabulary_of", "out_bias"})
-_EMPTY: dict[str, tuple[type, ...]] = {"target": (float, int), "out_bias": (bool,)}  # fields that may be None
 
 
 @dataclass(frozen=True)
@@ -140,17 +140,10 @@ class Recipe:
         known_names = {field.name for field in fields(cls)}
         if not isinstance(found, dict) or not known_names - _NEWER <= set(found) <= known_names:
             raise HeadlightError("this is no recipe: its fields are not those of this version")
-        default = cls()
+        hints = get_type_hints(cls)
         for name, value in found.items():
-            known = getattr(default, name)
-            kinds: tuple[type, ...] = (float, int) if isinstance(known, float) else (type(known),)
-            kinds = (*_EMPTY[name], type(None)) if name in _EMPTY else kinds
-            fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
-            if isinstance(value, int):
-                fits &= abs(value) <= 2**53  # beyond, not every one is a float
-            if isinstance(value, str):
-                fits &= value.isprintable() and len(value) <= _LONGEST
-            if not fits:
+            strange = isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST)
+            if strange or not fits(value, hints[name]):
                 raise HeadlightError(f"this is no recipe: {name} is {value!r:.40}")
         recipe = cls(**found)
         recipe.check()

@@ -82,7 +82,6 @@ def write(edited: Mapping[str, Matrix], defaults: Mapping[str, Matrix]) -> str:
 
 
 def with_cell(matrix: Matrix, row: int, col: int, value: float) -> Matrix:
-    """The matrix with one cell changed."""
     lines = [list(line) for line in matrix]
     lines[row][col] = value
     return tuple(map(tuple, lines))

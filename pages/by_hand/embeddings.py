@@ -67,7 +67,6 @@ def _added(steps: Embedding) -> list[str]:
 
 
 def _rows(steps: Embedding, row: int) -> list[list[str]]:
-    """A line for each step of one token."""
     lines = [_line("row of the word", steps.words[row], f"row {steps.ids[row]:,} of the table")]
     if steps.segment is not None:
         lines.append(_line("+ segment", steps.segment, "the same for every token here: this is the first sentence"))

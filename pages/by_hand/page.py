@@ -82,7 +82,6 @@ def changed(page: PicturePage) -> str:
 
 
 def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
-    """A worked example as it is now."""
     book, usable = state.book()
     notices = page.answer_link(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
@@ -104,7 +103,6 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
 
 
 def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Take]:
-    """A real layer, taken apart, and what its buttons do."""
     record, settings, of_settings = page.or_last(asked, lambda settings: recorded(settings, page.at.layer))
     at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
     notices = page.answer_link()

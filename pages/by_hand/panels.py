@@ -27,7 +27,6 @@ def computed(
     colour: Literal["weights", "signed"] | None = None,
     sums: Tensor | None = None,
 ) -> Block:
-    """A computed matrix."""
     added = None if sums is None else sums.flatten().tolist()
     return sheet.matrix(
         name, value.tolist(), rows=rows, cols=cols, axes=axes, formula=formula, colour=colour, sums=added

@@ -13,7 +13,6 @@ class PrintedRows:
         example: of By hand, that begins with the same inputs.
         name: of the matrix; unique within its example.
         values: row by row, a row a word unless `of_weights`.
-        decimals: that are printed.
         of_weights: rows and columns are those of nn.Linear, (out, in).
     """
 

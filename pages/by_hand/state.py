@@ -29,7 +29,6 @@ class State:
 
     @classmethod
     def of_visit(cls) -> State:
-        """The one of this visit."""
         state: State = st.session_state.setdefault("by_hand", cls())
         return state
 
@@ -63,7 +62,6 @@ class State:
         self.wrong = book.wrong
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """What the visitor did in the sheet."""
         if isinstance(divide := event.get("divide"), bool):
             st.session_state["sqrt"] = divide
             return

@@ -70,7 +70,6 @@ class Workbook:
         return math.sqrt(d) if self.divide else 1.0
 
     def is_default(self, *names: str) -> bool:
-        """True when none of these matrices was changed."""
         unchanged = defaults(self.queries, self.keys)
         return all(self.matrices[name] == unchanged[name] for name in names)
 
@@ -85,7 +84,6 @@ class Workbook:
         )
 
     def presets(self, name: str, choices: Mapping[str, str], label: str) -> Block:
-        """Buttons that put something into a matrix."""
         offered = [(text, {"fill": name, "preset": key}) for text, key in choices.items()]
         now = self.matrices[name]
         return sheet.buttons(
@@ -117,7 +115,6 @@ def from_link(text: str, queries: Sequence[str], keys: Sequence[str]) -> dict[st
 
 
 def to_link(book: Workbook) -> str:
-    """The inverse of `from_link`."""
     return codec.write(book.matrices, defaults(book.queries, book.keys))
 
 

@@ -58,7 +58,6 @@ def panel(listed: Mapping[str, tuple[LessonStep, Claim]], name: str, given: str)
     """The chosen claim.
 
     Args:
-        name: its own, in the link.
         given: the answer, as in `takes`; "" = nothing is computed.
     """
     (step, claim), names = listed[name], list(listed)

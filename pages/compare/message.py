@@ -18,7 +18,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.words import Figure
 
-from . import contrasts, each_head, orders, pairs, right_side, shuffle, tries, vectors
+from . import contrasts, each_head, orders, pairs, right_side, tries, vectors
 from .pairs import Pair
 from .tries import FIRST_AT
 from .vectors import TokenVectors
@@ -97,7 +97,7 @@ def shuffled(raw: bytes) -> bytes:
     right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
-    return json.dumps(shuffle.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
+    return json.dumps(orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
 
 
 def asides(raw: bytes) -> bytes:

@@ -1,80 +1,88 @@
-"""The same words in another order: what a model without positions does not notice."""
+"""The shuffle test: the words of the left sentence in another order, under the settings of both sides.
+
+Where the sides have the same settings, the second ones are with positions where the first are without, or without.
+"""
 
 import random
-from dataclasses import dataclass
-
-from cachetools import LRUCache
+from dataclasses import replace
+from typing import TypedDict
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from mha_core.measure import measures
 from pages.kit.draw.numbers import small
-from pages.kit.picture import models, pictures
+from pages.kit.picture import new_order, pictures, words
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
-from pages.kit.picture.words import has_positions, is_masked
 
+from . import contrasts
 from .pairs import SAME
 
 
-@dataclass(frozen=True)
-class Reordered:
-    """One sentence in two orders.
+class ShuffledSide(TypedDict):
+    title: str
+    label: str
+    why: str
 
-    Attributes:
-        settings, order: of the sentence, and the same words in the new order.
-        difference: max |a − b| of the output vectors, the new order undone.
-        model: the one that ran.
-    """
 
-    settings: Settings
+class Shuffled(TypedDict):
     order: str
-    difference: float
-    model: Model
-
-    @property
-    def same_order(self) -> bool:
-        """True when the new order is the old one."""
-        return self.order.split() == self.settings.text.split()
+    sides: list[ShuffledSide]
 
 
 def shuffled(text: str, seed: int) -> str:
     """The words of a text in another order, the same for a seed on every machine; as it was when there is no other."""
-    words = text.split()
-    mixed = words.copy()
+    given = text.split()
+    mixed = given.copy()
     random.Random(seed).shuffle(mixed)
-    if mixed == words:
-        mixed = [*words[1:], *words[:1]]
+    if mixed == given:
+        mixed = [*given[1:], *given[:1]]
     return " ".join(mixed)
 
 
-def reordered(settings: Settings, order: str) -> Reordered:
-    """Runs both orders.
+def tried(left: Settings, right: Settings, order: str) -> Shuffled:
+    """How much the output vectors of both sides change with the order.
+
+    Args:
+        right: of the right side, with the sentence of the left one.
 
     Raises:
-        HeadlightError: `order` has not the same tokens; and what `Model.run` raises.
+        HeadlightError: the order has not the words of the sentence.
     """
-    return Reordered(settings, order, _difference(settings, order), pictures.picture(settings).model)
+    model = pictures.model_of(left)
+    if not contrasts.contrasts(left, right, model):
+        right = other_positions(left, model)
+    titles = contrasts.titles(contrasts.contrasts(left, right, model))
+    return {"order": order, "sides": [_side(*side, order) for side in zip(titles, (left, right), strict=True)]}
 
 
-@shared(LRUCache(256))
-def _difference(settings: Settings, order: str) -> float:
-    picture = pictures.picture(settings)
-    _, ids = picture.model.tokenize(order)
-    if sorted(ids) != sorted(picture.run.ids):
+def _side(title: str, settings: Settings, order: str) -> ShuffledSide:
+    largest, model = difference(settings, order), pictures.picture(settings).model
+    return {
+        "title": f"{title}: {small(largest)}",
+        "label": words.label(settings, model),
+        "why": why(settings, order),
+    }
+
+
+def other_positions(settings: Settings, model: Model) -> Settings:
+    """The same without positions, or as the model was trained where they are without."""
+    return replace(settings, position="none" if words.has_positions(settings, model) else "trained")
+
+
+def difference(settings: Settings, order: str) -> float:
+    """As `new_order.difference`. Raises a HeadlightError where the order has not the words of the sentence."""
+    found = new_order.difference(settings, order)
+    if found is None:
         raise HeadlightError("the new order must have the words of the sentence, each as often as there")
-    with turn(len(ids), models.heads(picture.model)):
-        other = settings.run(picture.model, order)
-    return measures.difference_in_new_order(picture.run, other)
+    return found
 
 
-def why(orders: Reordered) -> str:
-    """The difference in words, and the reason for it as far as the settings give one."""
-    settings, largest = orders.settings, small(orders.difference)
-    positions, masked = has_positions(settings, orders.model), is_masked(settings, orders.model)
-    if orders.same_order:
+def why(settings: Settings, order: str) -> str:
+    """The difference in words, and the reason for it as far as the settings give one. Raises as `difference`."""
+    found, model = difference(settings, order), pictures.picture(settings).model
+    positions, masked, largest = words.has_positions(settings, model), words.is_masked(settings, model), small(found)
+    if order.split() == settings.text.split():
         return f"This is the order they had: the vectors differ by {largest}."
-    if orders.difference <= SAME:
+    if found <= SAME:
         said = f"up to rounding (largest difference {largest})"
         if positions or masked:
             return f"The same vectors in the new order, {said}."

@@ -7,5 +7,4 @@ VIEW = View("pair_view", "pair", "compare/pair.js")
 
 
 def show() -> None:
-    """The view, which owns what is shown."""
     view_page.show("compare", VIEW)

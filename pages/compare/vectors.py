@@ -18,7 +18,6 @@ class TokenVectors(TypedDict):
 
 
 def of_row(pair: Pair, row: int) -> TokenVectors:
-    """The vectors of the token in focus."""
     if not pair.fits:
         left, right = (len(side.run.tokens) for side in (pair.left, pair.right))
         said = (

@@ -69,14 +69,8 @@ class Request:
     """What is shown.
 
     Attributes:
-        query: what was asked, and what must be said of it.
-        picture: of the sentence.
-        at: layer, head, query and key in focus.
-        pinned: the map beside it, and what is looked at in it.
-        notices: what must be said of it.
         effect: what its changes did, None while nothing is changed.
         before: the picture without them, None while nothing is changed.
-        goes_on: what is told of its next tokens.
         wanted: the switches of `look`.
     """
 
@@ -91,16 +85,13 @@ class Request:
     wanted: frozenset[str]
 
     def maps(self) -> bytes:
-        """All maps."""
         return pictures.packed(self.picture, self.at.layer)
 
     def focus(self) -> bytes:
-        """The maps in focus, and what is said."""
         maps = [self._map(picture) for picture in self._pictures()]
         return pack_focus(self.header(), *maps, *self._pinned_map())
 
     def header(self) -> ExplorePicture:
-        """Everything that is said of the picture."""
         picture, settings, at = self.picture, self.picture.settings, self.at
         return {
             **answer_of(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
@@ -136,7 +127,6 @@ class Request:
         return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
 
     def _pictures(self) -> list[Picture]:
-        """The picture, and the one before its changes."""
         return [self.picture, *([] if self.before is None else [self.before])]
 
     @property

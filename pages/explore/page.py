@@ -7,5 +7,4 @@ VIEW = View("maps", "maps", "explore/explore.js")
 
 
 def show() -> None:
-    """The view, which owns what is shown."""
     view_page.show("explore", VIEW)

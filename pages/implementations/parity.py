@@ -71,7 +71,6 @@ class Equality:
 
     Attributes:
         shape: of the input, (b, i, c).
-        n_heads: number of heads.
         agreements: dtype -> implementation -> differences.
         key_bias: dtype -> the largest gradient of a key bias, relative to the whole gradient.
         devices: dtype -> where it was computed.
@@ -89,7 +88,6 @@ class Equality:
 
     @property
     def sizes(self) -> str:
-        """The sizes in words."""
         b, n, d_model = self.shape
         return f"{count(b, 'text')}, {count(n, 'token')}, d_model {d_model}, {count(self.n_heads, 'head')}"
 
@@ -220,7 +218,6 @@ def differences(equality: Equality, dtype: str, *, largest: bool) -> Block:
 
 
 def key_bias(equality: Equality) -> str:
-    """The line on the gradient of the key bias."""
     values = " and ".join(f"{scientific(value)} in {name}" for name, value in equality.key_bias.items())
     return (
         f"Gradient of the key bias, its largest number relative to the whole gradient: {values}. Without a positional "

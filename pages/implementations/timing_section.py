@@ -22,10 +22,6 @@ POLL_SECONDS = 0.5
 def show(sizes_of: Callable[[], InputSizes], device: str) -> tuple[InputSizes, DeltaGenerator]:
     """Draws the controls, the progress and the results.
 
-    Args:
-        sizes_of: makes the controls of the sizes.
-        device: that the bar says.
-
     Returns:
         the sizes that are chosen, and a place for what a text reports of these sizes.
     """
@@ -70,7 +66,6 @@ def _plan(names: list[str], sizes: InputSizes, device: str) -> TimingPlan:
 
 
 def _problem(plan: TimingPlan) -> str:
-    """The reason why this cannot be timed, or nothing."""
     if not plan.names:
         return "Choose at least one implementation to time."
     try:
@@ -91,7 +86,6 @@ def _start(plan: TimingPlan) -> None:
 
 
 def _draw(job: TimingJob) -> None:
-    """Draws the progress, and the results so far."""
     if not job.over:
         with st.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             st.progress(job.share, timing_tables.progress(job))

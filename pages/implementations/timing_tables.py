@@ -24,7 +24,6 @@ def lengths(n: int, *, sweep: bool) -> tuple[int, ...]:
 
 
 def progress(job: TimingJob) -> str:
-    """The words beside its progress bar."""
     if job.place:
         return f"Waiting: {job.place} {'measurement comes' if job.place == 1 else 'measurements come'} first"
     done, every = len(job.results), len(job.plan.lengths)
@@ -34,7 +33,6 @@ def progress(job: TimingJob) -> str:
 
 
 def notices(job: TimingJob) -> list[str]:
-    """Sentences on how it ended."""
     sentences = [*job.notices]
     if job.error:
         sentences.append(f"The timing ended early: {job.error}.")

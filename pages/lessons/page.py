@@ -20,7 +20,6 @@ def show() -> None:
 
 
 def cards(found: Course) -> list[dict[str, Any]]:
-    """What a card says of each lesson."""
     seen: list[str] = []
     return [card(lesson) | {"sight": sight(lesson, seen)} for lesson in found.lessons.values()]
 
@@ -42,7 +41,6 @@ def sight(lesson: Lesson, seen: list[str]) -> str:
 
 
 def card(lesson: Lesson) -> dict[str, Any]:
-    """What the card of a lesson says, and the address of each step."""
     told = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
     steps = [
         f"{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{at}" for at, step in enumerate(lesson.steps, 1)

@@ -16,14 +16,19 @@ from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
+from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.rules import DrawnRule
 from pages.kit.picture.settings import Settings
 
-from . import beginning, effects, meaning, padding
+from . import effects, meaning, padding
 from .clicks import RULE, Link, clicks
 
 # of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
 KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "pad", "model", "dev")
+# while nothing is chosen, a mask that changes something, so that there is something to see
+MASK = "causal"
+OF_CAUSAL = "window"  # of a model whose own mask is causal
+BARE = {"s": PRESETS[2], "mask": MASK}  # of the address without a query: few words, so that every number has room
 
 
 class MaskNumber(TypedDict):
@@ -72,14 +77,14 @@ class MaskOutcomes(TypedDict):
 def masked(raw: bytes) -> bytes:
     """The answer to a query: what is said of the mask, and the weights (i, j) of the head in focus before and after.
 
-    Raises a HeadlightError.
+    A bare address shows `BARE`; where the link says anything, no mask means none. Raises a HeadlightError.
     """
-    return _message(raw, beginning.of_address(LinkQuery(raw)))
+    return _message(raw, {} if LinkQuery(raw).pairs else dict(BARE))
 
 
 def entered(raw: bytes) -> bytes:
     """The same for who comes from another page, where no mask was chosen. Raises a HeadlightError."""
-    return _message(raw, beginning.of_visitor(LinkQuery(raw)))
+    return _message(raw, {"mask": OF_CAUSAL if LinkQuery(raw).model.own_mask == "causal" else MASK})
 
 
 def first(raw: bytes) -> bytes:

@@ -7,5 +7,4 @@ VIEW = View("painter", "masks", "masks/painter.js")
 
 
 def show() -> None:
-    """The view, which owns what is shown."""
     view_page.show("masks", VIEW)

@@ -6,8 +6,9 @@ import streamlit as st
 
 from pages.kit.draw import canvas
 
-from .axes import level
 from .parts import Part
+
+MARGIN = 0.05  # of the range of an upright axis, kept free above and below the curves
 
 
 def show_row(parts: Sequence[Part | None], *, charts: bool = True) -> None:
@@ -15,10 +16,22 @@ def show_row(parts: Sequence[Part | None], *, charts: bool = True) -> None:
     if len(parts) == 1:
         show_part("0", parts[0], wide=True, charts=charts)
     elif any(parts):
-        level([part for part in parts if part])
+        _level([part for part in parts if part])
         for side, (column, part) in enumerate(zip(st.columns(len(parts)), parts, strict=True)):
             with column:
                 show_part(str(side), part, charts=charts)
+
+
+def _level(parts: Sequence[Part]) -> None:
+    """Gives the charts of one unit one upright axis: over all their values; others keep their own."""
+    charts = [part.figure for part in parts if part.unit and part.figure is not None]
+    if len(charts) < 2 or len({part.unit for part in parts}) > 1:
+        return
+    values = [float(y) for chart in charts for line in chart["data"] for y in line["y"]]
+    least, most = min(values), max(values)
+    free = MARGIN * (most - least) or MARGIN
+    for chart in charts:
+        chart["layout"]["yaxis"]["range"] = [least - free, most + free]
 
 
 def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool = True) -> None:

@@ -41,7 +41,6 @@ class Encoding:
     Attributes:
         name: of `positions.NAMES`.
         position: the core's own class.
-        sizes: those it serves.
         width: channels of its table: d_model where it is added, d_head where it rotates.
         q: (1, h, n, d), the queries that its bias is computed on.
         queries: where these come from, in words; empty when its bias does not depend on them.

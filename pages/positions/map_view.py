@@ -43,7 +43,6 @@ ENCODING_OF = {name: core if core in NAMES else "learned" for name, core in POSI
 
 
 def show(tokens: list[str], found: OnModel) -> None:
-    """The maps of the sentence."""
     chosen, before = _chosen(), {name: figure for name, _, _, figure in found.rows}
     place = f"Layer {found.layer} head {found.head}"
     model = pictures.model_on("auto")

@@ -125,7 +125,6 @@ def presets() -> sheet.Block:
 
 
 def on_act(event: dict[str, Any]) -> None:
-    """A preset was pressed."""
     values = PRESETS.get(events.text(event, "preset") or "", {})
     st.session_state.update(values)
     if "far" in values:

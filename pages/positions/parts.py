@@ -37,7 +37,6 @@ class Focus:
     """The place that is looked at, counted from 0.
 
     Attributes:
-        tokens: of the sentence.
         channels: whose waves are drawn.
         pair, place: of the circle: the pair of channels and the position.
         head: whose bias is drawn large.

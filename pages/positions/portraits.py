@@ -48,7 +48,6 @@ def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
 
 
 def has(slot: str, encoding: Encoding) -> bool:
-    """Tells whether an encoding has a part of this slot."""
     return slot == "card" or (bool(encoding.acts))
 
 

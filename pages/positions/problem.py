@@ -1,21 +1,17 @@
 """Why positions are needed: the sentence backwards, with and without them."""
 
-from cachetools import LRUCache
-
 from mha_core.measure import measures
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import difference
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import pictures
+from pages.kit.picture import new_order, pictures
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 SAME = 1e-5  # vectors that differ by no more are called the same: float32 rounds
 
 
 def backwards(text: str) -> str:
-    """The words of a text, the last one first."""
     return " ".join(reversed(text.split()))
 
 
@@ -33,7 +29,7 @@ def problem(settings: Settings) -> Block:
 
 def _of_order(settings: Settings, order: str) -> str:
     """The vectors of the same words in both orders, without positions and as trained."""
-    none, trained = _difference(settings, "none", order), _difference(settings, "as trained", order)
+    none, trained = (new_order.difference(_with(settings, position), order) for position in ("none", "as trained"))
     if none is None or trained is None:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
     same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")
@@ -58,18 +54,6 @@ def _of_repeated(settings: Settings) -> str:
         f"are {equal}. "
         f"With MiniLM’s own positions they differ by up to {difference(trained.difference, 2)}."
     )
-
-
-@shared(LRUCache(256))
-def _difference(settings: Settings, position: str, order: str) -> float | None:
-    """max |a − b| of the output vectors, the order undone; None when the new order has other tokens."""
-    picture = pictures.picture(_with(settings, position))
-    ids = picture.model.tokenize(order)[1]
-    if sorted(ids) != sorted(picture.run.ids):
-        return None
-    with turn(len(ids)):
-        other = picture.settings.run(picture.model, order)
-    return measures.difference_in_new_order(picture.run, other)
 
 
 def _with(settings: Settings, position: str) -> Settings:

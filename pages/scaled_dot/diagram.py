@@ -13,7 +13,6 @@ class Box:
     """A step of a figure.
 
     Attributes:
-        text: on it.
         step: of Shapes that it opens.
         columns: the first and the last of the three that it stands in; row: from below, counted from 0.
         from_: the boxes, by their place in the figure, that an arrow leads from.

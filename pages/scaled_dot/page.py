@@ -106,14 +106,12 @@ def show_products(seed: int, problems: Problems) -> None:
 
 
 def choose_case(event: dict[str, Any]) -> None:
-    """A button of the cases was pressed."""
     case = parts.chosen(event)
     if case is not None:
         st.session_state.update(case.controls)
 
 
 def choose_product(event: dict[str, Any]) -> None:
-    """A button of the shapes of A was pressed."""
     text = events.text(event, "product")
     if text in products.CASES.values():
         st.session_state["aat"] = text

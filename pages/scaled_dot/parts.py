@@ -34,7 +34,6 @@ def opening(case: Case, made: Checked) -> Block:
 
 
 def cases(case: Case) -> Block:
-    """Buttons for shapes that the function meets."""
     offered: list[tuple[str, dict[str, Any], bool | None]] = [
         (name, {"case": name}, one.queries == case.queries and one.source == case.source and one.sizes == case.sizes)
         for name, one in CASES.items()
@@ -107,7 +106,6 @@ def formulas(case: Case) -> Block:
 
 
 def figures() -> Block:
-    """The two figures, whose boxes open their steps."""
     return sheet.panel(
         "The same as two figures",
         [sheet.row(diagram.figures())],
@@ -121,7 +119,6 @@ def source() -> str:
 
 
 def product_choices(shape: tuple[int, ...]) -> Block:
-    """Buttons for the shapes of A."""
     text = ", ".join(map(str, shape))
     return sheet.buttons(
         "Cases", [(name, {"product": written}, written == text) for name, written in products.CASES.items()]

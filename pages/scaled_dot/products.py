@@ -126,5 +126,4 @@ def panel(made: Product) -> Block:
 
 
 def source(shape: tuple[int, ...]) -> str:
-    """The loops that ran."""
     return inspect.getsource(LOOPS[len(shape)]).rstrip()

@@ -7,5 +7,4 @@ VIEW = View("step_view", "steps", "shapes/steps.js")
 
 
 def show() -> None:
-    """The view, which owns what is shown."""
     view_page.show("shapes", VIEW)

@@ -64,10 +64,8 @@ def looked_at(page: PicturePage) -> int | None:
 
 
 def on_text(side: Side, text: str) -> Side:
-    """The same picture of another text."""
     return replace(side, settings=replace(side.settings, text=text))
 
 
 def heading(layer: int, head: int | None) -> str:
-    """Which map is shown."""
     return f"layer {layer}, mean over its heads" if head is None else f"layer {layer}, head {head}"

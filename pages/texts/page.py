@@ -17,6 +17,5 @@ def show() -> None:
 
 
 def card(text: SourceText) -> sheet.Block:
-    """A text with what it has."""
     rows = [(one.name, one.said, one.address, pages.PAGES[one.page].title) for one in text.elements]
     return sheet.panel(text.name, [sheet.terms(text.name, rows, long=True)], text.line)

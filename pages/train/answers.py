@@ -208,7 +208,7 @@ def _logits(one: Trained, text: str) -> list[float]:
 @_once
 def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[tuple[str, float]]:
     how: dict[str, Any] = {"temperature": temperature, "seed": seed, "told": one.hear}
-    return inference.continuation_with_chances(one.model, text, tokens, **how)
+    return inference.continuation(one.model, text, tokens, **how)
 
 
 @_once

@@ -80,7 +80,6 @@ class Questions:
 
 
 def questions_of(shown: Runs, task: Labelled | Language | None) -> Questions:
-    """All that can be asked of these runs."""
     names = shown.ready
     recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
     texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()
@@ -146,7 +145,6 @@ def _draws() -> tuple[int, float, int]:
 
 
 def _chances(asked: Questions) -> None:
-    """Draws the probability of every class for both sentences."""
     texts = [asked.typed(0), asked.typed(1)]
     blocks = _or_notice(lambda: [sheet.row(answers.chances(asked.models, texts))], *texts)
     canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked")])

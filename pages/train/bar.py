@@ -34,7 +34,6 @@ class Bar:
         shown: the runs below, by which the time of a plan is told.
         job: the training of this page's task, None when there is none.
         present: the visitor's training, of this task or another.
-        task: the data of the plan.
     """
 
     plan: TrainingPlan | None

@@ -10,7 +10,6 @@ from pages.kit.picture.sharing import heavy, shared
 
 
 def name(accuracy: float) -> str:
-    """The level in words."""
     return f"bag of words {accuracy:.3f}"
 
 

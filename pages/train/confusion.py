@@ -24,10 +24,6 @@ class UnseenRows:
     """What the runs of one candidate make of the test rows.
 
     Attributes:
-        name: of the candidate.
-        classes: their names.
-        labels: the class of every test row.
-        texts: of the same rows.
         predicted: by seed, the answer to every test row.
     """
 

@@ -26,7 +26,6 @@ class Candidate:
     """One recipe, trained with several seeds.
 
     Attributes:
-        name: on the screen.
         colour: its number for `palette.candidate_colour`.
         histories: a run for each seed, as far as they have come.
     """

@@ -34,9 +34,6 @@ class PredictedRows:
     """What one model made of some texts.
 
     Attributes:
-        model: its name.
-        classes: their names.
-        texts: what it was asked.
         labels: the class of each, None where nobody knows.
         probabilities: (rows, classes).
         typed: so many of the last texts were typed, the others are test rows.
@@ -69,7 +66,6 @@ class TableFilter:
 
 
 def columns(classes: Sequence[str]) -> list[str]:
-    """The names of the columns, in their order."""
     return ["row", "text", *map(chance_of, classes), "predicted", "actual", "model"]
 
 

@@ -64,9 +64,7 @@ class Wish:
     """The values of the controls.
 
     Attributes:
-        task: its name in the core.
         recipes: a recipe for every candidate, without seeds; of data from outside the number of steps is still open.
-        seeds: how many runs each candidate gets.
         steps: as asked for, None = what suits the data.
         seconds: the budget of all runs together.
         ratio: the time of an epoch is measured against torch's afterwards.
@@ -87,12 +85,10 @@ class Wish:
 
 
 def task() -> str:
-    """The task, by its name in the core."""
     return TASKS[widgets.choice("task", list(TASKS))]
 
 
 def title_of(name: str) -> str:
-    """The name of a core's task on the screen."""
     return next(title for title, known in TASKS.items() if known == name)
 
 
@@ -100,10 +96,8 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
     """Draws every control but the task; those that make no sense for it stay mounted for the link.
 
     Args:
-        name: of the task in the core.
         shown: the runs below: of the chips that are lit those that are not in them are marked.
         positions, more: where these stand; the rest is under `more`, in groups.
-        device: that the bar says.
     """
     goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
     with more:

@@ -17,7 +17,6 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 
 def open_in(shown: Runs, *, seen: bool) -> None:
-    """Links to the map of each candidate's model, under the curves."""
     ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in shown.ready.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 

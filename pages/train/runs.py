@@ -28,7 +28,6 @@ class Runs:
     """Candidates and their models.
 
     Attributes:
-        candidates: with a run for each seed.
         models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
         timing: as in `kit.jobs.record.Record`.
@@ -70,7 +69,6 @@ class Runs:
         return not all(start.fingerprint.startswith(task.fingerprint) for start in starts)
 
     def first(self, name: str) -> History:
-        """The first run of a candidate."""
         return next(candidate.histories[0] for candidate in self.candidates if candidate.name == name)
 
 

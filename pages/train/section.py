@@ -59,7 +59,6 @@ def follow(
         plan, problem, job: as in `Bar`.
         look: the runs to show, as far as they have come.
         task: their data, None when it is not at hand.
-        places: where its parts stand.
 
     Returns:
         the runs it shows.
@@ -117,9 +116,6 @@ class _Picture:
     Attributes:
         job, look: as in `follow`.
         wanted: the recipes of the controls.
-        open: the name of the open tab.
-        film: where the film stands.
-        task: the data.
     """
 
     job: TrainingJob | None

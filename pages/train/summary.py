@@ -116,7 +116,6 @@ def about_data(history: History) -> str:
 
 
 def test_rows(start: Start) -> str:
-    """The number of rows that a run was tested on."""
     return count(start.rows_test, "test row")
 
 

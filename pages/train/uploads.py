@@ -82,7 +82,6 @@ def _text(contents: dict[str, bytes]) -> TrainingData:
 
 
 def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> TrainingData | None:
-    """The visitor's table, and its columns."""
     megabytes = MOST_BYTES // 2**20
     with st.expander("Your table", expanded=name == "csv" and name not in contents):
         request = (

@@ -19,7 +19,6 @@ def controls(names: list[str], seeds: list[int]) -> tuple[list[str], int | None]
     """Draws the choice of candidates and seeds: the names of one or two, and a seed, None = all of them.
 
     Args:
-        names: of the candidates.
         seeds: that at least one of them was trained with.
     """
     first = widgets.choice("cand", names)
@@ -30,7 +29,6 @@ def controls(names: list[str], seeds: list[int]) -> tuple[list[str], int | None]
 
 
 def draw(outcomes: Mapping[str, UnseenRows], names: list[str], seed: int | None) -> None:
-    """Draws matrix and report of these candidates, and the sentences of the chosen cell."""
     shown = [outcomes[name].of(seed) for name in names if name in outcomes]
     if not shown:
         canvas.sheet("verdicts", [])

@@ -120,15 +120,14 @@ def test_the_most_likely_token_each_time(language_model: Model) -> None:
         ids = [*ids, chosen]
         expected.append(task("words").vocabulary[chosen])  # type: ignore[union-attr]
     assert len(ids) > language_model.sizes.max_len == 32
-    assert inference.continuation(language_model, TEXT, 40, temperature=0, seed=5) == expected
-    assert inference.continuation(language_model, TEXT, 7, temperature=0) == expected[:7]
+    assert [token for token, _ in inference.continuation(language_model, TEXT, 40, temperature=0, seed=5)] == expected
+    assert [token for token, _ in inference.continuation(language_model, TEXT, 7, temperature=0)] == expected[:7]
 
 
 def test_the_chance_of_each_token_is_the_models_own(language_model: Model) -> None:
     stack, ids = language_model.encoder, language_model.tokenize(TEXT)[1]
     assert isinstance(stack, LanguageModel)
-    told = inference.continuation_with_chances(language_model, TEXT, 8, temperature=2.0, seed=3)
-    assert [token for token, _ in told] == inference.continuation(language_model, TEXT, 8, temperature=2.0, seed=3)
+    told = inference.continuation(language_model, TEXT, 8, temperature=2.0, seed=3)
     for token, chance in told:
         number = language_model.tokenizer.token_to_id(token)
         assert number is not None
@@ -159,7 +158,7 @@ def test_draws_follow_the_probabilities(
     logits = torch.full((1, 1, 33), -torch.inf)
     logits[..., 4:7] = likely.log() + 3
     monkeypatch.setattr(language_model.encoder, "logits", lambda seen: logits)
-    drawn = inference.continuation(language_model, TEXT, 500, temperature=temperature)
+    drawn = [token for token, _ in inference.continuation(language_model, TEXT, 500, temperature=temperature)]
     expected = likely ** (1 / temperature) / (likely ** (1 / temperature)).sum()
     for number, share in enumerate(expected.tolist()):
         spread = (share * (1 - share) / 500) ** 0.5

@@ -179,7 +179,7 @@ QUESTIONS: dict[str, tuple[Recipe, Ask]] = {
     "each": (TINY, lambda model, told: inference.probabilities_of_each(model, ["the dog", "a"], told=told)),
     "continuation": (
         TINY_WORDS,
-        lambda model, told: inference.continuation_with_chances(
+        lambda model, told: inference.continuation(
             model, model.tokenizer.id_to_token(3) or "", 5, temperature=1.0, seed=3, told=told
         ),
     ),

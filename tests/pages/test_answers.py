@@ -51,7 +51,7 @@ def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytes
 
         monkeypatch.setattr(inference, name, count)
 
-    for name in ("logits", "continuation_with_chances"):
+    for name in ("logits", "continuation"):
         noted(name)
 
     def ask() -> list[Any]:
@@ -68,12 +68,12 @@ def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytes
         ]
 
     first = ask()
-    assert set(passes) == {"logits", "continuation_with_chances"}
+    assert set(passes) == {"logits", "continuation"}
     passes.clear()
     assert ask() == first
     assert passes == []
     answers.continuations({"words": trained("words-rotary-1")}, "a b", 4, 0.0, 0, " ")
-    assert passes == ["continuation_with_chances"]
+    assert passes == ["continuation"]
 
 
 def test_a_pass_takes_a_place(models: dict[str, Trained], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_continuations(shipped: Path) -> None:
     (block,) = one["blocks"]
     assert block["given"] == task.questions[0]
     assert len(block["tokens"]) == 5
-    drawn = inference.continuation_with_chances(language["words"].model, task.questions[0], 5, temperature=0)
+    drawn = inference.continuation(language["words"].model, task.questions[0], 5, temperature=0)
     assert block["tokens"] == [[" ", token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
     assert answers.continuations(language, task.questions[0], 5, 0.0, 9, " ") == [one]  # the likeliest needs no draws
     with pytest.raises(HeadlightError, match="empty"):

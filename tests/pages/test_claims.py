@@ -82,7 +82,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def verdict(step: LessonStep, query: object) -> Verdict:
         calls.append(step.query)
-        return Verdict("B", "", (("one", 0.25, "0.25"), ("two", 1.0, "1")), "B: so.", "depends", "It was seen to.")
+        return Verdict("B", (("one", 0.25, "0.25"), ("two", 1.0, "1")), "B: so.", "depends", "It was seen to.")
 
     monkeypatch.setattr(page, "verdict", verdict)
     return calls
@@ -148,10 +148,10 @@ def test_an_answer_is_compared_with_the_numbers(asked: list[str], monkeypatch: p
     assert heading(SHOW) == heading("2") == "It depends: true in some cases."
     measured = kinds(panel("orange", "true"), "text")[-1]["text"]
     assert measured.endswith(f"? {CLAIMS['orange'][0].options[1].text.capitalize()}.")
-    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "No rule holds.", "holds", "Why."))
+    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, (), "No rule holds.", "holds", "Why."))
     assert heading("false") == "True. You said “false”."
     assert kinds(panel("orange", "true"), "text")[-1]["text"].endswith("?")
-    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, "", (), "There is no verdict here: it is full."))
+    monkeypatch.setattr(page, "verdict", lambda *_: Verdict(None, (), "There is no verdict here: it is full."))
     assert heading("true") == "There is no verdict here: it is full."
 
 

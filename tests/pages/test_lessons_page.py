@@ -50,7 +50,6 @@ def test_the_verdict_is_on_what_the_query_shows() -> None:
     own = verdict(step, Query(step.query.encode()))
     assert told == {
         "picked": "B",
-        "meant": "B",
         "numbers": json.loads(json.dumps(own.numbers)),
         "sentence": own.sentence,
         "because": step.because,

@@ -77,7 +77,7 @@ def test_each_row_behind_a_curtain_is_a_row_of_its_step() -> None:
 def test_the_rule_picks_the_answer_that_is_meant(learn: str) -> None:
     step = STEPS[learn]
     found = verdict(step, as_it_opens(step))
-    assert found.picked == found.meant == step.right
+    assert found.picked == step.right
     text = next(option.text for option in step.options if option.letter == step.right)
     assert found.sentence.startswith(f"{step.right}: {text}")
     assert [label for label, _, _ in found.numbers] == [one.label for one in step.shows]
@@ -223,7 +223,6 @@ def test_other_weights_bring_another_answer(altered: Model) -> None:
     assert torch.allclose(run.weights[3, 1], torch.full((15, 15), 1 / 15), atol=1e-6)
     third = verdict(STEPS["it.3"], as_it_opens(STEPS["it.3"]))
     assert third.picked is None
-    assert third.meant == "C"
     assert third.sentence == "Here the numbers say A, and the lesson means C: judge by the numbers themselves."
     assert third.numbers[0][1] == pytest.approx(1 / 15)
     assert third.numbers[0][2] == "0.07"

@@ -187,9 +187,9 @@ def test_about_says_how_it_was_trained(shipped: Path) -> None:
 
 def test_reasons_are_those_of_the_model() -> None:
     trained = Settings(WHO[0], model="who-none-1")
-    found = orders.reordered(trained, " ".join(reversed(WHO[0].split())))
-    assert found.difference <= pairs.SAME
-    assert "nothing marks their places" in orders.why(found)
+    order = " ".join(reversed(WHO[0].split()))
+    assert orders.difference(trained, order) <= pairs.SAME
+    assert "nothing marks their places" in orders.why(trained, order)
     picture = pictures.picture(trained)
     assert "Nothing tells this model where a token stands." in pairs.story(picture, 0, 0)
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))

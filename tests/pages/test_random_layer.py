@@ -171,9 +171,9 @@ def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
 
 def test_what_a_text_says_and_does_not_do_stands_at_its_step() -> None:
     (lesson, split), (post, view) = text_words.of("efficient", "k.view")
-    assert (lesson, post) == (text_words.LESSON, text_words.POST)
+    assert (lesson, post) == ("lesson with three helpers", "blog post, naive and efficient")
     assert split.startswith("split_heads: (batch_size, seq_length, num_heads, head_dim); it says that the embeddings")
     assert view.endswith("view(batch_size, seq_len, n_heads, head_embed_dim)")
-    assert "never divided" in dict(text_words.of("efficient", "scores"))[text_words.LESSON]
-    assert "“weights”, and joins the mixed values" in dict(text_words.of("efficient", "joined"))[text_words.LESSON]
+    assert "never divided" in dict(text_words.of("efficient", "scores"))[lesson]
+    assert "“weights”, and joins the mixed values" in dict(text_words.of("efficient", "joined"))[lesson]
     assert "⟨k_s, q_t⟩, this line q_s · k_t" in text_words.of("einsum", "scores.product")[0][1]

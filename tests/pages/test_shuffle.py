@@ -10,7 +10,7 @@ import pytest
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.compare import orders, shuffle
+from pages.compare import orders
 from pages.kit.draw.numbers import small
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -27,7 +27,7 @@ def said(**values: str) -> dict[str, Any]:
 
 def check(found: dict[str, Any], order: str, sides: dict[str, Settings]) -> None:
     assert found["order"] == order
-    wanted = [f"{name}: {small(orders.reordered(side, order).difference)}" for name, side in sides.items()]
+    wanted = [f"{name}: {small(orders.difference(side, order))}" for name, side in sides.items()]
     assert [side["title"] for side in found["sides"]] == wanted
 
 
@@ -57,5 +57,5 @@ def test_a_word_like_markup_stays_text() -> None:
 
 
 def test_the_other_settings_are_with_positions_or_without(model: Model) -> None:
-    assert shuffle.other_positions(WITH, model) == WITHOUT
-    assert shuffle.other_positions(WITHOUT, model) == WITH
+    assert orders.other_positions(WITH, model) == WITHOUT
+    assert orders.other_positions(WITHOUT, model) == WITH

@@ -12,7 +12,7 @@ export interface Hidden { part: string; words: string[]; } // pages/kit/lessons/
 export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; } // pages/kit/lessons/message.py
 export interface CourseLesson { id: string; title: string; aim: string; breaks: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // pages/kit/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // pages/kit/lessons/message.py
-export interface StepVerdict { picked: string | null; meant: string; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
+export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py
 export interface HandoutMap { tokens: string[]; layer: number; head: number; row: number; label: string; forbidden: string[]; } // pages/kit/lessons/files.py
 export interface HandoutAnswer { letter: string | null; sentence: string; because: string; numbers: [string, string][]; } // pages/kit/lessons/files.py
 export interface HandoutStep { sentences: string[]; say: string; ask: string; options: [string, string][]; curtain: Hidden[]; address: string; code: string; answer: HandoutAnswer; maps: HandoutMap[]; } // pages/kit/lessons/files.py
@@ -34,8 +34,8 @@ export interface MaskOutcomes { mask: Block[]; padding: Block[]; pad: string; } 
 export interface TokenVectors { cosines: number[]; changes: number[]; shown: string[]; said: string; } // pages/compare/vectors.py
 export interface CompareSide { tokens: string[]; ends: [number, number]; title: string; story: string; repeated: number[]; label: string; fitness: string; forbidden: string[]; } // pages/compare/message.py
 export interface ComparePicture { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; presetNames: string[]; positions: [string, string][]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; marked: [number, number]; sides: [CompareSide, CompareSide]; tokens: string[]; fits: boolean; said: string; distances: number[]; differs: string[]; contrast: string; answers: Figure[]; next: NextToken[]; figures: Figure[]; vectors: TokenVectors; wordSaid: string; begins: Record<string, string | string[]>; tries: Record<string, Record<string, string | string[]>>; eachIsQuick: boolean; } // pages/compare/message.py
-export interface ShuffledSide { title: string; label: string; why: string; } // pages/compare/shuffle.py
-export interface Shuffled { order: string; sides: ShuffledSide[]; } // pages/compare/shuffle.py
+export interface ShuffledSide { title: string; label: string; why: string; } // pages/compare/orders.py
+export interface Shuffled { order: string; sides: ShuffledSide[]; } // pages/compare/orders.py
 export interface HeadCosines { cosines: number[][]; shown: string[][]; title: string; said: string; } // pages/compare/each_head.py
 export interface TraceAxis { text: string; letter: string; size: number; } // pages/shapes/message.py
 export interface TraceStep { name: string; expression: string; axes: TraceAxis[]; strides: number[]; contiguous: boolean; view: boolean; bytes: number; parents: number[]; source: number; marked: number[]; recorded: number; texts: [string, string][]; } // pages/shapes/message.py

@@ -211,7 +211,6 @@ def short(value: float) -> float:
 
 
 def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> Figure:
-    """The layout that all charts share."""
     palette = PALETTES[theme]
     axis = {
         "gridcolor": palette.line,
@@ -257,7 +256,6 @@ def _across(reference: tuple[float, str], ends: Sequence[float], theme: str, das
 
 
 def _band(x: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Figure:
-    """The area between two curves."""
     outline = {"x": [*x, *reversed(x)], "y": [*high, *reversed(low)]}
     look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"{colour}33", "hoverinfo": "skip"}
     return {"type": "scatter", **outline, **look}

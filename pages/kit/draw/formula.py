@@ -29,7 +29,6 @@ def value(text: str, axis: str = "") -> Node:
 
 
 def row(*nodes: Node) -> Node:
-    """One after the other."""
     return ["mrow", "", *nodes]
 
 
@@ -55,7 +54,6 @@ def both(base: Node, index: Node, exponent: Node) -> Node:
 
 
 def under(base: Node, below: Node) -> Node:
-    """Something written below."""
     return ["munder", "", base, below]
 
 
@@ -68,7 +66,6 @@ def sized(base: Node, *sizes: Size) -> Node:
 
 
 def called(function: str, *arguments: Node) -> Node:
-    """A function of arguments, with commas between them."""
     parts: list[Node] = []
     for argument in arguments:
         parts += [sign(",")] * bool(parts) + [argument]

@@ -106,5 +106,4 @@ def cut(text: str, most: int = 60) -> str:
 
 
 def capital(text: str) -> str:
-    """A text that begins with a capital letter."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -129,7 +129,6 @@ class Matrix(Block):
         self.numbers = values
 
     def __or__(self, more: Block) -> "Matrix":  # type: ignore[override]
-        """The same with other fields."""
         return Matrix({**self, **more}, self.numbers)
 
 
@@ -258,7 +257,6 @@ def curves(
 
 
 def code(lines: Sequence[str], marks: Sequence[int] = ()) -> Block:
-    """Lines of code, some of them marked."""
     return {"kind": "code", "lines": list(lines), "marks": list(marks)}
 
 

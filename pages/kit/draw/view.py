@@ -56,7 +56,6 @@ class View:
 
 
 def turns(key: str) -> Turns:
-    """Those of the view of this name."""
     return {"visit": visits.name(), "heard": heard().get(key, 0)}
 
 

@@ -43,13 +43,7 @@ def form(package: str) -> AbstractContextManager[Form]:
 def framed(
     kind: type[F], package: str, query: LinkQuery, models: Mapping[str, tuple[str, str, str]] | None = None
 ) -> Iterator[F]:
-    """A page of this kind, whose controls begin with what the link says, within its bounds.
-
-    Args:
-        package: its name.
-        query: the link's.
-        models: as in `layout.framed`.
-    """
+    """A page of this kind, whose controls begin with what the link says, within its bounds."""
     links.enter(package)
     with layout.framed(kind, package, models, devices.available(), query=query) as page:
         page.said += st.session_state.pop("said_by_callbacks", [])

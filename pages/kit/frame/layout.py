@@ -55,7 +55,6 @@ def framed(
     """A page of this kind in its frame. What cannot be shown becomes one sentence on the stage.
 
     Args:
-        package: its name.
         models: the choices of its model, name -> title, group and what is said of it; devices: those of its device.
         fields: what the page has beside its places.
     """

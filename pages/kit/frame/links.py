@@ -33,7 +33,6 @@ class _Entered:
     """What holds since a page was entered.
 
     Attributes:
-        page: its package.
         asked: what the link said and no control has answered yet.
         told: key -> what its control said instead, and the sentence about it, which holds until that changes.
         unbound: the texts that are out of the link because it would grow too long.

@@ -28,7 +28,6 @@ class PicturePage(Form):
 
     @property
     def name(self) -> str:
-        """The name of its model."""
         return self.query.name
 
     @property
@@ -65,7 +64,6 @@ def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Picture
     """The frame of a form page with a picture.
 
     Args:
-        package: the name of the page's own.
         takes_model: the page shows the model that the link names, otherwise MiniLM.
     """
     offered = own_models.offered() if takes_model else {}  # before the link is read, which may name one of them

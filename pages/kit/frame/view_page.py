@@ -9,11 +9,6 @@ from . import layout, own_models
 
 
 def show(package: str, view: View) -> None:
-    """Draws the frame and the view.
-
-    Args:
-        package: the name of the page's own.
-    """
     with st.container(key="frame"), st.container(key="stage"):
         layout.house(package, own_models.offered(), devices.available())
         view.mount()

@@ -60,14 +60,12 @@ def optional_number(key: str, usual: str, *, most: float | None = None, **more: 
 
 
 def slider(key: str, *, label: str = "", **more: Any) -> float:
-    """A number with both of its ends in sight."""
     field = FIELDS[key]
     value: float = st.slider(label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND, **more)
     return value
 
 
 def choice(key: str, names: Sequence[str] = ()) -> str:
-    """One out of a list."""
     field = FIELDS[key]
     names = list(names or field.choices)
     start = names.index(field.default) if field.default in names else 0
@@ -104,7 +102,6 @@ def pills(key: str) -> list[str]:
 
 
 def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
-    """Several out of a list."""
     field = FIELDS[key]
     return list(
         st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, bind=BOUND, **more)
@@ -112,7 +109,6 @@ def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
 
 
 def switch(key: str) -> bool:
-    """On or off."""
     return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, bind=BOUND))
 
 

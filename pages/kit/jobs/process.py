@@ -57,7 +57,6 @@ class Forked:
         self.pid = pid
 
     def wait(self, timeout: float | None = None) -> int:
-        """As of Popen."""
         if self._code is None:
             if not select.select([self._told], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("training", timeout or 0.0)
@@ -67,7 +66,6 @@ class Forked:
         return self._code
 
     def kill(self) -> None:
-        """As of Popen."""
         if self._code is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -138,7 +136,6 @@ def tell(stdin: IO[bytes], line: str) -> None:
 
 
 def ending(code: int) -> str:
-    """The end of a process, in words."""
     if code >= 0:
         return f"code {code}"
     return next((known.name for known in signal.Signals if known == -code), f"signal {-code}")

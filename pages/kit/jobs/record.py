@@ -82,7 +82,6 @@ class Record:
 
     @property
     def started(self) -> bool:
-        """Tells whether a run has told its start."""
         return any(run.start for run in self._histories)
 
     @property

@@ -40,7 +40,6 @@ class TrainingData:
 
     Attributes:
         kind: "csv", "news" (a CSV too), "text", or "hub", which has no content.
-        content: of the file.
         text, label, keep_duplicates: of a CSV, as in `mha_core.training.tasks.from_csv`.
     """
 
@@ -85,12 +84,10 @@ class TrainingJob(Job):
     """One plan in training. Raises what `TrainingPlan.check` raises.
 
     Args:
-        plan: what is trained.
         folder: of this job alone, and there already; run n is saved in its folder "n".
         visitor, is_here: as in `Job`.
 
     Attributes:
-        record: what the runs have told so far.
         pid: of the process that trains, None before it is started.
     """
 

@@ -42,9 +42,7 @@ class OwnRun:
 
     Attributes:
         id: its name in a link; nobody can guess it, and in any other visit it means nothing.
-        label: for a list of models.
         folder: as `load_model` takes it.
-        history: how it was trained.
         added_at: on the clock of `time.monotonic`.
         opened: it came out of a file.
     """
@@ -124,7 +122,6 @@ class Visit:
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
 
     def add(self, folder: Path, history: History, *, opened: bool = False) -> OwnRun:
-        """Makes a saved run one of the models."""
         run = OwnRun(secrets.token_urlsafe(16), _label(history), folder, history, time.monotonic(), opened)
         with self.lock:
             self.runs[run.id] = run

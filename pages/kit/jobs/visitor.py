@@ -50,7 +50,6 @@ def job() -> TrainingJob | None:
 
 
 def job_on(task: str) -> TrainingJob | None:
-    """The present training if it is on this task."""
     present = job()
     return present if present is not None and present.plan.recipes[0].task == task else None
 

@@ -52,7 +52,6 @@ class CourseMessage(TypedDict):
 
 class StepVerdict(TypedDict):
     picked: str | None
-    meant: str
     numbers: Sequence[tuple[str, float, str]]
     sentence: str
     because: str  # "" of a picture that the step does not mean
@@ -78,7 +77,6 @@ def lesson(raw: bytes) -> bytes:
     told, because = verdict(found[1], query), found[1].because
     answer = StepVerdict(
         picked=told.picked,
-        meant=told.meant,
         numbers=told.numbers,
         sentence=told.sentence,
         because=because if told.picked else "",

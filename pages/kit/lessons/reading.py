@@ -79,7 +79,6 @@ class _Table:
     data: Mapping[str, Any]
 
     def wrong(self, why: str, *at: str | int) -> LessonError:
-        """The error to raise, of a key of this table."""
         return LessonError(f"{self.file}, line {line_of(self.source, *self.path, *at)}: {why}")
 
     def knows_only(self, keys: Iterable[str]) -> None:

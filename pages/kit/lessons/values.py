@@ -57,7 +57,6 @@ class Value:
         return letters.index(letter)
 
     def without(self, dim: int) -> tuple[Axis, ...]:
-        """The axes less one."""
         return self.axes[:dim] + self.axes[dim + 1 :]
 
     @property

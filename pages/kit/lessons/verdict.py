@@ -24,14 +24,11 @@ class Verdict:
 
     Attributes:
         picked: the letter of the one option whose rule holds, if it is the one that the author means; None: no verdict.
-        meant: the letter that the author means.
         numbers: label, value and text of each number that the step shows.
-        sentence: one sentence for the screen.
         result, why: of a claim; "" where there is no verdict.
     """
 
     picked: str | None
-    meant: str
     numbers: tuple[tuple[str, float, str], ...]
     sentence: str
     result: Result = ""
@@ -76,7 +73,7 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
     else:
         text = next(option.text for option in step.options if option.letter == picked)
         said = f"{picked}: {text.rstrip('.')}."
-    return Verdict(picked, step.right, tuple(found), said, result, why)
+    return Verdict(picked, tuple(found), said, result, why)
 
 
 def _judged(claim: Claim, named: Mapping[str, Reveal], scene: PageScene, *, told: bool) -> tuple[Result, str]:

@@ -72,7 +72,6 @@ class Own:
 
     @classmethod
     def of(cls, label: str, folder: Path, history: History) -> Own:
-        """A run as the visit knows it."""
         start, recipe = history.start, history.recipe
         says = _says(recipe.n_layers, recipe.n_heads, start.vocabulary, start.classes) if start else ""
         return cls(label, folder, _questions(history), says)
@@ -128,7 +127,6 @@ def pretrained() -> dict[str, str]:
 
 
 def title(name: str) -> str:
-    """The name of a model on the screen."""
     run = _own(name)
     return run.title if run else {**pretrained(), **shipped()}.get(name, name)
 

@@ -56,7 +56,6 @@ class Picture:
 
     @property
     def nbytes(self) -> int:
-        """Memory that keeping it costs."""
         return self.run.weights.nbytes + self.run.hidden.nbytes + _bytes_held(self.settings, self.model)
 
 
@@ -71,7 +70,6 @@ class Pinned:
 
     @property
     def nbytes(self) -> int:
-        """Memory that keeping it costs."""
         return self.weights.nbytes + _bytes_held(self.settings, self.model)
 
 
@@ -198,7 +196,6 @@ def warm_up() -> None:
 
 
 def _bytes_of(model: Model) -> int:
-    """Memory of its weights."""
     return sum(weight.nbytes for weight in model.encoder.parameters())
 
 

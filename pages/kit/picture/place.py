@@ -110,7 +110,6 @@ def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ..
 
 
 def write_heads(pairs: frozenset[tuple[int, int]] | tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> str:
-    """The inverse of `parse_heads`."""
     return "-".join(f"{layer}.{head}" for layer, head in sorted(pairs))
 
 
@@ -122,7 +121,6 @@ def parse_places(text: str) -> tuple[int, ...] | None:
 
 
 def write_places(places: Sequence[int]) -> str:
-    """The inverse of `parse_places`."""
     return "-".join(map(str, places))
 
 

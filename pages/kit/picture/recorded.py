@@ -17,7 +17,6 @@ class Recorded:
     """The tensors of one layer that a pass recorded, on the CPU.
 
     Attributes:
-        tokens: of the sentence.
         q: (h, i, d). k: (h, j, d). scores, weights: (h, i, j).
         allow: (h, i, j), True = may look; None when everything is allowed.
         notices: what must be said of the pass, in whole sentences.

@@ -22,10 +22,8 @@ class Settings:
     """Everything that a picture's numbers depend on.
 
     Attributes:
-        text: the sentence.
         mask: written form, as in `mha_core.masks.parse`.
         position: "trained" or a name of `mha_core.positions.NAMES`.
-        temperature: divides the scores.
         heads_off: sorted (layer, head) pairs, counted from 0.
         device: as in `mha_core.device.pick`.
         painted: cells of the mask that are turned round, as in `kit.picture.mask_codec`.

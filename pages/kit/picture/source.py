@@ -100,7 +100,6 @@ def _records_nothing(statement: ast.stmt) -> bool:
 
 
 def lines_of(statement: ast.stmt) -> range:
-    """The numbers of its lines."""
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 

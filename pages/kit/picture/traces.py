@@ -47,8 +47,6 @@ class Traced:
     """The steps of one layer.
 
     Attributes:
-        settings, layer, implementation: what was asked.
-        tokens: of the sentence.
         steps: in the order in which they were made.
         notices: what must be said of the pass, in whole sentences.
         instead: the random weights, where they are not the model's own.

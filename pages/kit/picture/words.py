@@ -38,7 +38,6 @@ class Figure(TypedDict):
 
 
 def sentence(error: Exception) -> str:
-    """An error's message as a sentence."""
     return f"{numbers.capital(str(error))}."
 
 

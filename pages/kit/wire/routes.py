@@ -182,7 +182,6 @@ def _course_files() -> object:
 
 
 def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer that says why there is none."""
     return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
 
 

@@ -53,7 +53,6 @@ class PageScene:
     """A page with a link.
 
     Attributes:
-        page: the name of its package.
         query: of its link. off: heads that are switched off besides, on both sides.
     """
 
