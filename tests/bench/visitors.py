@@ -48,9 +48,10 @@ class Visitor:
         progress: the last text of the progress bar.
     """
 
-    def __init__(self, url: str, page: str = "", **link: Any) -> None:
+    def __init__(self, url: str, page: str = "", *, cookie: str = "", **link: Any) -> None:
         self._open = ExitStack()
-        self.socket = self._open.enter_context(open_socket(url))
+        own = {"additional_headers": {"Cookie": cookie}} if cookie else {}
+        self.socket = self._open.enter_context(open_socket(url, **own))
         self.page, self.query = page, urlencode(link)
         self.session = ""
         self.ids: dict[str, str] = {}

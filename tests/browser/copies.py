@@ -72,7 +72,8 @@ def behind_nginx(folder: Path, copies: Sequence[int]) -> Iterator[str]:
                 break
             except OSError:
                 told = (folder / "log").read_text("utf-8")
-                assert process.poll() is None and time.monotonic() < end, told
+                assert process.poll() is None, told
+                assert time.monotonic() < end, told
                 time.sleep(0.02)
         yield f"http://127.0.0.1:{port}"
     finally:

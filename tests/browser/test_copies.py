@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import subprocess
+import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +24,8 @@ from tests.bench.typist import Answer, Typist, unpacked
 from tests.bench.visitors import sentence
 
 from .copies import CONFIG, NGINX, behind_nginx
-from .server import OwnServer
+from .server import ROOT, OwnServer
+from .test_installed import borrow_libraries
 
 VISITORS, QUESTIONS, KILLED_AT = 4, 9, 3
 WAIT = 10  # seconds
@@ -54,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif heard.get("if-none-match") == '"tag"':
             self._say(304, b"")
         else:
-            self._say(200, json.dumps({**heard, "copy": self.server.server_port}).encode())
+            self._say(200, json.dumps({**heard, "copy": str(self.server.server_port)}).encode())
 
     def _say(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -92,12 +97,16 @@ def test_what_the_proxy_is_told_to_do() -> None:
     """On a machine without nginx this is all that is known of its configuration."""
     text = CONFIG.read_text("utf-8")
     code = re.sub(r"#.*", "", text)
-    assert code.count("{") - code.count("${") - len(re.findall(r"\{\d+\}", code)) == len(re.findall(r"^\s*\}", code, re.M))
-    assert not [line for line in code.splitlines() if line.strip() and not re.search(r"([;{}]|^\s*\S.*'[^;]*)\s*$", line)]
+    assert code.count("{") - code.count("${") - len(re.findall(r"\{\d+\}", code)) == len(
+        re.findall(r"^\s*\}", code, re.M)
+    )
+    assert not [
+        line for line in code.splitlines() if line.strip() and not re.search(r"([;{}]|^\s*\S.*'[^;]*)\s*$", line)
+    ]
     for said in (
-        "hash $visitor consistent;", "proxy_set_header X-Forwarded-For $remote_addr;", 'proxy_set_header Forwarded "";',
-        "proxy_set_header Host $http_host;", "server_name ${HEADLIGHT_NAME};", "return 421;", "error_log /dev/stderr alert;",
-        "proxy_cache_revalidate on;", "${COPIES}", "large_client_header_buffers 4 64k;",
+        "proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header Host $http_host;",
+        "hash $visitor consistent;", 'proxy_set_header Forwarded "";', "server_name ${HEADLIGHT_NAME};", "return 421;",
+        "proxy_cache_revalidate on;", "error_log /dev/stderr alert;", "large_client_header_buffers 4 64k;", "${COPIES}",
     ):  # fmt: skip
         assert said in code, said
     assert "proxy_add_x_forwarded_for" not in code
@@ -124,10 +133,10 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
         assert {one["copy"] for _, one, _ in again} == {heard["copy"]}
         assert not any(given for _, _, given in again)
         assert ask(url, "/", Cookie="headlight_copy=mine")[2] not in ("", "headlight_copy=mine")
-        assert {ask(url, "/")[1]["copy"] for _ in range(40)} == {copy.server_port for copy in copies}
+        assert {ask(url, "/")[1]["copy"] for _ in range(40)} == {str(copy.server_port) for copy in copies}
 
         for _ in range(8):  # whoever is asked first, the copy of that version answers
-            assert ask(url, "/headlight/b1/app.js")[1]["copy"] == copies[1].server_port
+            assert ask(url, "/headlight/b1/app.js")[1]["copy"] == str(copies[1].server_port)
         assert ask(url, "/headlight/c2/app.js")[0] == 404
         assert ask(url, f"/headlight/a0/api/maps?s={'%41' * 18_000}")[0] == 200, "a long link"
 
@@ -176,9 +185,27 @@ def shown(answer: Answer) -> tuple[str, bytes]:
     return str(state["typed"]), parts[header["parts"][0] :]
 
 
+def built(folder: Path) -> str:
+    """The command in a folder that the container's build has made, but for its libraries, which are those of here."""
+    tree = folder / "headlight"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
+    borrow_libraries(tree)
+    tools = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
+    subprocess.run(
+        ["sh", ROOT / "deploy" / "build.sh", "headlight", tree],
+        env=os.environ
+        | tools
+        | {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")},
+        check=True,
+    )
+    return str(tree / "bin" / "headlight")
+
+
 def test_a_copy_is_killed_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
+    command = [built(tmp_path), "--public", "--no-open"]
+
     def start(number: int) -> OwnServer:
-        return OwnServer(tmp_path / f"copy{number}", environment={"HEADLIGHT_SMOLLM2": "off"})
+        return OwnServer(tmp_path / f"copy{number}", command=command, folder=tmp_path, environment={"PYTHONPATH": ""})
 
     with ExitStack() as open_, ThreadPoolExecutor(VISITORS) as pool:
         dies, stays = pool.map(start, range(2))
