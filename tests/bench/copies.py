@@ -118,13 +118,10 @@ def main() -> None:
         for thread in threads:
             thread.join()
     keys, back = [took for one in victims for took in one.keys], [1000 * took for one in victims for took in one.back]
-    again = sorted(status for one in victims for status in one.again)
-    print(
-        f"{options.kills} kills, {options.visitors} visitors, {len(keys)} keys: {quantiles(keys)} ms, longest {max(keys):.0f}"
-    )
-    print(
-        f"answers of another sentence: {sum(one.wrong for one in victims)}; asked again: {len(again)} {sorted(set(again))}"
-    )
+    again, wrong = [status for one in victims for status in one.again], sum(one.wrong for one in victims)
+    typed = f"{options.visitors} visitors, {len(keys)} keys, {quantiles(keys)} ms, longest {max(keys):.0f}"
+    print(f"{options.kills} kills: {typed}")
+    print(f"pictures of another sentence: {wrong}; questions asked again: {len(again)} {sorted(set(again))}")
     print(f"{len(back)} connections lost; back after {quantiles(back)} ms, longest {max(back, default=0.0):.0f}")
 
 
