@@ -15,6 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 from streamlit import net_util
@@ -81,6 +82,11 @@ def own_files() -> ASGIApp:
     return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
 
 
+def of_another_version() -> ASGIApp:
+    """What lies below the addresses of a version that this is not: a proxy may have another copy that has it."""
+    return PlainTextResponse("That is of another version.", 404, {"Cache-Control": "no-store"})
+
+
 def first_picture(app: ASGIApp) -> ASGIApp:
     """Pages with their picture in them."""
 
@@ -98,7 +104,10 @@ app = st.App(
     routes=[Route(ADDRESS, handout)],
     middleware=[
         *(Middleware(gate) for gate in GATES),
-        Middleware(OwnRoutes, {web.API: LazyApp(wire), web.PREFIX: LazyApp(own_files)}),
+        Middleware(
+            OwnRoutes,
+            {web.API: LazyApp(wire), web.PREFIX: LazyApp(own_files), web.VERSIONS: LazyApp(of_another_version)},
+        ),
         Middleware(first_picture),
     ],
 )

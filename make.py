@@ -7,10 +7,12 @@
     test-web      what of the browser's files needs no browser, in Node
     test-numeric  what compares floats, with other kernels than this processor's own
     test-long     the whole suite with twenty times as many made-up examples and two hundred visitors
-    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome and TypeScript
+    test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
     check         lint and test, side by side
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
+    load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
+    soak          an hour of mixed visits, and the server's memory: soak --minutes 10
     checkpoints   train the models in assets/trained again
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
     reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
@@ -45,7 +47,20 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
          "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric")}  # fmt: skip
-COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "lock", "checkpoints", "screenshots", "reproduce")
+COMMANDS = (
+    "run",
+    *TESTS,
+    "test-web",
+    "lint",
+    "bench",
+    "attack",
+    "load",
+    "soak",
+    "lock",
+    "checkpoints",
+    "screenshots",
+    "reproduce",
+)
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 # What much is made up for.
@@ -204,7 +219,7 @@ def lint_web() -> int:
 
 def lint() -> int:
     checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
-    return max(*(python_m(*check) for check in checks), lint_web())
+    return max(*(python_m(*check) for check in checks), python_m("tests.rules.advisories"), lint_web())
 
 
 def lock(*args: str) -> int:
@@ -262,6 +277,9 @@ def main(command: str, *args: str) -> int:
         # with arguments the attacks alone; without, also the classes
         modules = ["tests.bench.attack"] if args else ["tests.bench.attack", "tests.bench.load"]
         return max(python_m(module, *args) for module in modules)
+    if command in ("load", "soak"):
+        default = {"load": "--visitors=25", "soak": "--minutes=60"}[command]
+        return python_m("tests.bench.load", default, *args)
     if command == "checkpoints":
         return python_m("mha_core.training.checkpoints", "assets/trained", *args)
     if command == "screenshots":

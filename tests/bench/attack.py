@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote_plus, urlsplit
 from urllib.request import urlopen
 
@@ -71,7 +72,7 @@ def burst(messages: int) -> Run:
     return run
 
 
-def train(task: str, **link: object) -> Run:
+def train(task: str, **link: Any) -> Run:
     """Presses Train and stays to watch."""
 
     def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""A class on one server: how long each act takes, and what memory it costs: `python -m tests.bench.load [--soak 20]`.
+"""A class on one server: how long each act takes, and what memory it costs: `make load`, and for long `make soak`.
 
 Each visitor is a connection without a browser and acts at moments of its own. Nothing here is asserted.
 """
@@ -6,6 +6,7 @@ Each visitor is a connection without a browser and acts at moments of its own. N
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import random
@@ -23,6 +24,8 @@ from tests.bench.visitors import SENTENCE, Visitor, sentence
 
 EXPLORE = ("",)
 PAGES = ("", "shapes", "masks", "positions", "compare", "by-hand", "implementations")
+# What is switched in turn: the keys of a link.
+SWITCHES: tuple[dict[str, list[str]], ...] = ({"mask": ["causal"]}, {"pos": ["none"]}, {"t": ["2"]}, {})
 BOXES = {"train": "A sentence", "by-hand": "Words of the queries"}  # what is typed into, where it is another one
 
 
@@ -31,7 +34,8 @@ class Class:
     """Visitors of these pages in turn, who act every `pause` seconds on sentences of so many `tokens`.
 
     Attributes:
-        times: milliseconds of every act but the first, by page.
+        stay: the acts after which they go on to the next page; every third act then also switches something.
+        times: milliseconds of every act but the first, by page; "next page" is until a page has come.
         errors: exceptions on the screen, questions without a picture and lost connections.
     """
 
@@ -39,6 +43,7 @@ class Class:
     visitors: int
     pause: float
     tokens: tuple[int, int] = (16, 16)
+    stay: int | None = None
     times: dict[str, list[float]] = field(default_factory=dict)
     errors: int = 0
 
@@ -53,23 +58,35 @@ class Class:
             thread.join()
 
     def _visit(self, server: Server, number: int, seconds: float) -> None:
-        page, draw = self.pages[number % len(self.pages)], random.Random(number)
         end = time.monotonic() + seconds
         time.sleep(self.pause * number / self.visitors)
-        visitor: Typist | Visitor = Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
-        try:
-            for act in range(10_000):
-                begun = time.monotonic()
-                if begun > end:
-                    break
-                took = self._act(visitor, page, self._text(page, draw, f"{number} {act}"))
-                if act:  # the first one meets the others still coming
-                    self.times.setdefault(page or "explore", []).append(took)
-                time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
-            self.errors += visitor.errors if isinstance(visitor, Visitor) else 0
-            visitor.close()
-        except (ConnectionClosed, TimeoutError):
-            self.errors += 1
+        for turn in itertools.count(number):
+            begun = time.perf_counter()
+            try:
+                visitor = _open(server, page := self.pages[turn % len(self.pages)])
+                if turn > number:
+                    self.times.setdefault("next page", []).append(1000 * (time.perf_counter() - begun))
+                self._stay(visitor, page, f"{number} {turn}", end)
+                visitor.close()
+            except (ConnectionClosed, TimeoutError):
+                self.errors += 1
+            if time.monotonic() > end or self.stay is None:
+                return
+
+    def _stay(self, visitor: Typist | Visitor, page: str, seed: str, end: float) -> None:
+        """Acts on one page until the end, or for as long as they stay."""
+        draw = random.Random(seed)
+        for act in itertools.count():
+            begun = time.monotonic()
+            if begun > end or act == self.stay:
+                break
+            if self.stay and isinstance(visitor, Typist):
+                visitor.query = SWITCHES[act // 3 % len(SWITCHES)]
+            took = self._act(visitor, page, self._text(page, draw, f"{seed} {act}"))
+            if act:  # the first one meets the others still coming
+                self.times.setdefault(page or "explore", []).append(took)
+            time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
+        self.errors += visitor.errors if isinstance(visitor, Visitor) else 0
 
     def _act(self, visitor: Typist | Visitor, page: str, text: str) -> float:
         if isinstance(visitor, Visitor):
@@ -87,6 +104,10 @@ class Class:
         pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
         said = f"{quantiles(every)} ms, longest {max(every, default=0.0):.0f}, {len(every)} acts, {self.errors} errors"
         return said + (f" (medians: {pages})" if len(self.times) > 1 else "")
+
+
+def _open(server: Server, page: str) -> Typist | Visitor:
+    return Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
 
 
 def lesson(name: str, visitors: Class, seconds: float, training: int = 0) -> None:
@@ -109,27 +130,32 @@ def _train(server: Server, seconds: float) -> None:
 
 
 def soak(minutes: float) -> None:
-    """Mixed visits that come and go, and the server's memory every half minute; the slope leaves out five minutes."""
+    """Mixed visits that come and go, and the server's memory every half minute; the slope leaves out ten minutes."""
     own, began, seen = Class((*PAGES, "train"), 8, 4.0, (16, 128)), time.monotonic(), list[tuple[float, float]]()
     with serve() as server:
         while (now := (time.monotonic() - began) / 60) < minutes:
             own.attend(server, 28)
             seen.append((now, server.memory()))
             print(f"  {now:4.1f} min {seen[-1][1]:6.0f} MiB", flush=True)
-        late = [(at, memory) for at, memory in seen if at >= min(5.0, minutes / 2)]
+        late = [(at, memory) for at, memory in seen if at >= min(10.0, minutes / 2)]
         slope = statistics.linear_regression(*zip(*late, strict=True)).slope if len(late) > 1 else float("nan")
         print(f"soak of {minutes:g} min: {own.told()}")
-        print(f"memory {slope:+.1f} MiB a minute after the first five, at its highest {server.peak():.0f} MiB")
+        print(f"memory {slope:+.1f} MiB a minute after the first ten, at its highest {server.peak():.0f} MiB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=40, help="of each class")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="mixed visits for so long instead")
+    parser.add_argument("--visitors", type=int, help="so many who type, switch and go from page to page instead")
+    parser.add_argument("--minutes", type=float, help="mixed visits for so long instead")
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median and 95th percentile")
-    if options.soak:
-        soak(options.soak)
+    if options.minutes:
+        soak(options.minutes)
+        return
+    if options.visitors:
+        walk = Class(PAGES, options.visitors, 5.0, (8, 64), stay=4)
+        lesson(f"{options.visitors} type, switch and go on, every 5 s", walk, options.seconds)
         return
     lesson("25 on Explore, every 5 s", Class(EXPLORE, 25, 5.0), options.seconds)
     lesson("50 on Explore, every 5 s", Class(EXPLORE, 50, 5.0), options.seconds)

@@ -40,6 +40,7 @@ class Typist:
 
     Args:
         page: the path of one of `PICTURES`.
+        cookie: what the browser was given before.
 
     Attributes:
         url: of the server.
@@ -47,11 +48,14 @@ class Typist:
         headers: of every question.
     """
 
-    def __init__(self, url: str, page: str = "") -> None:
+    def __init__(self, url: str, page: str = "", cookie: str = "") -> None:
         self.url = url
         self.query: dict[str, list[str]] = {}
-        self.visitor = Visitor(url, page)
-        self.headers = {VISIT: self.visitor.controls["headlight_house"]["visit"]}
+        self.visitor = Visitor(url, page, cookie=cookie)
+        self.headers = {
+            VISIT: self.visitor.controls["headlight_house"]["visit"],
+            **({"Cookie": cookie} if cookie else {}),
+        }
         self._route = PICTURES[page]
         self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LONGEST_WAIT)
 

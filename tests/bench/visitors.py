@@ -31,10 +31,11 @@ def sentence(tokens: int, seed: int | str = 0) -> str:
     return " ".join(draw.choice(WORDS) for _ in range(tokens - 2))
 
 
-def open_socket(url: str, origin: str | None = None, **more: Any) -> ClientConnection:
+def open_socket(url: str, origin: str | None = None, cookie: str = "", **more: Any) -> ClientConnection:
     """A connection as the browser opens it."""
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
     own: Any = {"subprotocols": [Subprotocol("streamlit")], "max_size": None, "ping_interval": None, "close_timeout": 1}
+    own |= {"additional_headers": {"Cookie": cookie}} if cookie else {}
     return connect(address, origin=origin, **own, **more)  # type: ignore[arg-type]
 
 
@@ -48,9 +49,9 @@ class Visitor:
         progress: the last text of the progress bar.
     """
 
-    def __init__(self, url: str, page: str = "", **link: Any) -> None:
+    def __init__(self, url: str, page: str = "", *, cookie: str = "", **link: Any) -> None:
         self._open = ExitStack()
-        self.socket = self._open.enter_context(open_socket(url))
+        self.socket = self._open.enter_context(open_socket(url, cookie=cookie))
         self.page, self.query = page, urlencode(link)
         self.session = ""
         self.ids: dict[str, str] = {}

@@ -29,7 +29,8 @@ def version(files: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-PREFIX = f"{BASE}/headlight/{version(FILES)}"
+VERSIONS = f"{BASE}/headlight"  # below it lie the addresses of every version
+PREFIX = f"{VERSIONS}/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes: an older page's files would not read what a newer server answers
 
 
