@@ -20,19 +20,20 @@ from starlette.types import ASGIApp
 from streamlit import net_util
 
 from pages.kit.draw import web
-from pages.kit.server import logs, memory
+from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
 from pages.kit.server.lazy_app import LazyApp
 from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
+from pages.kit.server.readiness import ReadinessGate
 from pages.kit.server.sockets import SocketGate, allow_open_files
 from pages.kit.wire.handout import ADDRESS, handout
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
-GATES = (NoDelay, SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
+GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
 memory.keep_little()
@@ -61,12 +62,26 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     gc.freeze()
     gc.enable()
     memory.Sweeper().start()
-    yield
-    # a server that is told to end leaves by a signal, so that nothing is called at exit
-    with suppress(ImportError):
-        from pages.kit.jobs.visit import end_all
+    readiness.STATE.is_warm = True
+    with readiness.ending(wind_up, end):
+        yield
+    end()  # a server that is told to end leaves by a signal, so that nothing is called at exit
 
-        end_all()
+
+def wind_up(seconds: float) -> None:
+    """Ends the trainings with what they have learnt, and keeps that, within so many seconds."""
+    with suppress(ImportError):
+        from pages.kit.jobs import visit
+
+        visit.wind_up(seconds)
+
+
+def end() -> None:
+    """Ends every visit."""
+    with suppress(ImportError):
+        from pages.kit.jobs import visit
+
+        visit.end_all()
 
 
 def wire() -> ASGIApp:
