@@ -21,7 +21,7 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.attention.switches import EVERYTHING
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.models.classifier import Classifier
 from mha_core.models.stack import Stack
 from mha_core.pretrained import smollm2
@@ -157,7 +157,10 @@ def opened(name: str) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="headlight-opened-") as place:
         folder = Path(place) / "run"
-        saved.unpack(packed(name), folder)
+        try:
+            saved.unpack(packed(name), folder)
+        except WeightsFileError as error:
+            raise WeightsFileError(f"this trained model cannot be opened: {error}") from error
         yield folder
 
 
