@@ -10,7 +10,7 @@ gc.disable()
 import logging
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
 import streamlit as st
@@ -51,37 +51,23 @@ net_util.get_external_ip = lambda: None
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
+    end: AbstractContextManager[None] = nullcontext()
     try:
+        from pages.kit.jobs.visit import end_all, wind_up
         from pages.kit.lessons import course
         from pages.kit.picture.pictures import warm_up
 
         warm_up()
         course.begin(sys.argv[1:])
+        end = readiness.ending(wind_up, end_all)
     except ImportError as error:  # a package is missing: the pages say which, the server stays up
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()
     gc.enable()
     memory.Sweeper().start()
     readiness.STATE.is_warm = True
-    with readiness.ending(wind_up, end):
+    with end:
         yield
-    end()  # a server that is told to end leaves by a signal, so that nothing is called at exit
-
-
-def wind_up(seconds: float) -> None:
-    """Ends the trainings with what they have learnt, and keeps that, within so many seconds."""
-    with suppress(ImportError):
-        from pages.kit.jobs import visit
-
-        visit.wind_up(seconds)
-
-
-def end() -> None:
-    """Ends every visit."""
-    with suppress(ImportError):
-        from pages.kit.jobs import visit
-
-        visit.end_all()
 
 
 def wire() -> ASGIApp:

@@ -105,9 +105,11 @@ def test_a_visit_goes_on_at_another_server(shipped: Path) -> None:
     here, there = Visitor(), Visitor()
     run = here.asks(lambda: add(shipped / "who-none-1"))
     data = TrainingData("csv", b"text,label\n")
-    here.asks(lambda: visitor._begun_visit().bring(data))
-    assert list(here.asks(own_models.offered))[-1] == run.id
     name = here.asks(visitor.name)
+    begun = visits.find(name)
+    assert begun
+    begun.bring(data)
+    assert list(here.asks(own_models.offered))[-1] == run.id
     visits.end_all()  # the server
     with served(Wire(queue=Queue())) as client:
         assert client.get(f"{API}/focus?model={run.id}").status_code == 200
@@ -172,7 +174,6 @@ def test_a_disk_that_is_full_or_cannot_be_written(
     assert run.id in one.asks(own_models.offered)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "write_bytes", fails)
-        models._read.cache_clear()
         with (
             pytest.raises(WeightsFileError, match=f"nothing can be written here .{error.strerror}"),
             models.opened(run.id),

@@ -159,9 +159,10 @@ class Visit:
 
     def share(self) -> None:
         """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
-        with self.lock:
+        with self.lock, writing():
             for run in self.runs.values():
-                models.keep(run.id, run.folder)
+                if run.folder.is_dir():
+                    models.keep(run.id, run.folder)
             kept.add(self.name, self.runs, self.data)
 
     def drop_old(self) -> None:
@@ -211,17 +212,16 @@ def find(name: object, address: str = "") -> Visit | None:
 def _taken_up(name: str, address: str) -> Visit | None:
     """The visit of another server; None when the store has none of this name."""
     known = kept.read(name)
-    contents = {run: store.read("model", run) for run in known.runs}
-    if not any(contents.values()):
+    there = [run for run in known.runs if store.has("model", run)]
+    if not there:
         return None
     visit = Visit(address, name)
     visit.data.update(known.data)
     visit.notices = [TAKEN_UP]
-    for number, (run, content) in enumerate(contents.items()):
+    for number, run in enumerate(there):
         folder = visit.folder / f"taken-up-{number}"
         try:
-            if content is not None:
-                visit.add(folder, saved.unpack(content, folder), opened=True, name=run)
+            visit.add(folder, saved.unpack(models.packed(run), folder), opened=True, name=run)
         except HeadlightError as error:
             visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
     visit.tell()

@@ -24,7 +24,6 @@ BACK_SECONDS = 3  # after which a page may be asked for anew
 TOLD: Final = "This server is about to end; another one, or this one started anew, answers in a few seconds."
 _PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="refresh" content="{BACK_SECONDS}"><title>Headlight</title><p role="status">{TOLD}</p></html>"""
-_DENIAL = "websocket.http.response"  # the extension of ASGI by which a connection is refused with a status
 
 
 @dataclass
@@ -61,7 +60,7 @@ class ReadinessGate:
         if not state.is_ending:
             return None
         if kind == "websocket":
-            return _said(TOLD, 503) if _DENIAL in scope.get("extensions", {}) else _closed
+            return _said(TOLD, 503)
         if kind == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
             return HTMLResponse(_PAGE, 503, _HEADERS)
         return None
@@ -74,17 +73,13 @@ def _said(text: str, status: int = 200) -> Response:
     return PlainTextResponse(f"{text}\n", status, _HEADERS if status == 503 else {"Cache-Control": "no-store"})
 
 
-async def _closed(_scope: Scope, _receive: Receive, send: Send) -> None:
-    await send({"type": "websocket.close", "code": 1012})  # “service restart”: come back
-
-
 @contextmanager
 def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: State = STATE) -> Iterator[None]:
     """Has SIGTERM end this process in order. To be entered in the event loop of the main thread; elsewhere in vain.
 
     Args:
         wind_up: ends what is under way, within so many seconds; called in a thread.
-        end: what the end of the server would do, when connections keep it from coming to that.
+        end: called last. The server leaves by a signal, so that nothing is called at exit.
     """
     loop, served = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
     tasks: list[asyncio.Task[None]] = []
@@ -107,3 +102,4 @@ def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: Sta
     with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
         loop.add_signal_handler(signal.SIGTERM, begin)
     yield
+    end()
