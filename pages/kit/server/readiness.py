@@ -5,6 +5,7 @@ is here is told to connect anew, elsewhere. A second SIGTERM ends it at once.
 """
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -90,14 +91,18 @@ def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: Sta
         tasks.append(loop.create_task(leave()))
 
     async def leave() -> None:
-        await asyncio.to_thread(wind_up, WIND_UP_SECONDS)
-        if callable(served):
-            served(signal.SIGTERM, None)
-        loop.call_later(LEAVE_SECONDS if callable(served) else 0, leave_now)
+        try:
+            async with asyncio.timeout(WIND_UP_SECONDS + 1):  # a store may hang
+                await asyncio.to_thread(wind_up, WIND_UP_SECONDS)
+        finally:
+            if callable(served):
+                served(signal.SIGTERM, None)
+            loop.call_later(LEAVE_SECONDS if callable(served) else 0, leave_now)
 
     def leave_now() -> None:
         end()
         signal.raise_signal(signal.SIGTERM)
+        os._exit(128 + signal.SIGTERM)  # process 1 does not end by a signal
 
     with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
         loop.add_signal_handler(signal.SIGTERM, begin)
