@@ -10,7 +10,7 @@ gc.disable()
 import logging
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
 import streamlit as st
@@ -21,19 +21,20 @@ from starlette.types import ASGIApp
 from streamlit import net_util
 
 from pages.kit.draw import web
-from pages.kit.server import logs, memory
+from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
 from pages.kit.server.lazy_app import LazyApp
 from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
+from pages.kit.server.readiness import ReadinessGate
 from pages.kit.server.sockets import SocketGate, allow_open_files
 from pages.kit.wire.handout import ADDRESS, handout
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
-GATES = (NoDelay, SecurityHeaders, HostGate, RouteGate, SocketGate, UploadGate)
+GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
 memory.keep_little()
@@ -51,23 +52,23 @@ net_util.get_external_ip = lambda: None
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
+    end: AbstractContextManager[None] = nullcontext()
     try:
+        from pages.kit.jobs.visit import end_all, wind_up
         from pages.kit.lessons import course
         from pages.kit.picture.pictures import warm_up
 
         warm_up()
         course.begin(sys.argv[1:])
+        end = readiness.ending(wind_up, end_all)
     except ImportError as error:  # a package is missing: the pages say which, the server stays up
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()
     gc.enable()
     memory.Sweeper().start()
-    yield
-    # a server that is told to end leaves by a signal, so that nothing is called at exit
-    with suppress(ImportError):
-        from pages.kit.jobs.visit import end_all
-
-        end_all()
+    readiness.STATE.is_warm = True
+    with end:
+        yield
 
 
 def wire() -> ASGIApp:

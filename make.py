@@ -8,6 +8,7 @@
     test-numeric  what compares floats, with other kernels than this processor's own
     test-long     the whole suite with twenty times as many made-up examples and two hundred visitors
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
+    faults        what the visitor sees when something breaks: a disk is full, a trainer is killed, a server ends
     check         lint and test, side by side
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
@@ -46,21 +47,10 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
-         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric")}  # fmt: skip
-COMMANDS = (
-    "run",
-    *TESTS,
-    "test-web",
-    "lint",
-    "bench",
-    "attack",
-    "load",
-    "soak",
-    "lock",
-    "checkpoints",
-    "screenshots",
-    "reproduce",
-)
+         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"),
+         "faults": ("-m", "faults")}  # fmt: skip
+COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "load", "soak", "lock", "checkpoints", "screenshots",
+            "reproduce")  # fmt: skip
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 # What much is made up for.

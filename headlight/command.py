@@ -21,11 +21,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread
 from typing import NoReturn
 from urllib.parse import urlencode
 
 PROJECT = "headlight-attention"
+STORE = "HEADLIGHT_STORE"
 EVERYWHERE = ("0.0.0.0", "::")
 PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
@@ -57,6 +59,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
     made.add_argument("--model", help="the model of the link that is printed and opened, as smollm2")
     made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
+    made.add_argument(
+        "--store",
+        type=Path,
+        metavar="FOLDER",
+        default=os.environ.get(STORE) or None,
+        help="what several servers share: the models that visitors train, their data and films (default: %(default)s)",
+    )
     made.add_argument(
         "--open",
         action=argparse.BooleanOptionalAction,
@@ -122,6 +131,17 @@ def check_lessons(folder: Path) -> Path:
     return folder.resolve()
 
 
+def check_store(folder: Path) -> Path:
+    """The folder, made if need be. Raises Refused where nothing can be written into it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as trial:
+            trial.write(b".")
+    except OSError as error:
+        raise Refused(f"--store: nothing can be written into the folder “{folder}” ({error.strerror})") from None
+    return folder.resolve()
+
+
 def missing_models() -> str:
     """A line for each way that leads to the models which are not installed; "" where they are."""
     wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
@@ -143,6 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_address(chosen.host, chosen.port)
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
+        if chosen.store:
+            os.environ[STORE] = str(check_store(chosen.store))
         serve(chosen, lessons)
     except Refused as refused:
         print(f"headlight: {refused}.", file=sys.stderr)

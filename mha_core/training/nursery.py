@@ -21,6 +21,7 @@ IDLE_SECONDS = 600.0
 
 def main() -> None:
     """Forks until nobody is there any more."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as of a worker
     step_back()  # before torch: seconds of a core, while a browser draws the first charts of the page that started it
     import torch
 

@@ -15,6 +15,7 @@ of these keys:
 import io
 import json
 import os
+import signal
 import threading
 import time
 from typing import Any, TextIO
@@ -58,6 +59,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     step_back()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a whole group may get it: the parent says when to end
     say = Speaker(out).say
     try:
         # unbuffered: a thread that waits in sys.stdin would hold its lock when the process ends, which is fatal

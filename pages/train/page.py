@@ -2,11 +2,13 @@
 
 import streamlit as st
 
+from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import layout, own_models, widgets
 from pages.kit.frame.form import form
 from pages.kit.jobs import process, visitor
 from pages.kit.jobs.visit import NAME
+from pages.kit.picture import words
 
 from . import recipe_controls, runs, saved_runs, section, task_words, uploads
 from .runs import Runs
@@ -70,14 +72,15 @@ def say_task(name: str, task: task_words.Task, recorded: str = "") -> None:
 
 def come_back(told: str) -> None:
     """Takes up what this browser has trained before, with the data that were brought for it."""
-    if not visitor.come_back(told):
+    try:
+        why = "" if visitor.come_back(told) else GONE
+    except HeadlightError as error:
+        why = words.sentence(error)
+    if why:
         st.session_state["visit_gone"] = told if NAME.fullmatch(told) else ""
-        layout.say_next(GONE)
-        return
-    job = visitor.job()
-    if job is not None and job.plan.data is not None:
-        kept = job.plan.data
-        st.session_state.setdefault("brought", {}).setdefault(kept.kind, kept.content or b"asked for")
+    for sentence in [why] if why else visitor.notices():
+        layout.say_next(sentence)
+    st.session_state["brought"] = {**visitor.brought(), **st.session_state.get("brought", {})}
 
 
 def runs_of(name: str) -> Runs:

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from mha_core.training import saved
 from mha_core.training.tasks import Labelled, Language
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
@@ -69,7 +68,7 @@ def _ways_out(shown: Runs, model: str | None) -> None:
         canvas.sheet("ways_out", [sheet.links(ways)])
         st.download_button(
             "The trained model, zip",
-            lambda: saved.pack(models.folder(model)),
+            lambda: models.packed(model),
             "headlight-run.zip",
             "application/zip",
             on_click="ignore",

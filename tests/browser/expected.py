@@ -19,7 +19,7 @@ TIRED, WIDE = PRESETS[:2]
 @lru_cache(maxsize=4)
 def core(name: str = MINILM) -> Model:
     """The model that the pictures are compared with, in this process."""
-    return load_model(MINILM if name == MINILM else str(models.folder(name)))
+    return load_model(MINILM if name == MINILM else str(models.SHIPPED / name))
 
 
 @lru_cache(maxsize=64)

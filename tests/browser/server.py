@@ -107,7 +107,7 @@ class OwnServer(Server):
     def stop(self) -> None:
         self.process.terminate()
         try:
-            self.process.wait(10)
+            self.process.wait(25)  # it winds up what trains
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

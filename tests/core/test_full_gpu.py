@@ -70,11 +70,13 @@ def test_a_full_gpu_with_another_position(
     assert largest_difference(run.weights, tiny.run("a b c", position=position).weights) <= 1e-6
 
 
+@pytest.mark.faults
 def test_a_full_gpu_that_was_chosen_by_name_raises(full_gpu: Callable[..., Model]) -> None:
     with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
         full_gpu(fall_back=False).run("a b c")
 
 
+@pytest.mark.faults
 def test_a_full_cpu_has_nowhere_to_go(full_gpu: Callable[..., Model]) -> None:
     with pytest.raises(torch.OutOfMemoryError):
         full_gpu(fall_back=True, kind=Model).run("a b c")

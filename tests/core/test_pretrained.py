@@ -155,6 +155,7 @@ def test_loading_in_threads(tiny_folder: Path, minilm: Model) -> None:
     assert all(torch.equal(run.weights, runs[2].weights) for run in runs[3:])
 
 
+@pytest.mark.faults
 def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
     """In a process of its own: no network, no transformers, none of the package's code, no page library."""
     program = """
@@ -184,6 +185,7 @@ def test_devices_and_dtypes() -> None:
         load_model("minilm", dtype=torch.int64)
 
 
+@pytest.mark.faults
 def test_a_gpu_without_room_for_the_weights(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu, real = torch.device("meta"), Encoder.to
 

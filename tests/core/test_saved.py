@@ -125,6 +125,7 @@ def test_a_run_that_goes_on_cannot_be_saved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.faults
 def test_a_disk_that_is_full_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
 

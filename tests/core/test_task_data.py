@@ -203,6 +203,7 @@ def test_the_hub_gives_its_training_part(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (task.name, task.title, len(task.train), len(task.test)) == ("news", "BBC news", 30, 10)
 
 
+@pytest.mark.faults
 def test_without_the_package_or_the_network_the_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(name: str, *, split: str) -> list[object]:
         raise ConnectionError("no route")

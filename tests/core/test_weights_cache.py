@@ -169,6 +169,7 @@ def test_a_folder_that_cannot_be_made(folder: Path) -> None:
     assert make.equal(kept(make))
 
 
+@pytest.mark.faults
 def test_a_read_only_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise OSError(30, "Read-only file system")
@@ -179,6 +180,7 @@ def test_a_read_only_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.faults
 def test_a_disk_without_room_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=DATA))
@@ -188,6 +190,7 @@ def test_a_disk_without_room_is_left_alone(folder: Path, monkeypatch: pytest.Mon
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.faults
 def test_a_disk_that_fills_up_on_the_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(number: int, mode: str) -> object:
         os.close(number)

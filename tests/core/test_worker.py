@@ -191,6 +191,7 @@ def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.faults
 def test_the_parent_is_gone(tmp_path: Path) -> None:
     with process() as running:
         told = tell(running, order(tmp_path, ENDLESS).to_line())

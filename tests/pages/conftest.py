@@ -65,6 +65,7 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     """Headlight with these models."""
     monkeypatch.setattr(models, "SHIPPED", trained_folder)
     models.shipped.cache_clear()
+    sharing.forget()
     yield trained_folder
     models.shipped.cache_clear()
     sharing.forget()

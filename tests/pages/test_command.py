@@ -15,6 +15,7 @@ import pytest
 
 from headlight import command
 from mha_core import device
+from pages.kit.server import store
 from pages.kit.server.public import VARIABLE, is_public
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +89,19 @@ def test_lessons_that_cannot_be_read(capsys: pytest.CaptureFixture[str], port: i
         )
 
 
+@pytest.mark.faults
+def test_a_store_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "store"):
+        assert f"nothing can be written into the folder “{folder}”" in refused(
+            capsys, 1, "--store", str(folder), "--port", str(port)
+        )
+    monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
+    assert "nothing can be written" in refused(capsys, 1, "--port", str(port))
+
+
 def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFixture[str], port: int) -> None:
     absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
     assert f"device={absent} is not on this machine" in refused(capsys, 1, "--device", absent, "--port", str(port))
@@ -100,11 +114,14 @@ def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFi
 def test_what_the_app_is_told(served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path) -> None:
     os.chdir(tmp_path.parent)
     arguments = ["--lessons", tmp_path.name, "--model", "smollm2", "--public", "--no-open", "--name", "example.org"]
+    arguments += ["--store", f"{tmp_path.name}/store"]
     assert command.main([*arguments, "--port", str(port), "--device", "cpu"]) == 0
     config = {"server.address": "127.0.0.1", "server.port": port, "browser.serverAddress": "example.org"}
     assert served == [(f"{ROOT / 'app.py'} --lessons {tmp_path}", config)]
     assert f"http://127.0.0.1:{port}/?model=smollm2" in capsys.readouterr().out
     assert os.environ[VARIABLE] == "1"
+    assert os.environ[store.VARIABLE] == str(tmp_path / "store")
+    assert list((tmp_path / "store").iterdir()) == []
     assert is_public()
     assert device.available() == ["cpu"]
 

@@ -277,6 +277,7 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"
 
 
+@pytest.mark.faults
 def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu]) -> None:
     gpu(0)
     for compute in (

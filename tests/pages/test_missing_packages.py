@@ -61,6 +61,7 @@ def columns(app: AppTest) -> list[str]:
 
 
 @pytest.mark.usefixtures("no_plotly")
+@pytest.mark.faults
 def test_train_without_plotly(shipped: Path) -> None:
     page = Train()
     check_told(page.app, "plotly")

@@ -45,8 +45,8 @@ def test_the_list_is_made_of_the_folders_with_weights() -> None:
 
 
 def test_the_list_says_size_and_direction_of_every_model(model: Model, tmp_path: Path) -> None:
-    history = saved.read(models.folder("words-rotary-1"))
-    runs = {"mine": Own.of("mine", tmp_path, history)}
+    history = saved.read(models.SHIPPED / "words-rotary-1")
+    runs = {"mine": Own.of(history)}
     listed = models.offered(runs)
     assert list(dict.fromkeys(choice.group for choice in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     assert listed["mine"].says == listed["words-rotary-1"].says
@@ -62,7 +62,7 @@ def test_the_list_says_size_and_direction_of_every_model(model: Model, tmp_path:
 
 def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my-folder").symlink_to(models.folder("who-none-1"))
+    (tmp_path / "my-folder").symlink_to(models.SHIPPED / "who-none-1")
     exec(models.OWN_CODE, {})
     assert "<html" in (tmp_path / "my-model.html").read_text("utf-8")
 
@@ -70,7 +70,7 @@ def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pyte
 def test_nothing_else_has_a_folder() -> None:
     for name in ("", "..", "../trained/who-none-1", "/etc", "who-rotary-2", "who-none-1/", "nobody"):
         with pytest.raises(HeadlightError, match="gone"):
-            models.folder(name)
+            models.packed(name)
         with pytest.raises(HeadlightError, match="gone"):
             pictures.picture(Settings("it", model=name))
 
@@ -108,13 +108,13 @@ def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) ->
 def test_questions_of_shipped_and_own_runs(shipped: Path) -> None:
     assert models.presets("minilm") == PRESETS
     assert models.presets("who-rotary-1") == WHO
-    assert Own.of("x", shipped, saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
+    assert Own.of(saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
     history = saved.read(shipped / "who-none-1")
     assert history.start is not None
     foreign = saved.read(shipped / "who-none-1")
     object.__setattr__(foreign, "recipe", type(history.recipe)(**{**history.recipe.to_json(), "task": "csv"}))
     words = " ".join(history.start.probes[0][1:-1])
-    assert Own.of("x", shipped, foreign).presets[0] == words
+    assert Own.of(foreign).presets[0] == words
 
 
 # ---- the numbers

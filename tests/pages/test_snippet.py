@@ -16,7 +16,7 @@ import torch
 
 from mha_core import Run
 from pages.kit.picture import mask_codec, models, next_token, pictures
-from pages.kit.picture.models import SMOLLM2, Own
+from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.notebook import notebook
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
@@ -131,7 +131,7 @@ def test_trained_models_are_found_where_the_reader_has_them(
     (tmp_path / "assets" / "trained").symlink_to(shipped)
     (tmp_path / OWN_RUN).symlink_to(shipped / "food-learned-1")
     own = secrets.token_urlsafe(16)  # all processes read one store
-    models.keep({own: Own("mine", shipped / "food-learned-1", ())})
+    models.keep(own, shipped / "food-learned-1")
     monkeypatch.chdir(tmp_path)
     for name in ("who-rotary-1", own):
         settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))

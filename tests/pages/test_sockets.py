@@ -278,6 +278,7 @@ def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
         wait(lambda: len(serving.heard) == 12)
 
 
+@pytest.mark.faults
 def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.1, most_of_one=1)
     with Deaf(serving) as reader:

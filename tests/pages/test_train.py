@@ -272,6 +272,7 @@ def test_stopping(shipped: Path) -> None:
     assert page.table("accuracy")["rows"]
 
 
+@pytest.mark.faults
 def test_a_killed_worker_is_told_and_its_place_is_free(shipped: Path) -> None:
     page = Train(**ENDLESS)
     running = page.start()

@@ -104,6 +104,7 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         assert saved.read(folder).end == history.end
 
 
+@pytest.mark.faults
 def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new_job: NewJob) -> None:
     """Two at once and a third that waits: one is stopped, one is killed, the third begins."""
     first, second, third = (new_job(ENDLESS) for _ in range(3))
@@ -192,6 +193,7 @@ def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, clock: Clock) ->
     assert end.reason == "time"
 
 
+@pytest.mark.faults
 def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_path: Path, _content: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -256,6 +258,7 @@ def test_a_worker_that_does_not_listen_is_killed(
     assert deaf.stopped is not late
 
 
+@pytest.mark.faults
 def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> subprocess.Popen[bytes]:
         raise PermissionError("a secret path")

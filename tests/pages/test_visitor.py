@@ -252,6 +252,7 @@ def test_old_runs_go_and_so_do_the_oldest_of_many(trained: Path, monkeypatch: py
     assert visitor.asks(visit.own_runs) == {}
 
 
+@pytest.mark.faults
 def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     old, new, link = (tmp_path / f"{visits.PREFIX}{name}" for name in ("old", "new", "link"))

@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from mha_core import Model
+from mha_core.errors import DeviceError, WeightsFileError
 from mha_core.measure.measures import largest_difference
 from pages.kit.draw.web import API
 from pages.kit.lessons import course
@@ -177,6 +178,7 @@ def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped
         assert said["model"] == "minilm"
 
 
+@pytest.mark.faults
 def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     def fails(route: str, raw: bytes) -> bytes:
         raise ValueError(raw.decode())
@@ -189,7 +191,15 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
 
         return bytes(nothing_of_this_name)
 
+    def damaged(route: str, raw: bytes) -> bytes:
+        raise WeightsFileError("MiniLM's weights have sha256 0; reinstall it")
+
+    def full(route: str, raw: bytes) -> bytes:
+        raise DeviceError("the GPU is out of memory; choose the cpu")
+
     for answer, status, said in (
+        (damaged, 422, "MiniLM's weights have sha256 0; reinstall it."),
+        (full, 422, "The GPU is out of memory; choose the cpu."),
         (fails, 500, "This picture could not be computed."),
         (lacks, 422, "The package tokenizers is missing."),
         (lacks_ours, 500, "This picture could not be computed."),
@@ -402,6 +412,7 @@ def scope_of(query: bytes = b"") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("takes", [0, 1, 3])
+@pytest.mark.faults
 def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
     slow, quick = Connection(takes), Connection(1000)
@@ -420,6 +431,7 @@ def status(connection: Connection) -> int | None:
     return next((message["status"] for message in connection.sent if "status" in message), None)
 
 
+@pytest.mark.faults
 def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two large answers have room. A third has it when somebody has taken nothing for a while; a short one always."""
     large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}

@@ -49,5 +49,7 @@ def unpack(data: bytes, folder: Path) -> History:
         return history
     except WeightsFileError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+    except OSError as error:  # the archive is in memory
+        raise WeightsFileError(f"nothing can be written here ({error.strerror or type(error).__name__})") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise WeightsFileError(f"this is no zip file of a saved run ({type(error).__name__})") from error

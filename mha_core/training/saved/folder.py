@@ -77,7 +77,10 @@ def read(folder: Path) -> History:
     try:
         record = json.loads(text, parse_constant=_no_constant)
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise HeadlightError(f"it does not say that it is a {FORMAT!r}")
+            newer = isinstance(record, dict) and str(record.get("format")).startswith(FORMAT.rstrip("1"))
+            raise HeadlightError(
+                "a newer version of Headlight wrote it" if newer else f"it does not say that it is a {FORMAT!r}"
+            )
         bounds.check_words(record["start"])
         start = from_values({**record["start"], "kind": "Start"})
         if not isinstance(start, Start):

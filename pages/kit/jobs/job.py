@@ -14,6 +14,7 @@ from typing import ClassVar, Final, Self
 
 from mha_core.errors import HeadlightError
 from pages.kit.server.queue import QUEUE, Turn, Work
+from pages.kit.server.readiness import STATE
 from pages.kit.server.visits import Visitor
 
 SILENCE: Final = 10.0  # seconds
@@ -57,8 +58,10 @@ class Job(ABC):
         """Takes a place in the queue and returns.
 
         Raises:
-            HeadlightError: too many are waiting.
+            HeadlightError: too many are waiting, or the server is about to end.
         """
+        if STATE.is_ending:
+            raise HeadlightError(f"this server is about to end; press {self.button} again in a few seconds")
         self._queue.ask(self._turn)
         _under_way[self] = None
         self._thread.start()
@@ -67,6 +70,10 @@ class Job(ABC):
     def stop(self) -> None:
         """Ends it soon; what it has done is kept."""
         self._stop.set()
+
+    def wind_up(self) -> None:
+        """Ends it because the server ends; what it has done is kept, which may take longer than a stop."""
+        self.stop()
 
     def kill(self) -> None:
         """Ends it as fast as can be."""

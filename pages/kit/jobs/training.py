@@ -27,6 +27,7 @@ SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].shared
 MOST_RUNS: Final = 40
 MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
 STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
+WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and nobody waits for the button
 POLL_SECONDS: Final = 0.1
 # A worker ends itself after the plan's seconds; these are for its start, the timing and for saving.
 SLACK_SECONDS: Final = 90.0
@@ -109,6 +110,12 @@ class TrainingJob(Job):
         self.pid: int | None = None
         self._process: worker.Process | None = None
         self._shortened = 0.0
+        self._patience = STOP_SECONDS
+
+    def wind_up(self) -> None:
+        """As in `Job`."""
+        self._patience = WIND_UP_SECONDS
+        self.stop()
 
     def kill(self) -> None:
         """Ends the process now. What was saved stays, nothing more is."""
@@ -191,7 +198,7 @@ class TrainingJob(Job):
                 worker.tell(stdin, "stop")
                 told_at = self._clock()
             nothing_to_save = not self.record.step
-            if told_at is not None and (nothing_to_save or self._clock() - told_at > STOP_SECONDS):
+            if told_at is not None and (nothing_to_save or self._clock() - told_at > self._patience):
                 process.kill()
 
     def _is_enough(self) -> bool:

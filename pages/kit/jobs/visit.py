@@ -2,28 +2,35 @@
 
 It goes with its session, unless the visitor's browser was told its name. Then it stays for two hours after the last tab
 has gone, so that a page that is loaded anew finds it. What visits leave behind is bounded, and the address that leaves
-the most gives way first.
+the most gives way first. The store has a copy of the runs and a list of them, so that another server takes a visit up.
 """
 
+import hashlib
 import os
-import re
 import secrets
 import shutil
 import tempfile
 import threading
 import time
 import weakref
+from base64 import urlsafe_b64encode
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from mha_core.errors import HeadlightError
+from mha_core.training import saved
 from mha_core.training.events import History
+from pages.kit.picture import models
+from pages.kit.picture.models import Own
 from pages.kit.server import sockets, store
 
-from .training import TrainingJob, writing
+from . import kept
+from .job import under_way
+from .training import TrainingData, TrainingJob, writing
 
 KEPT_SECONDS = 2 * 3600.0
 MOST_OWN = 120  # runs, and
@@ -33,7 +40,8 @@ MOST_LEFT_BYTES = 512 * 2**20  # of all their maps and files
 SWEEP_SECONDS = 60.0
 STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
 PREFIX = "headlight-visit-"
-NAME = re.compile(r"[\w-]{22}", re.ASCII)
+NAME = store.NAME
+TAKEN_UP = "Another server has ended; what was trained there is here, as far as it had come."
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class OwnRun:
         id: its name in a link; nobody can guess it, and in any other visit it means nothing.
         folder: as `load_model` takes it.
         added_at: on the clock of `time.monotonic`.
-        opened: it came out of a file.
+        opened: it came out of a file, or from another server.
     """
 
     id: str
@@ -71,19 +79,22 @@ class Visit:
 
     Args:
         address: of the machine that leaves it behind.
+        name: of a visit that is taken up from another server.
     """
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", name: str = "") -> None:
         with writing():
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user alone
-        self.name = secrets.token_urlsafe(16)  # 128 random bits: who knows them is its visitor
+        self.name = name or secrets.token_urlsafe(16)  # 128 random bits: who knows them is its visitor
         self.address = address
+        self.notices: list[str] = []  # sentences on what was taken up
         self.tabs: weakref.WeakSet[Tab] = weakref.WeakSet()
         self.seen_at = time.monotonic()
         self.jobs: list[TrainingJob] = []  # the present one is the last
         self.runs: dict[str, OwnRun] = {}
+        self.data: dict[str, str] = {}  # what was brought for the trainings: its kind -> its name in the store
         self.lock = threading.RLock()
-        self.end = weakref.finalize(self, _delete, self.folder, self.jobs)
+        self.end = weakref.finalize(self, _delete, self.folder, self.jobs, self.name, self.runs, self.data)
         self._collected: set[Path] = set()
         with _listing:
             _visits.add(self)
@@ -120,13 +131,37 @@ class Visit:
                     if folder is not None and folder not in self._collected:
                         self.add(folder, training.record.history(number))
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
+        with suppress(HeadlightError):  # the next call tries again
+            self.share()
 
-    def add(self, folder: Path, history: History, *, opened: bool = False) -> OwnRun:
-        run = OwnRun(secrets.token_urlsafe(16), _label(history), folder, history, time.monotonic(), opened)
+    def add(self, folder: Path, history: History, *, opened: bool = False, name: str = "") -> OwnRun:
+        """Makes a saved run one of the models; `name`: its id, where it has one."""
+        run_id, label = name or secrets.token_urlsafe(16), Own.of(history).title
+        run = OwnRun(run_id, label, folder, history, time.monotonic(), opened)
         with self.lock:
             self.runs[run.id] = run
             self._collected.add(folder)
         return run
+
+    def bring(self, data: TrainingData) -> None:
+        """Keeps data from outside, for another server too. Raises a HeadlightError when they cannot be written."""
+        content = data.content or b"asked for"  # of a hub
+        digest = hashlib.blake2b(content, key=self.name.encode(), digest_size=16).digest()
+        name = urlsafe_b64encode(digest).decode()[:22]
+        if not store.has("data", name):
+            store.keep("data", content, name)
+        with self.lock:
+            before, self.data[data.kind] = self.data.get(data.kind, name), name
+        if before != name:
+            store.forget("data", before)
+
+    def share(self) -> None:
+        """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
+        with self.lock, writing():
+            for run in self.runs.values():
+                if run.folder.is_dir():
+                    models.keep(run.id, run.folder)
+            kept.add(self.name, self.runs, self.data)
 
     def drop_old(self) -> None:
         """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
@@ -155,22 +190,64 @@ class Visit:
 _visits: weakref.WeakSet[Visit] = weakref.WeakSet()
 _told: dict[str, Visit] = {}  # by the names that browsers know
 _listing = threading.Lock()  # of the visits
+_taking_up = threading.Lock()  # two tabs come back to one visit
 
 
-def find(name: object) -> Visit | None:
-    """The visit of that name, whatever a browser says it is; None when there is none any more."""
+def find(name: object, address: str = "") -> Visit | None:
+    """The visit of that name, whatever a browser says it is; None when there is none any more.
+
+    Raises:
+        HeadlightError: another version of Headlight keeps it, or it cannot be taken up now.
+    """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         return None
+    with _taking_up:
+        with _listing:
+            known = _told.get(name)
+        return known or _taken_up(name, address)
+
+
+def _taken_up(name: str, address: str) -> Visit | None:
+    """The visit of another server; None when the store has none of this name."""
+    known = kept.read(name)
+    there = [run for run in known.runs if store.has("model", run)]
+    if not there:
+        return None
+    visit = Visit(address, name)
+    visit.data.update(known.data)
+    visit.notices = [TAKEN_UP]
+    for number, run in enumerate(there):
+        folder = visit.folder / f"taken-up-{number}"
+        try:
+            visit.add(folder, saved.unpack(models.packed(run), folder), opened=True, name=run)
+        except HeadlightError as error:
+            visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
+    visit.tell()
+    return visit
+
+
+def wind_up(seconds: float) -> None:
+    """Ends every job with what it has done, within so many seconds, and keeps what was trained for other servers."""
+    end = time.monotonic() + seconds
+    jobs = under_way()
+    for job in jobs:
+        job.wind_up()
+    for job in jobs:
+        job.join(max(0.0, end - time.monotonic()))
     with _listing:
-        return _told.get(name)
+        visits = list(_visits)
+    for visit in visits:
+        visit.collect()
 
 
 def end_all() -> None:
-    """Ends every visit, with all that it trains and has trained."""
+    """Ends every visit, with all that it trains and has trained; what other servers can take up stays in the store."""
     with _listing:
-        visits = list(_visits)
+        visits, told = list(_visits), set(_told)
         _told.clear()
     for visit in visits:
+        if store.is_shared() and visit.name in told and visit.end.detach():
+            _clear(visit.folder, visit.jobs)
         visit.end()
 
 
@@ -179,6 +256,7 @@ def sweep() -> None:
     with _listing:
         visits = list(_visits)
     for visit in visits:
+        visit.collect()
         visit.drop_old()
     _sweep_left()
     store.sweep(STRAY_SECONDS)
@@ -221,15 +299,16 @@ def _forget(visit: Visit) -> None:
     visit.end()
 
 
-def _label(history: History) -> str:
-    """The words that tell a run from its neighbours."""
-    recipe = history.recipe
-    title = history.start.title if history.start else recipe.task
-    return f"{title}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-
-
-def _delete(folder: Path, jobs: Iterable[TrainingJob]) -> None:
+def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
     """Deletes a visit: when its session is dropped, when it was left too long ago, or when this process ends."""
+    _clear(folder, jobs)
+    for kind, names in (("visit", [name]), ("model", runs), ("data", data.values())):
+        for own in names:
+            store.forget(kind, own)
+
+
+def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:
+    """Ends what a visit has in this process."""
     for training in jobs:
         training.kill()
     shutil.rmtree(folder, ignore_errors=True)

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit import runtime
 
 from mha_core.training import saved
-from pages.kit.server import sockets
+from pages.kit.server import sockets, store
 from pages.kit.server.visits import address, visitor
 
 from . import visit as visits
@@ -62,6 +62,8 @@ def start(plan: TrainingPlan) -> TrainingJob:
     """
     visit = _begun_visit()
     visit.collect()
+    if plan.data is not None:
+        visit.bring(plan.data)
     training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
     with visit.lock:
         if visit.jobs:
@@ -79,15 +81,31 @@ def name() -> str:
 def come_back(told: object) -> bool:
     """Takes up the visit of a name that a browser has kept, whatever that says; False when there is none any more.
 
-    A session that has begun a visit of its own keeps that.
+    A session that has begun a visit of its own keeps that. Raises as `visit.find` does.
     """
     if _visit() is not None:
         return True
-    visit = visits.find(told)
+    visit = visits.find(told, address())
     if visit is None:
         return False
     _enter(visit)
     return True
+
+
+def notices() -> list[str]:
+    """Sentences on a visit that was taken up from another server, each said once."""
+    visit = _visit()
+    if visit is None:
+        return []
+    said, visit.notices = visit.notices, []
+    return list(dict.fromkeys(said))
+
+
+def brought() -> dict[str, bytes]:
+    """The data that were brought for the trainings of this visit, by their kinds."""
+    visit = _visit()
+    kept = {kind: store.read("data", name) for kind, name in visit.data.items()} if visit is not None else {}
+    return {kind: content for kind, content in kept.items() if content is not None}
 
 
 def _visit() -> Visit | None:

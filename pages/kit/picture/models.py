@@ -9,22 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, cast
 
 import torch
 
 from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.attention.switches import EVERYTHING
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.models.classifier import Classifier
 from mha_core.models.stack import Stack
 from mha_core.pretrained import smollm2
 from mha_core.pretrained.byte_level import ByteLevel
-from mha_core.training import inference, tasks
+from mha_core.training import inference, saved, tasks
 from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 from pages.kit.server import store
@@ -40,6 +42,7 @@ SWITCH = "HEADLIGHT_SMOLLM2"  # "off" in the environment: this server offers Smo
 FIRST_AT = "0.0"  # of a model about whose heads nothing is known
 OWN_PRESETS = {MINILM: PRESETS, SMOLLM2: tuple(CONTINUED)}
 KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
+GONE = "this trained model is gone: train it again, or choose another one"
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
 BOTH_WAYS, ONE_WAY = "reads both ways", "reads left to right"
@@ -63,18 +66,20 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """A run of one visitor: its title in the control, its folder, sentences to try, and what the list says of it."""
+    """A run of one visitor: its title in the control, sentences to try, and what the list says of it."""
 
     title: str
-    folder: Path
     presets: tuple[str, ...]
     says: str = ""
 
     @classmethod
-    def of(cls, label: str, folder: Path, history: History) -> Own:
+    def of(cls, history: History) -> Own:
+        """The words that tell a run from its neighbours."""
         start, recipe = history.start, history.recipe
+        task = start.title if start else recipe.task
+        title = f"{task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
         says = _says(recipe.n_layers, recipe.n_heads, start.vocabulary, start.classes) if start else ""
-        return cls(label, folder, _questions(history), says)
+        return cls(title, _questions(history), says)
 
 
 @lru_cache(maxsize=1)
@@ -86,28 +91,27 @@ def shipped() -> Mapping[str, str]:
     return {name: _title(name) for name in sorted(known, key=lambda name: (order.index(name.split("-")[0]), name))}
 
 
-def keep(runs: Mapping[str, Own]) -> None:
-    """Notes where runs lie, for every process of this server: their names can be asked for from now on.
+def keep(name: str, folder: Path) -> None:
+    """Has the store hold a saved run: every process that reads it can be asked for this name from now on.
 
     Raises:
-        HeadlightError: it cannot be noted.
+        HeadlightError: it cannot be written.
     """
-    for name, run in runs.items():
-        if store.read("model", name) is None:
-            noted = {"title": run.title, "folder": str(run.folder), "presets": run.presets}
-            store.keep("model", json.dumps(noted).encode(), name)
+    if not store.has("model", name):
+        store.keep("model", saved.pack(folder), name)
 
 
 def _own(name: str) -> Own | None:
-    """The run of that name; None when nobody has one, or it is gone."""
-    noted = store.read("model", name)
-    if noted is None:
-        return None
-    said = json.loads(noted)
-    if Path(said["folder"]).is_dir():
-        return Own(said["title"], Path(said["folder"]), tuple(said["presets"]))
-    store.forget("model", name)
+    """The run of that name; None when nobody has one, or it is gone or damaged, as whoever loads it is told."""
+    with suppress(HeadlightError):
+        return _read(name) if store.has("model", name) else None
     return None
+
+
+@lru_cache(maxsize=64)
+def _read(name: str) -> Own:
+    with opened(name) as folder:
+        return Own.of(saved.read(folder))
 
 
 def offered(runs: Mapping[str, Own]) -> dict[str, Choice]:
@@ -131,26 +135,48 @@ def title(name: str) -> str:
     return run.title if run else {**pretrained(), **shipped()}.get(name, name)
 
 
-def folder(name: str) -> Path:
-    """The folder with the weights of a trained model.
-
-    Raises:
-        HeadlightError: no model of the list has this name any more.
-    """
+def check(name: str) -> None:
+    """Raises a HeadlightError when no model of the list has this name any more."""
     if name == SMOLLM2:
         raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
-    run = _own(name)
-    if run is None and name not in shipped():
-        raise HeadlightError("this trained model is gone: train it again, or choose another one")
-    return run.folder if run else SHIPPED / name
+    if not is_there(name):
+        raise HeadlightError(GONE)
+
+
+@contextmanager
+def opened(name: str) -> Iterator[Path]:
+    """The folder with the weights of a trained model, while it is read.
+
+    Raises:
+        HeadlightError: as of `check`; a WeightsFileError when it is damaged, or this version cannot read it.
+    """
+    check(name)
+    if name in shipped():
+        yield SHIPPED / name
+        return
+    with TemporaryDirectory(prefix="headlight-opened-") as place:
+        folder = Path(place) / "run"
+        try:
+            saved.unpack(packed(name), folder)
+        except WeightsFileError as error:
+            raise WeightsFileError(f"this trained model cannot be opened: {error}") from error
+        yield folder
+
+
+def packed(name: str) -> bytes:
+    """A trained model as one zip file. Raises as `check` does."""
+    check(name)
+    if name in shipped():
+        return saved.pack(SHIPPED / name)
+    content = store.read("model", name)
+    if content is None:
+        raise HeadlightError(GONE)
+    return content
 
 
 def is_there(name: str) -> bool:
     """Tells whether a model of the list, or of somebody who knows its name, is called that."""
-    try:
-        return name in pretrained() or folder(name).is_dir()
-    except HeadlightError:
-        return False
+    return name in pretrained() or name in shipped() or store.has("model", name)
 
 
 def presets(name: str) -> tuple[str, ...]:

@@ -86,7 +86,8 @@ def model_on(device: str, name: str = MINILM) -> Model:
             with QUEUE.place(Work.LONG):  # seconds: no picture waits for it
                 found = pretrained_on(device, name)
         return found
-    return _trained_on(device, str(models.folder(name)))  # before the cache: a run that was deleted is gone
+    models.check(name)  # before the cache: a run that was deleted is gone
+    return _trained_on(device, name)
 
 
 @shared({}, for_good=True)
@@ -100,8 +101,9 @@ def is_loaded(name: str) -> bool:
 
 
 @shared(LRUCache(TRAINED_BYTES, lambda model: _bytes_of(model)))
-def _trained_on(device: str, folder: str) -> Model:
-    return models.able(load_model(folder, device=device))
+def _trained_on(device: str, name: str) -> Model:
+    with models.opened(name) as folder:
+        return models.able(load_model(str(folder), device=device))
 
 
 def model_of(settings: Settings) -> Model:

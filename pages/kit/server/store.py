@@ -1,4 +1,8 @@
-"""What all processes of this machine's user can read: small files by names that nobody can guess."""
+"""What all processes of a server can read, on one machine or many: files by names that nobody can guess.
+
+They lie in the temporary folder, for this user alone, or in the folder that `HEADLIGHT_STORE` names, which replicas
+share. A file is written whole, and but for that of a visit never again under its name. None is run or unpickled.
+"""
 
 import os
 import re
@@ -10,8 +14,16 @@ from pathlib import Path
 
 from mha_core.errors import HeadlightError
 
+VARIABLE = "HEADLIGHT_STORE"
 NAME = re.compile(r"[\w-]{22}", re.ASCII)
-_KINDS = ("film", "model")
+MOST_BYTES = 2 * 2**30  # of all files together; the oldest go first
+_KINDS = ("film", "model", "data", "visit")
+_PART = ".part"
+
+
+def is_shared() -> bool:
+    """Tells whether other servers read it too, so that it outlives this one."""
+    return bool(os.environ.get(VARIABLE))
 
 
 def keep(kind: str, content: bytes, name: str = "") -> str:
@@ -23,12 +35,25 @@ def keep(kind: str, content: bytes, name: str = "") -> str:
     name = name or secrets.token_urlsafe(16)
     try:
         place = _file(kind, name)
-        part = place.with_suffix(f".{secrets.token_hex(4)}")
-        part.write_bytes(content)
-        part.replace(place)  # whole, or not there
+        part = place.with_name(f"{secrets.token_hex(8)}{_PART}")
+        try:
+            part.touch(mode=0o600)
+            part.write_bytes(content)
+            part.replace(place)  # whole, or not there
+        finally:
+            part.unlink(missing_ok=True)
     except OSError:
         raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
     return name
+
+
+def has(kind: str, name: str) -> bool:
+    """Tells whether there is such a file."""
+    if not NAME.fullmatch(name):
+        return False
+    with suppress(OSError):
+        return _file(kind, name).is_file()
+    return False
 
 
 def read(kind: str, name: str) -> bytes | None:
@@ -47,12 +72,25 @@ def forget(kind: str, name: str) -> None:
 
 
 def sweep(older: float) -> None:
-    """Deletes what is `older` than so many seconds: whoever kept it was killed before it could."""
+    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MOST_BYTES`."""
+    held = 0
+    for age, size, file in sorted(_files()):
+        held += size
+        if age > older or held > MOST_BYTES:
+            with suppress(OSError):  # it is gone already
+                file.unlink()
+
+
+def _files() -> list[tuple[float, int, Path]]:
+    """The age in seconds, the size and the place of every file of ours."""
+    found, now = list[tuple[float, int, Path]](), time.time()
     with suppress(OSError):
         for file in _folder().iterdir():
             with suppress(OSError):  # it is gone already
-                if file.lstat().st_mtime < time.time() - older:
-                    file.unlink()
+                status = file.lstat()
+                if file.suffix[1:] in _KINDS or file.suffix == _PART:
+                    found.append((now - status.st_mtime, status.st_size, file))
+    return found
 
 
 def _file(kind: str, name: str) -> Path:
@@ -62,7 +100,12 @@ def _file(kind: str, name: str) -> Path:
 
 
 def _folder() -> Path:
-    """For this user alone. Raises an OSError when it cannot be made, or is somebody else's."""
+    """Raises an OSError when it cannot be made, or is somebody else's where it has to be this user's alone."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        folder = Path(named)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
     own = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"headlight-store-{own}"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -91,7 +91,8 @@ class FirstPicture:
             if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
                 await whole.release(_unknown(path), 404)
             else:
-                more = _course(scope["query_string"]) + _model(path, scope["query_string"])
+                model = await asyncio.to_thread(_model, path, scope["query_string"])  # a file of the store, maybe
+                more = _course(scope["query_string"]) + model
                 await whole.release(_with_first(whole.text, page and page[1], await picture if picture else None, more))
         finally:
             if picture:

@@ -1,0 +1,185 @@
+"""Whether visitors are sent to this server, and how it ends: in order, at once, and while somebody does not read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.websockets import WebSocket
+
+from pages.kit.jobs import visit as visits
+from pages.kit.picture import models
+from pages.kit.server import readiness
+from pages.kit.server.readiness import LIVE, READY, TOLD, ReadinessGate, State
+from pages.kit.server.store import VARIABLE
+
+from .waiting import PATIENCE, wait
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+# The app's own start and end, around a training that has learnt something; nobody is connected.
+TRAINS = """
+import time, uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+import app
+from pages.kit.jobs import training as trainings, visitor
+from pages.kit.server import readiness
+from tests.pages.test_visitor import ENDLESS, TrainingPlan
+training = visitor.start(TrainingPlan((ENDLESS,)))
+while not training.record.step: time.sleep(0.01)
+print(visitor.name(), training.pid, training.folder.parent, flush=True)
+readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
+served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
+uvicorn.run(served, port={port}, log_level="critical")
+"""
+# A server with much to wind up, or with an answer that has no end.
+WAITS = """
+import asyncio, time, uvicorn
+from contextlib import asynccontextmanager
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+from pages.kit.server import readiness
+readiness.LEAVE_SECONDS = 0.1
+@asynccontextmanager
+async def lifespan(_):
+    with readiness.ending(lambda seconds: time.sleep({takes}), lambda: print("left", flush=True)):
+        yield
+async def endless():
+    while True:
+        yield b"."
+        await asyncio.sleep(0.01)
+routes = [Route("/endless", lambda request: StreamingResponse(endless()))]
+served = Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(readiness.ReadinessGate)])
+uvicorn.run(served, port={port}, log_level="critical")
+"""
+Start = Callable[..., tuple[subprocess.Popen[str], int]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a server of such a script, which answers when this returns."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def started(script: str, **values: object) -> tuple[subprocess.Popen[str], int]:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = int(free.getsockname()[1])
+        command = [sys.executable, "-c", script.format(port=port, **values)]
+        environment = {**os.environ, VARIABLE: str(tmp_path)}
+        begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True))
+        wait(lambda: begun[-1].poll() is not None or status(port, LIVE) == 200)
+        return begun[-1], port
+
+    yield started
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+def status(port: int, path: str) -> int:
+    """The status of an answer; 0 where nobody answers."""
+    with suppress(OSError):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
+                return int(answer.status)
+        except HTTPError as error:
+            return error.code
+    return 0
+
+
+def served(state: State) -> TestClient:
+    async def hear(connection: WebSocket) -> None:
+        await connection.accept()
+        await connection.close()
+
+    routes = [Route("/{path:path}", lambda request: PlainTextResponse("the app")), WebSocketRoute("/stream", hear)]
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate, state)]))
+
+
+def test_it_is_ready_when_it_is_warm_and_until_it_ends() -> None:
+    state = State()
+    client = served(state)
+    assert (client.get(LIVE).status_code, client.get(READY).status_code) == (200, 503)
+    assert client.get(READY).text == "warming up\n"
+    state.is_warm = True
+    assert (client.get(READY).status_code, client.get(READY).text) == (200, "ready\n")
+    assert client.get("/", headers=DOCUMENT).text == "the app"
+    state.is_ending = True
+    assert (client.get(LIVE).status_code, client.get(READY).text) == (200, "ending\n")
+    assert client.get(READY).headers["cache-control"] == "no-store"
+
+
+def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered() -> None:
+    client = served(State(is_warm=True, is_ending=True))
+    refused = client.get("/masks?s=hi", headers=DOCUMENT)
+    assert refused.status_code == 503
+    assert TOLD in refused.text
+    assert int(refused.headers["retry-after"]) == readiness.BACK_SECONDS
+    assert client.get("/headlight/api/maps?s=hi").text == "the app"
+    with pytest.raises(WebSocketDenialResponse) as denied, client.websocket_connect("/stream"):
+        pass
+    assert denied.value.status_code == 503
+
+
+@pytest.mark.faults
+def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its visitor sees: the model among his own, with a sentence, on whichever server answers next."""
+    process, port = start(TRAINS, patience=PATIENCE)
+    assert process.stdout
+    name, pid, folder = process.stdout.readline().split()
+    assert status(port, READY) == 200
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == -signal.SIGTERM
+    assert not Path(folder).exists()
+    wait(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    found = visits.find(name)
+    assert found
+    assert found.notices == [visits.TAKEN_UP]
+    (run,) = found.runs.values()
+    assert run.history.end
+    assert run.history.end.reason == "stopped"
+    with models.opened(run.id) as place:
+        assert (place / "model.safetensors").is_file()
+    found.end()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.faults
+def test_a_second_signal_ends_it_at_once(start: Start) -> None:
+    process, port = start(WAITS, takes=PATIENCE)
+    process.send_signal(signal.SIGTERM)
+    wait(lambda: status(port, READY) == 503)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE / 2) == -signal.SIGTERM
+
+
+@pytest.mark.faults
+def test_who_does_not_read_is_left_behind(start: Start) -> None:
+    process, port = start(WAITS, takes=0)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert slow.recv(1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == -signal.SIGTERM
+    assert process.stdout
+    assert process.stdout.read() == "left\n"
