@@ -54,7 +54,7 @@ W = Toy.W
 
 def jacobian(scores: torch.Tensor) -> torch.Tensor:
     """Of the softmax of one row, by torch."""
-    found: torch.Tensor = torch.func.jacrev(lambda row: torch.softmax(row, dim=0))(scores)
+    found: torch.Tensor = torch.autograd.functional.jacobian(lambda row: torch.softmax(row, dim=0), scores)
     return found
 
 
