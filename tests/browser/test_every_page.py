@@ -134,7 +134,12 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
 def test_on_a_phone(name: str, new_phone: NewTab) -> None:
     tab = new_phone(KINDS[name])
     for values in ({}, {**NARROW.get(name, {}), "big": "true"}):
-        tab.open(**values)
+        if not values or name in NARROW:
+            tab.open(**values)
+        else:
+            tab.page.keyboard.press("p")
+            tab.wait_for_query(big="true")
+            tab.settled()
         if not values and isinstance(tab, Train):
             tab.check_first_screen_of_a_phone()
         if not values and name in ("explore", "train"):
