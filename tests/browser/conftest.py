@@ -102,15 +102,17 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
 
 
 @pytest.fixture(scope="session")
-def desktop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """A visitor at a desk, whose browser has the app's files already, compiled too: that is kept in a folder alone.
+def desktop() -> Iterator[BrowserContext]:
+    """A visitor at a desk, whose browser has the app's files already, compiled too: that is kept on a disk alone.
 
     Every tab is a visit of its own.
     """
     with sync_playwright() as playwright:
-        folder = tmp_path_factory.mktemp("profile")
         context = playwright.chromium.launch_persistent_context(
-            folder, executable_path=find_chromium(), args=list(FLAGS), **OPTIONS
+            "",  # a folder that goes with it
+            executable_path=find_chromium(),
+            args=list(FLAGS),
+            **OPTIONS,
         )
         yield context
         context.close()

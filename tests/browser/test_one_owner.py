@@ -180,9 +180,10 @@ def unwatched(browser: Browser) -> Iterator[BrowserContext]:
 def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
     """On a page with a box and on one with controls; what a lost answer does is asked of each page above."""
     server = start_server()
-    tabs = [kind(unwatched.new_page(), server.url).open() for kind in (Explore, Shapes)]
+    shapes = Shapes(unwatched.new_page(), server.url).open()
+    tabs = [Explore(unwatched.new_page(), server.url).open(), shapes]
     before = [shown(tab) for tab in tabs]
-    tabs[1].controls("Mask")  # opened already, as it takes a press of its own
+    shapes.controls("Mask")  # opened already, as it takes a press of its own
     server.stop()
     for tab in tabs:  # soon: after a while Streamlit lays a message over the page
         tab.page.bring_to_front()

@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.autograd import functional
 from torch.nn import functional as F
 
 from mha_core import Model
@@ -239,7 +240,7 @@ def test_the_division(said: Said) -> None:
         raw = (q * torch.randn(random_rows.ROWS, random_rows.KEYS, d, generator=generator)).sum(-1).double()
         for scores in (raw, raw / math.sqrt(d)):
             # (j, row, j): no row reaches another
-            jacobians = torch.autograd.functional.jacobian(lambda rows: F.softmax(rows, dim=-1).sum(0), scores)
+            jacobians = functional.jacobian(lambda rows: F.softmax(rows, dim=-1).sum(0), scores)  # type: ignore[no-untyped-call]
             expected.append(float((jacobians.norm(dim=(0, 2)) < 0.01).double().mean()))
     assert numbers(said("root-d")) == pytest.approx(expected, abs=0.005)
 
