@@ -171,8 +171,14 @@ def test(command: str, *args: str) -> int:
     together = () if alone else ("-n", str(workers), "--dist=worksteal")
     environment = {"test-numeric": {**OTHER_KERNELS, "OMP_NUM_THREADS": "1"}, "test-long": LONG}.get(command, {})
 
+    files = args
+    if command == "test-numeric" and not args:  # the others need not be read
+        files = tuple(
+            str(file) for file in sorted(ROOT.glob("tests/*/test_*.py")) if "mark.numeric" in file.read_text("utf-8")
+        )
+
     def tests() -> int:
-        return python_m("pytest", *together, *TESTS[command], *args, **environment)
+        return python_m("pytest", *together, *TESTS[command], *files, **environment)
 
     also = {"test": ("test-web", "test-numeric"), "check": ("lint", "test-web", "test-numeric")}.get(command, ())
     return beside(also, tests) if also and not args else tests()

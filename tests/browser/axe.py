@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
@@ -29,10 +30,13 @@ class Findings:
         self.tab = tab
         self.lines: list[str] = []
 
-    def look(self, where: str, at: Locator | None = None, *, only: list[str] | None = None) -> None:
-        """Looks at the whole page or at a part of it, by all rules or `only` by some."""
+    def look(
+        self, where: str, at: Locator | None = None, *, only: list[str] | None = None, without: Iterable[str] = ()
+    ) -> None:
+        """Looks at the whole page or at a part of it, by all rules, `only` by some or `without` some."""
         # whether all stands in a landmark is slow to find out, and never serious
-        options: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"region": {"enabled": False}}}
+        off = {rule: {"enabled": False} for rule in ("region", *without)}
+        options: dict[str, Any] = {"resultTypes": ["violations"], "rules": off}
         if only:
             options["runOnly"] = {"type": "rule", "values": only}
         if self.tab.page.evaluate("typeof axe") == "undefined":  # a page that is loaded anew has forgotten it

@@ -102,19 +102,27 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def desktop() -> Iterator[BrowserContext]:
+    """A visitor at a desk, whose browser has the app's files already, compiled too: that is kept on a disk alone.
+
+    Every tab is a visit of its own.
+    """
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield running
-        running.close()
+        context = playwright.chromium.launch_persistent_context(
+            "",  # a folder that goes with it
+            executable_path=find_chromium(),
+            args=list(FLAGS),
+            **OPTIONS,
+        )
+        yield context
+        context.close()
 
 
 @pytest.fixture(scope="session")
-def desktop(browser: Browser) -> Iterator[BrowserContext]:
-    """A visitor at a desk, whose browser has the app's files already; every tab is a visit of its own."""
-    context = browser.new_context(**OPTIONS)
-    yield context
-    context.close()
+def browser(desktop: BrowserContext) -> Browser:
+    """That visitor's browser, for contexts that have never seen the app."""
+    assert desktop.browser
+    return desktop.browser
 
 
 @pytest.fixture(scope="session")

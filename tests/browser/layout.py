@@ -87,7 +87,7 @@ FAULTS = """() => {
     for (const root of document.querySelectorAll(roots)) walk(root, part);
 
   const sticks = (element) => [...around(element)].some((at) => getComputedStyle(at).position === "sticky");
-  const flat = things.filter(({ element }) => !sticks(element));
+  const flat = things.filter(({ element }) => !sticks(element)).sort((a, b) => a.top - b.top);
   for (const { kind, element, text, left, right } of flat) {
     for (const at of around(kind === "text" ? element : parent(element))) {
       const { position, display } = getComputedStyle(at);
@@ -100,7 +100,8 @@ FAULTS = """() => {
   }
   const isIn = (inner, outer) => [...around(inner)].includes(outer);
   flat.forEach((a, at) => {
-    for (const b of flat.slice(at + 1)) {
+    for (let next = at + 1; next < flat.length && flat[next].top < a.bottom; next += 1) {
+      const b = flat[next];
       if (a.part !== b.part || a.element === b.element || (a.kind === "map" && b.kind === "map")) continue;
       const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
       const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);

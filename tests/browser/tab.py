@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import CDPSession, Locator, Page, expect
-from playwright.sync_api import TimeoutError as NotYetError
 
 from pages.kit.draw.pages import PAGES
 
 __all__ = ["WAIT_MS", "Tab"]
 
-WAIT_MS = 30_000
+WAIT_MS = 60_000  # only a test that fails waits so long
 T = TypeVar("T", bound="Tab")
 
 # A click is drawn in the next frame, so what it changed can be read after two.
 TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
-# The server is at rest, it has heard everything, and the view shows what is wanted (null = anything that is there).
+# The server is at rest, it has heard everything, and the view shows what is wanted (null = anything that is there);
+# "gone": a slow page has put another view in its place.
 AT_REST = """([view, wanted]) => {
+  if (!view.isConnected) return "gone";
   const { turn, heard } = view.dataset;
   const app = document.querySelector('[data-testid="stApp"]');
-  return view.isConnected && !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
+  return !view.hasAttribute("data-waiting") && !view.hasAttribute("data-pending")
     && app?.dataset.testScriptState === "notRunning" && document.querySelector(".st-key-stage .question")
     && Number(heard ?? 0) >= Number(turn ?? 0) && !view.hasAttribute("data-typing")
     && Object.entries(wanted).every(
@@ -89,13 +89,10 @@ class Tab:
         """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
         expect(self.view.first).to_be_visible()
         self.page.evaluate(TWO_FRAMES)
-        # a view that a slow page has put in another's place is looked for again
-        for last in (False, False, False, True):
-            with nullcontext() if last else suppress(NotYetError):
-                handle = self.view.first.element_handle()
-                self.page.wait_for_function(AT_REST, arg=[handle, wanted], timeout=WAIT_MS / 4)
-                break
-        return self
+        while True:
+            handle = self.view.first.element_handle()
+            if self.page.wait_for_function(AT_REST, arg=[handle, wanted]).json_value() != "gone":
+                return self
 
     def run_first(self, script: str) -> None:
         """Runs a script at the start of every document, until the tab goes on to another test."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser
 
-from tests.bench import frames
+from tests.bench import chrome, frames
 from tests.bench.acts import ACTS, KINDS, open_page
 from tests.bench.typist import PICTURES, Typist
 from tests.bench.visitors import sentence
 
+from .conftest import NewTab
 from .server import Server
+from .tab import Tab
 
 
 def test_what_is_pressed_on_explore_is_there(
@@ -23,11 +25,13 @@ def test_what_is_pressed_on_explore_is_there(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_is_timed_on_a_page_brings_a_picture(browser: Browser, server: Server, name: str) -> None:
+def test_what_is_timed_on_a_page_brings_a_picture(
+    browser: Browser, server: Server, name: str, new_tab: NewTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chrome, "new_page", lambda _: new_tab(Tab).page)
     site = open_page(browser, server.url, name)
     own = {"Explore": ["lamp"], "Masks": ["painted cell"]}.get(name, [])
     assert all(ACTS[act].time(site, 8) > 0 for act in (*own, "key", "Enter", "mask", "position", "temperature"))
-    site.page.context.close()
 
 
 @pytest.mark.parametrize("page", PICTURES)

@@ -23,7 +23,7 @@ from .tab import Tab
 from .test_every_page import KINDS
 
 OWNED = pytest.mark.parametrize("kind", PAGES.values(), ids=lambda kind: kind.__name__)
-SENTENCE = "how are you"
+SENTENCE, OTHER = "how are you", "can you can that"
 PICTURES = "**/api/{maps,pair,masked,steps}?*"  # the routes of pictures
 LOST = "cannot be reached"
 
@@ -84,7 +84,7 @@ def test_two_tabs_of_one_visitor_keep_each_its_own(kind: type[Tab], new_tab: New
     before = shown(other)
     told = changed(one)
     assert shown(other) == before
-    other.box.fill("can you can that")
+    other.box.fill(OTHER)
     theirs = shown(other)
     for tab, kept in ((one, told), (other, theirs)):
         tab.page.reload()
@@ -111,8 +111,14 @@ def answer(tab: Tab, route: Route) -> None:
 
 
 @OWNED
-def test_answers_that_come_late_and_in_another_order(kind: type[Tab], new_tab: NewTab) -> None:
+def test_answers_that_come_late_never_or_after_the_page_was_left(kind: type[Tab], new_tab: NewTab) -> None:
     tab = new_tab(kind).open()
+    come_late_and_in_another_order(tab)
+    do_not_come(tab)
+    come_to_a_page_that_was_left(tab)
+
+
+def come_late_and_in_another_order(tab: Tab) -> None:
     before = shown(tab)
     with held(tab, 2) as routes:
         choose(tab)
@@ -127,13 +133,30 @@ def test_answers_that_come_late_and_in_another_order(kind: type[Tab], new_tab: N
     assert shown(tab) == told
     assert told[1] != before[1]
     assert told[2] == SENTENCE
+    tab.page.unroute(PICTURES)
 
 
-@OWNED
-def test_a_page_that_is_left_before_its_answer(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind).open()
+def do_not_come(tab: Tab) -> None:
+    before = shown(tab)
+    routes = list[Route]()
+    tab.page.route(PICTURES, lambda route: route.abort("aborted") if routes else routes.append(route))
+    tab.box.fill(OTHER)
+    expect(tab.view.first).to_have_attribute("data-late", "")
+    routes[0].abort("aborted")  # what was late is lost, which is said then
+    expect(tab.view.locator(".notices").first).to_contain_text(LOST)
+    assert tab.view.first.get_attribute("data-digest") == before[1], "the last picture stays"
+    tab.wait_for_query(s=OTHER)
+    chosen = tab.page.url
+    tab.page.unroute(PICTURES)
+    told = shown(tab)  # it goes on by itself
+    assert told[0] == chosen
+    assert told[1] != before[1]
+    assert not tab.notices()
+
+
+def come_to_a_page_that_was_left(tab: Tab) -> None:
     with held(tab, 1) as routes:
-        choose(tab)
+        tab.box.fill("the dog bit the man")
     tab.go("Glossary")
     glossary = tab.on(Glossary).settled()
     with_choice = glossary.query
@@ -146,26 +169,6 @@ def test_a_page_that_is_left_before_its_answer(kind: type[Tab], new_tab: NewTab)
     assert shown(tab) == told
 
 
-@OWNED
-def test_answers_that_do_not_come(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind).open()
-    before = shown(tab)
-    routes = list[Route]()
-    tab.page.route(PICTURES, lambda route: route.abort("aborted") if routes else routes.append(route))
-    choose(tab)
-    expect(tab.view.first).to_have_attribute("data-late", "")
-    routes[0].abort("aborted")  # what was late is lost, which is said then
-    expect(tab.view.locator(".notices").first).to_contain_text(LOST)
-    assert tab.view.first.get_attribute("data-digest") == before[1], "the last picture stays"
-    chosen = tab.page.url
-    assert chosen != before[0]
-    tab.page.unroute(PICTURES)
-    told = shown(tab)  # it goes on by itself
-    assert told[0] == chosen
-    assert told[1] != before[1]
-    assert not tab.notices()
-
-
 @pytest.fixture
 def unwatched(browser: Browser) -> Iterator[BrowserContext]:
     """Pages that may complain: their server goes away."""
@@ -175,12 +178,12 @@ def unwatched(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
+    """On a page with a box and on one with controls; what a lost answer does is asked of each page above."""
     server = start_server()
-    tabs = [kind(unwatched.new_page(), server.url).open() for kind in PAGES.values()]
+    shapes = Shapes(unwatched.new_page(), server.url).open()
+    tabs = [Explore(unwatched.new_page(), server.url).open(), shapes]
     before = [shown(tab) for tab in tabs]
-    for tab in tabs:
-        if isinstance(tab, Shapes):
-            tab.controls("Mask")  # opened already, as it takes a press of its own
+    shapes.controls("Mask")  # opened already, as it takes a press of its own
     server.stop()
     for tab in tabs:  # soon: after a while Streamlit lays a message over the page
         tab.page.bring_to_front()

@@ -68,15 +68,6 @@ def test_encodings_and_the_position_by_keyboard(positions: Positions) -> None:
     assert positions.row(moved)[1] == "0.3000"
 
 
-def test_sizes_that_do_not_go_leave_the_picture(positions: Positions) -> None:
-    positions.open(enc="rotary", enc2="sinusoidal", d="51", h="3")
-    assert [notice.split(":")[0] for notice in positions.notices()] == [
-        f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")
-    ]
-    positions.unfold("Curves", "Closer", "Past the trained length", "Amplitude")
-    expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
-
-
 def test_the_maps_stand_in_two_groups_and_one_that_is_pressed_brings_its_portrait(positions: Positions) -> None:
     positions.open()
     maps = positions.page.locator(".view.encodings .group")

@@ -46,7 +46,7 @@ class Train(Tab):
 
     def over(self) -> Self:
         """Waits for the end of a training that was started, which steps back for all that this machine does."""
-        expect(self.button("Train")).to_be_enabled(timeout=8 * WAIT_MS)
+        expect(self.button("Train")).to_be_enabled(timeout=4 * WAIT_MS)
         expect(self.button("Stop")).to_be_disabled()
         return self
 

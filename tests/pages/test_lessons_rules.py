@@ -7,6 +7,7 @@ import random
 
 import pytest
 import torch
+from torch.autograd import functional
 
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
@@ -54,7 +55,7 @@ W = Toy.W
 
 def jacobian(scores: torch.Tensor) -> torch.Tensor:
     """Of the softmax of one row, by torch."""
-    found: torch.Tensor = torch.func.jacrev(lambda row: torch.softmax(row, dim=0))(scores)
+    found: torch.Tensor = functional.jacobian(lambda row: torch.softmax(row, dim=0), scores)  # type: ignore[no-untyped-call]
     return found
 
 

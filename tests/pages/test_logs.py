@@ -23,7 +23,7 @@ def write(clock: list[float]) -> Iterator[Write]:
     """Logs as the server does and returns what that adds to the log."""
     before, out = logging.getLogRecordFactory(), io.StringIO()
     handler = logging.StreamHandler(out)
-    logging.setLogRecordFactory(OneLine(before, lambda: clock[0]))
+    logging.setLogRecordFactory(OneLine(clock=lambda: clock[0]))  # not upon one that an earlier test left
     loggers = [logging.getLogger(name) for name in ("streamlit.test", "mha_core.test")]
     for logger in loggers:
         logger.addHandler(handler)

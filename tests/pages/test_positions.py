@@ -171,6 +171,14 @@ def test_sizes_that_do_not_go_are_told_and_others_drawn(
     assert len(charts(app)) == (6 if values["enc"] == "sinusoidal" else 5)
 
 
+def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do(opened: Callable[..., AppTest]) -> None:
+    app = opened(enc="rotary", enc2="sinusoidal", d="51", h="3")
+    assert [one.split(":")[0] for one in told(app)] == [
+        f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")
+    ]
+    assert len(charts(app)) == 11
+
+
 @pytest.mark.parametrize(("name", "words"), [("sinusoidal", ""), ("rotary", "a"), ("alibi", ""), ("shaw", "a b")])
 def test_short_sentences(opened: Callable[..., AppTest], name: str, words: str) -> None:
     assert titles(opened(enc=name, enc2="t5", s=words))[0] == TITLES[name]
