@@ -1,4 +1,3 @@
-// @ts-check
 // The curtain of a lesson: what a view must not tell before the question is answered. What is covered cannot be seen,
 // focused or heard; a view covers what it cannot cover in part as a whole, so that nothing tells by an oversight.
 

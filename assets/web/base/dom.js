@@ -1,4 +1,3 @@
-// @ts-check
 // Elements from plain values. Text only ever becomes a text node.
 
 /** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element

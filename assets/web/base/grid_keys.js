@@ -1,4 +1,3 @@
-// @ts-check
 // The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
 
 import { h, setAttribute } from "./dom.js";

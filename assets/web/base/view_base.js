@@ -1,4 +1,3 @@
-// @ts-check
 // What all views share: when they draw, what they tell the server, what they say aloud, and how they come and go.
 // A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
 

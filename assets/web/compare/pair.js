@@ -1,4 +1,3 @@
-// @ts-check
 // The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
 // one of the maps is in sight, in the projector one is large.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where one of them is in
 // front, the others are left out, or are small pictures that bring theirs to the front.
 

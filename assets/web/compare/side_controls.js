@@ -1,4 +1,3 @@
-// @ts-check
 // The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
 
 import { ControlChips } from "../picture/control_chips.js";

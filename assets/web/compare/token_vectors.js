@@ -1,4 +1,3 @@
-// @ts-check
 // One token's vector on both sides of the pair view: cosine and largest change after each layer, as bars and numbers.
 
 import { fill, h, setAttribute, setText } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // All heads in one grid: what the colours of their kinds mean, each a filter, and one head large over the grid.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";

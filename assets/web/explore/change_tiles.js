@@ -1,4 +1,3 @@
-// @ts-check
 // The four things that one can change, each a tile that opens a small panel with pictures of the choices.
 
 import { Choices } from "../picture/choices.js";

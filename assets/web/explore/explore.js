@@ -1,4 +1,3 @@
-// @ts-check
 // The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
 
 import { AllHeads } from "./all_heads.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
 // nothing to do with the temperature of attention's softmax.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
 
 import { valuesOff } from "../link/changes.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and a map as SVG;
 // under them a caption and the link.
 

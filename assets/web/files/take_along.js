@@ -1,4 +1,3 @@
-// @ts-check
 // Take it along: what the page shows as a picture, as numbers, as a file that needs no server, or on paper.
 
 import { themeOf } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Share, in the bar: the button and the room of its panel (share_panel.js).
 
 import { button, div, h, setAttribute } from "../base/dom.js";

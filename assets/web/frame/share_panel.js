@@ -1,4 +1,3 @@
-// @ts-check
 // The link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
 
 import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";

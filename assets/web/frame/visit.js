@@ -1,4 +1,3 @@
-// @ts-check
 // Keeps the name of the visit in this browser, so that a page that is loaded anew finds what was trained in it
 // (pages/kit/jobs/visit.py). The name is never in the address.
 

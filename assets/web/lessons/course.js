@@ -1,4 +1,3 @@
-// @ts-check
 // The course as the server tells it, which step of it an address asks for, and what this browser has done of it.
 
 import { urlOf } from "../base/dom.js";

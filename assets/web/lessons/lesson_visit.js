@@ -1,4 +1,3 @@
-// @ts-check
 // What this tab keeps of a lesson: whether a class is taught, and the way through the course that was chosen.
 
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way its steps in order: "it.2" */

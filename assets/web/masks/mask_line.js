@@ -1,4 +1,3 @@
-// @ts-check
 // The line under the gallery: what the mask means, the numbers that it takes, and behind "combine" how a click joins
 // masks, and the rule in use as it is written.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What the painter says of its cells, and of its own limits.
 
 import { h, span } from "../base/dom.js";

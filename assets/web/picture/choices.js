@@ -1,4 +1,3 @@
-// @ts-check
 // What one chooses in the model: masks with small pictures and their numbers, encodings, the temperature, and the heads'
 // lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // A line of chips, or of tiles, that say what is chosen in the model, each of which opens a small panel: mask, positions,
 // temperature, heads.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
 import { picture } from "../base/colour.js";

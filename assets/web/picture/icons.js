@@ -1,4 +1,3 @@
-// @ts-check
 // The small drawings of what can be changed in a model: mask, positions, heads, temperature, weights.
 
 const ICONS = {

@@ -1,4 +1,3 @@
-// @ts-check
 // A map of float32 weights as it stands in a panel: drawn, or as a table.
 
 import { div } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // A map as a drawing for papers: a shape a colour, the numbers in its cells, and the tokens at both sides.
 
 import { mostOf } from "../base/colour.js";

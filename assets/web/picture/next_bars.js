@@ -1,4 +1,3 @@
-// @ts-check
 // The tokens most likely to come next, each with its probability as a bar, and beside it what it is compared with; and a
 // field for a word whose probability is told.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The map as a table of float32 weights.
 
 import { cssOf, inkOn, mostOf } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What is chosen for the layer whose steps are shown: its implementation and another one beside it, what every page can
 // change in the model, and random weights in the place of the model's own.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // Curves over equally spaced places, as an SVG picture with the numbers as a table under it.
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // A figure of boxes and arrows, drawn from below to above. Each box is a link to another page at the step that it names.
 
 import { s } from "./curves.js";

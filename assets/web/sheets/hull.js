@@ -1,4 +1,3 @@
-// @ts-check
 // Vectors of two numbers as points: the values with their hull, and each output among them, pulled by its weights.
 
 import { s } from "./curves.js";

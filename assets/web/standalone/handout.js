@@ -1,4 +1,3 @@
-// @ts-check
 // A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
 
 import { inks } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
 import { parseAt } from "../link/look.js";
