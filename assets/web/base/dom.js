@@ -24,6 +24,18 @@ export const span = (kind, ...children) => h("span", { class: kind }, ...childre
 /** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
 export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
 
+/** An element of a drawing, its numbers to two digits. @param {string} tag @param {Record<string, unknown>} props
+ * @param {...(Node | string)} children
+ */
+export function svg(tag, props, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props))
+    if (value !== null)
+      element.setAttribute(name, String(typeof value === "number" ? Math.round(100 * value) / 100 : value));
+  element.append(...children);
+  return element;
+}
+
 /** Sets, or for null and false removes, an attribute; touches nothing that is already so. @param {unknown} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) element.removeAttribute(name);

@@ -1,7 +1,7 @@
 // A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells
 // that can be changed.
 
-import { palette } from "../base/colour.js";
+import { cssOf, inkOn } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -19,21 +19,13 @@ function makeMatrix() {
   );
 }
 
-/** Black or white, whichever can be read better on a colour: always above 4.5 : 1. */
-function inkFor(parts) {
-  const [r, g, b] = parts.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#FFFFFF";
-}
-
 /** The background of a cell and an ink that can be read on it. */
-function paint(cell, level = undefined, colour = "", theme = "dark") {
+function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" | "light"} */ ("dark")) {
   cell.style.background = cell.style.color = "";
   if (level === undefined) return;
   if (colour === "weights") {
-    const pixel = palette(/** @type {"dark" | "light"} */ (theme), "root", 255)[level]; // as in the maps: √ weight
-    const parts = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
-    cell.style.background = `rgb(${parts.join(" ")})`;
-    cell.style.color = inkFor(parts);
+    const as = /** @type {const} */ ([level, theme, "root", 255]); // as in the maps: √ weight
+    Object.assign(cell.style, { background: cssOf(...as), color: inkOn(...as) });
   } else if (level) {
     const tint = level < 0 ? "var(--query)" : "var(--accent)";
     cell.style.background = `color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)`;
