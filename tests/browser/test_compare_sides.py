@@ -58,12 +58,12 @@ def test_one_map_is_large_in_the_projector(compare: Compare) -> None:
         side = compare.map(number).locator(".map canvas").first.bounding_box()
         assert side
         assert side["height"] > 500
-        assert compare.view.locator(".behind").count() == 2
+        assert compare.view.locator(":scope > .panel > header").and_(compare.page.locator(":visible")).count() == 1
     compare.page.keyboard.press("1")
     expect(compare.map(0).locator(".map")).to_be_visible()
     compare.page.keyboard.press("p")
     expect(compare.map(2).locator(".map")).to_be_visible()
-    assert compare.view.locator(".behind").count() == 0
+    assert compare.view.locator(":scope > .panel > header").and_(compare.page.locator(":visible")).count() == 3
     compare.page.set_viewport_size({"width": 1440, "height": 900})
 
 

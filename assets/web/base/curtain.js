@@ -35,7 +35,7 @@ const TELLING = {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
     numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
     second: ".right > :is(.words, .readout, p.label), .difference, .outcome, .more, .tests",
-    all: ".panel:not(.choices-panel), .outcome, .more, .tests",
+    all: ".panel:not(.settings), .outcome, .more, .tests",
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
   sheet: { numbers: COMPUTED },

@@ -8,7 +8,7 @@ import { ControlChips } from "../picture/control_chips.js";
 export class SideControls extends ControlChips {
   /** @param {PairView} view @param {number} side */
   constructor(view, side) {
-    super(view, side ? "Right side" : "Left side", {}, side ? ", right" : "");
+    super(view, side ? "Right side" : "Left side", { ending: side ? ", right" : "" });
     this.side = side;
     this.panel.classList.add(side ? "of-right" : "of-left");
   }

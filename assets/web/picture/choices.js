@@ -187,7 +187,6 @@ export class Choices {
   constructor(view, holder = view, ending = "", kinds = KINDS) {
     this.view = view;
     this.holder = holder;
-    this.seen = /** @type {"accent" | "more"} */ ("accent"); // the ink of what a mask lets be seen
     this.ending = ending;
     this.kinds = kinds;
     this.masks = radios(`Mask${ending}`);
@@ -243,7 +242,7 @@ export class Choices {
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
-    const colours = { seen: inks[this.seen], hidden: inks.line };
+    const colours = { seen: inks.accent, hidden: inks.line };
     drawMasks(this.masks, this.kinds, now, {
       choose: (mask) => this.set({ mask }),
       draw: (canvas, name) =>
