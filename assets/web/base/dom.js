@@ -47,6 +47,11 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Sets a field, unless somebody writes in it. @param {HTMLInputElement} field @param {string} value */
+export function setField(field, value) {
+  if (!field.matches(":focus") && field.value !== value) field.value = value;
+}
+
 /** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.
  * @template Item @template {Element} [Child=HTMLElement] @param {readonly Item[]} items
  * @param {((index: number) => Child) | keyof HTMLElementTagNameMap} make a child, or the name of its kind

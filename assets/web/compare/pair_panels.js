@@ -152,12 +152,12 @@ export class PairPanels {
 
   /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
   get moved() {
-    const { picture, place, marked, maps } = this.view;
-    const own = number(picture.distances[place.row] ?? 0);
+    const { picture, at, marked, maps } = this.view;
+    const own = number(picture.distances[at.row] ?? 0);
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * picture.tokens.length + key] ?? 0);
     const pair = gave(picture.tokens[row], picture.tokens[key], left, right, true);
-    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[place.row]}”: ${own}.`;
+    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[at.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */
@@ -186,12 +186,12 @@ export class PairPanels {
 
   /** What is drawn of a map; null where there is none. @param {number} n */
   shown(n) {
-    const { picture, look, maps, bytes, theme, place } = this.view;
+    const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, own] = [maps[n], bytes[n]];
     if (!weights || !own) return null;
     const tokens = picture.sides[n]?.tokens ?? picture.tokens;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
-    const [row, key] = [this.placeOn(n, place.row), this.placeOn(n, place.key)];
+    const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key)];
     const shown = wholeMap(tokens, weights, {
       map: { size: tokens.length, bytes: own },
       name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,

@@ -2,7 +2,7 @@
 // lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
 
 import { allows } from "../link/changes.js";
-import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
 import { toggled } from "../base/words.js";
 
@@ -266,7 +266,6 @@ export class Choices {
     input.oninput = () => {
       if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
-    const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
-    if (!writing && input.value !== this.value(key)) input.value = this.value(key);
+    setField(input, this.value(key));
   }
 }
