@@ -321,9 +321,6 @@ export const named = (text, part) =>
 export const panel = (kind, label, header, ...inside) =>
   h("section", { class: `panel ${kind}`, "aria-label": label }, h("header", {}, ...header), ...inside);
 
-/** A place for the table of a map. @param {string} label */
-export const tableRoom = (label) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
-
 /** @param {Element} parent @param {string[]} sentences */
 export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);
 

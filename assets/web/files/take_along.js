@@ -135,11 +135,6 @@ export class TakeAlong {
 
 /** The sentence that the page shows, where it shows one. */
 function sentenceOfPage() {
-  const link = new URLSearchParams(location.search).get("s");
-  const boxes = [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) => [
-    .../** @type {NodeListOf<HTMLInputElement>} */ (
-      shadowRoot?.querySelectorAll('input[aria-label^="Sentence"]') ?? []
-    ),
-  ]);
-  return boxes[0]?.value ?? link ?? "";
+  const boxes = [...views].map(({ element }) => element.querySelector("textarea"));
+  return boxes.find(Boolean)?.value ?? read().get("s") ?? "";
 }

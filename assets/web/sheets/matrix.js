@@ -3,8 +3,8 @@
 
 import { cssOf, inkOn } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { ARROWS } from "../base/grid_keys.js";
 
-const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 let count = 0;
 
 function makeMatrix() {
@@ -46,7 +46,7 @@ function walk(event) {
   if (!leave[event.key] || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   const cell = from.closest("td");
   const row = cell.parentElement;
-  const [down, right] = SIDES[event.key];
+  const [down, right] = ARROWS[event.key];
   const next = row.parentElement.rows[row.sectionRowIndex + down]?.cells[cell.cellIndex + right];
   const to = next?.querySelector("input, button");
   if (!to) return;
