@@ -63,10 +63,10 @@ class Explore(Tab):
 
     def change(self, name: str) -> Locator:
         """The panel of one of the things that can be changed, open."""
-        tile = self.view.locator(".change-tile", has=self.page.locator(".name", has_text=name))
-        if tile.locator(".change").get_attribute("aria-expanded") == "false":
-            tile.locator(".change").click()
-        return tile.locator(".choices-panel")
+        tile = self.view.locator(".switch", has_text=name)
+        if tile.get_attribute("aria-expanded") == "false":
+            tile.click()
+        return self.view.locator(".settings")
 
     def mask(self, name: str) -> None:
         self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
@@ -93,7 +93,7 @@ class Explore(Tab):
 
     def uncover(self) -> None:
         """Closes the panel that lies over the heads, if any does."""
-        opened = self.view.locator('.change[aria-expanded="true"]')
+        opened = self.view.locator('.switch[aria-expanded="true"]')
         if opened.count():
             opened.click()
 

@@ -20,9 +20,9 @@ FAULTS = """() => {
   const SHARE = 0.35; // of the lower of two boxes: lines are set closer than their boxes are high
   const PARTS = {
     bar: "#headlight-bar", stage: ".st-key-stage", lesson: "#headlight-lesson" };
-  const CARDS = `.panel, .tile, .card, .figure, .change-tile, .all-heads, .head-bars, .view, header, button,
+  const CARDS = `.panel, .tile, .card, .figure, .all-heads, .head-bars, .view, header, button,
     #headlight-lesson`;
-  const LAID_OVER = `.bubble, .note, .veils, .cell, .over, .sums, .in-box, .menu-panel, .choices-panel, .settings,
+  const LAID_OVER = `.bubble, .note, .veils, .cell, .over, .sums, .in-box, .menu-panel, .settings,
     .aloud, style, script, svg, pre, [aria-hidden=true]:not(canvas)`;
   const parent = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
   const around = function* (element) { for (let at = element; at; at = parent(at)) yield at; };

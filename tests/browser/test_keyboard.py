@@ -68,7 +68,7 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press("Control+a")
     explore.page.keyboard.type(TIRED)
     explore.shows()
-    tile = explore.view.locator(".change", has_text="Hide words")
+    tile = explore.view.locator(".switch", has_text="Hide words")
     tile.focus()
     press("Enter")
     expect(tile).to_have_attribute("aria-expanded", "true")

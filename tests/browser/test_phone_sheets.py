@@ -71,7 +71,7 @@ def test_the_model_alone_is_a_low_sheet_and_a_tap_beside_the_choices_only_closes
     explore.settled()
     assert explore.page.url == link
     panel = explore.change("Hide words")
-    panel.get_by_role("button", name="close: Hide words").tap()
+    panel.get_by_role("button", name="done").tap()
     expect(panel).to_be_hidden()
     explore.change("Hide words")
     explore.view.get_by_role("button", name="take back: mask: causal").tap()

@@ -17,8 +17,8 @@ ACTS = 60
 WORDS = ("how are you", "the cat sat", "it was too tired", "", "can you can that", "x")
 # What can be pressed in each view; of several that fit a number chooses.
 PRESSED = (
-    ".tile .lamp", ".tile .square", ".change-tile [role=radio]", ".undo", ".chip", ".segments button:not([disabled])",
-    ".card:not([disabled])", ".switch", ".presets button", ".settings [role=radio]", ".lamps .lamp", ".change",
+    ".tile .lamp", ".tile .square", ".undo", ".chip", ".segments button:not([disabled])",
+    ".card:not([disabled])", ".switch", ".presets button", ".settings [role=radio]", ".lamps .lamp",
 )  # fmt: skip
 # Does one thing in the page as it is now, whatever that is; what is not there is left out.
 ACT = """([act, number, words, paths]) => {

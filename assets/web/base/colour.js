@@ -1,4 +1,3 @@
-// @ts-check
 // From numbers to colours. Attention glows: dark theme ink -> brown -> amber -> cream, light theme paper -> amber ->
 // deep brown. Differences and signed values: blue = less, orange = more (--less, --none and --more of the style sheet).
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The curtain of a lesson: what a view must not tell before the question is answered. What is covered cannot be seen,
 // focused or heard; a view covers what it cannot cover in part as a whole, so that nothing tells by an oversight.
 
@@ -33,10 +32,10 @@ const TELLING = {
     all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
   },
   pair: {
-    map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more, .tests",
+    map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
     numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
-    second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more, .tests",
-    all: ".panel:not(.choices-panel), .outcome, .more, .tests",
+    second: ".right > :is(.words, .readout, p.label), .difference, .outcome, .more, .tests",
+    all: ".panel:not(.settings), .outcome, .more, .tests",
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },
   sheet: { numbers: COMPUTED },

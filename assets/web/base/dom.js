@@ -1,4 +1,3 @@
-// @ts-check
 // Elements from plain values. Text only ever becomes a text node.
 
 /** h("button", {class: "lamp", onclick: f, "aria-label": "…"}, "text", child) -> element
@@ -25,6 +24,18 @@ export const span = (kind, ...children) => h("span", { class: kind }, ...childre
 /** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
 export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
 
+/** An element of a drawing, its numbers to two digits. @param {string} tag @param {Record<string, unknown>} props
+ * @param {...(Node | string)} children
+ */
+export function svg(tag, props, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props))
+    if (value !== null)
+      element.setAttribute(name, String(typeof value === "number" ? Math.round(100 * value) / 100 : value));
+  element.append(...children);
+  return element;
+}
+
 /** Sets, or for null and false removes, an attribute; touches nothing that is already so. @param {unknown} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) element.removeAttribute(name);
@@ -34,6 +45,11 @@ export function setAttribute(element, name, value) {
 /** Sets a text only when it differs, so that a screen reader does not hear it twice. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/** Sets a field, unless somebody writes in it. @param {HTMLInputElement} field @param {string} value */
+export function setField(field, value) {
+  if (!field.matches(":focus") && field.value !== value) field.value = value;
 }
 
 /** Puts one child for each item into `parent`, reusing those that are there, so that focus survives.

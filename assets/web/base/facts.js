@@ -1,4 +1,3 @@
-// @ts-check
 // Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.
 
 /** The masks, each with what it does and the numbers that it takes: key, name, and what is usual. @type {{name: string, line: string, numbers: [string, string, number][]}[]} */

@@ -1,12 +1,11 @@
-// @ts-check
 // The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
 
 import { h, setAttribute } from "./dom.js";
 
 /** @typedef {[number, number]} Place row and column */
 
-/** @type {Record<string, Place>} */
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+/** Where each arrow leads: rows down, columns to the right. @type {Record<string, Place>} */
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** True for keys that belong to the browser or the page; not where AltGr writes a letter. @param {KeyboardEvent} event */
 export const isShortcut = (event) =>
@@ -41,6 +40,11 @@ export function walkedTiles({ key }, at, count, columns) {
   const places = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + columns, ArrowUp: at - columns };
   const to = key === "Home" ? 0 : key === "End" ? count - 1 : places[key];
   return to >= 0 && to < count ? to : null;
+}
+
+/** Roving tabindex: Tab reaches one of these, arrows the others. @param {Iterable<Element>} all @param {Element | undefined} stop */
+export function reach(all, stop) {
+  for (const one of all) setAttribute(one, "tabindex", one === stop ? "0" : "-1");
 }
 
 /** The cell of a drawn grid that has the focus when the grid has: an element over the canvas. */

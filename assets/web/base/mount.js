@@ -1,4 +1,3 @@
-// @ts-check
 // How views come and go: one for each place on the page, kept from one run of the server's script to the next; the first
 // may be there before Streamlit is.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.
 
 /** The words that a text marks, each with its sentence. @type {Record<string, string>} */

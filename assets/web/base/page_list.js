@@ -1,4 +1,3 @@
-// @ts-check
 // The pages of the house, their addresses, and which of them is shown.
 
 /** @typedef {{path: string, group: string, title: string, question: string, line: string, model: boolean, within: string}} Page within: the path of the page that leads to it, "" where the bar does */

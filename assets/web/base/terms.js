@@ -1,4 +1,3 @@
-// @ts-check
 // The words of the field in a page's texts: its first use marks each of them, and says in a bubble what it means.
 
 import { h, setText } from "./dom.js";

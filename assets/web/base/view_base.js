@@ -1,4 +1,3 @@
-// @ts-check
 // What all views share: when they draw, what they tell the server, what they say aloud, and how they come and go.
 // A view extends `View` with draw(), its message's take() where that is not the state alone, and what the visitor does.
 
@@ -321,9 +320,6 @@ export const named = (text, part) =>
  */
 export const panel = (kind, label, header, ...inside) =>
   h("section", { class: `panel ${kind}`, "aria-label": label }, h("header", {}, ...header), ...inside);
-
-/** A place for the table of a map. @param {string} label */
-export const tableRoom = (label) => h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
 
 /** @param {Element} parent @param {string[]} sentences */
 export const fillNotices = (parent, sentences) => fill(parent, sentences, "p", setText);

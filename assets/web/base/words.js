@@ -1,4 +1,3 @@
-// @ts-check
 // Sentences and numbers, each computed from the weights that are shown.
 
 export const OFF = "switched off: what it finds is not passed on"; // said of a head

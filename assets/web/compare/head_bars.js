@@ -1,4 +1,3 @@
-// @ts-check
 // What switching off each head alone does to the sentence vector of the left side: a cell a head, and a click opens the
 // head. A long sentence, or a large model, is asked about by hand.
 

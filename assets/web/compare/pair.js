@@ -1,4 +1,3 @@
-// @ts-check
 // The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
 // one of the maps is in sight, in the projector one is large.
 
@@ -24,7 +23,7 @@ import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
 import { Wire } from "../wire/wire.js";
-import { WireView } from "../wire/wire_view.js";
+import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
@@ -50,16 +49,14 @@ const BOXES = [
 
 const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss, stageCss];
 
-/** @extends {WireView<Picture>} */
-export class PairView extends WireView {
+/** @extends {PlaceView<Picture>} */
+export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
     super(root, STYLES, "pair");
     this.pictureOf = /** @type {string | null} */ (null); // the query that the picture answers, but for what changes no number
     this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
-    this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
-    this.placed = false; // the visitor, not the page, has chosen layer and head
     this.look = parseLook("");
     this.front = shownAlone() ? 1 : 0; // the map in sight on a phone, and large in the projector; a lesson asks of the right one
     this.switches = new Switches(this);
@@ -137,9 +134,7 @@ export class PairView extends WireView {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    const at = link.get("at");
-    this.at = parseAt(at ?? String(this.picture?.defaults.at ?? "0.2"));
-    this.placed = at !== null;
+    this.adoptPlace(link);
     this.look = parseLook(link.get("look") ?? "");
     this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
     this.switches.adopt(link);
@@ -173,16 +168,9 @@ export class PairView extends WireView {
     // the right side that was to begin with the left is no longer asked for where the visitor has chosen since
     const isOther = Object.keys(header.begins).length > 0 && !this.begins;
     this.pictureOf = isOther ? null : without(query, ...BESIDE);
-    if (!this.placed) Object.assign(this.at, { layer: header.layer, head: header.head });
-    if (this.isNewest && !this.has(this.at.row)) Object.assign(this.at, { row: null, key: null });
-    if (this.isNewest && !this.has(this.at.key)) this.at.key = null;
+    this.choosePlace(header.sides[0].tokens.length);
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
-  }
-
-  /** Whether the left sentence has this row, or key. @param {number | null} place */
-  has(place) {
-    return place === null || place < this.picture.sides[0].tokens.length;
   }
 
   /** @param {URLSearchParams} query */
@@ -202,15 +190,15 @@ export class PairView extends WireView {
   // ---- what goes out
 
   link() {
-    const { at, look, sentences, next, placed, shuffle, switches } = this;
+    const { at, look, sentences, next, placed, rowChosen, shuffle, switches } = this;
     const [s, s2] = sentences;
-    const place = placed ? writeAt(at, true) : null;
+    const place = placed ? writeAt(at, rowChosen) : null;
     return { s, s2, ...switches.values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
   }
 
   own() {
     const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
-    const at = this.placed ? writeAt(this.at, isOf) : null;
+    const at = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
     return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])), at };
   }
 
@@ -278,13 +266,6 @@ export class PairView extends WireView {
     this.fillBoxes();
   }
 
-  /** Looks at a place. @param {Partial<PairView["at"]>} change */
-  go(change) {
-    Object.assign(this.at, change);
-    this.placed = true;
-    this.chose();
-  }
-
   /** @param {Partial<import("../link/look.js").Look>} change */
   see(change) {
     Object.assign(this.look, change);
@@ -345,23 +326,18 @@ export class PairView extends WireView {
 
   // ---- drawing
 
-  /** The query and the key in focus: the visitor's, as far as the left sentence has them, otherwise the picture's. */
-  get place() {
-    const { at, picture } = this;
-    return at.row !== null && this.has(at.row)
-      ? { row: at.row, key: this.has(at.key) ? at.key : null }
-      : { row: picture.row, key: picture.key };
-  }
-
   /** The cell that is read without a pointer. @returns {Place} */
   get marked() {
-    const { row, key } = this.place;
+    const { row, key } = this.at;
     return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];
   }
 
   draw() {
     const { picture, at, parts: p } = this;
     const { layer, head } = picture;
+    const n = picture.sides[0].tokens.length;
+    if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
+    this.keepWithin(n);
     const fits = layer === at.layer && head === at.head; // else the numbers are on their way
     this.kinds({ apart: !picture.fits });
     this.wait(!fits);

@@ -1,4 +1,3 @@
-// @ts-check
 // What the model says next on both sides of the pair view, and a word that is asked about on both.
 
 import { h, setAttribute, span } from "../base/dom.js";

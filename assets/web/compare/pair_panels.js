@@ -1,14 +1,13 @@
-// @ts-check
 // The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where one of them is in
-// front, the others are left out, or are small pictures that bring theirs to the front.
+// front, the others are left out.
 
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { button, contextOf, div, frame, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
+import { div, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { specials, trimmed } from "../wire/packets.js";
+import { specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { panel, rem } from "../base/view_base.js";
 import { gave, number } from "../base/words.js";
@@ -24,7 +23,6 @@ const ROUND = 517; // pixels above and under the maps: the cards' own, and the t
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
-const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
 const BENEATH = 2.2; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
@@ -72,13 +70,10 @@ export class PairPanels {
       label: h("p", { class: "label" }),
       readout: h("p", { class: "readout" }),
       legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span")),
-      thumb: h("canvas", { "aria-hidden": "true" }),
     };
-    const { title, head, controls, story, label, readout, legend, thumb } = own;
-    const bring = button("", () => this.view.bring(n), { class: "bring" });
-    bring.append(thumb);
-    const inside = [controls, story, own.map.element, bring, readout, legend, label];
-    return { ...own, bring, element: panel(CLASSES[n], name, [title, head], ...inside) };
+    const { title, head, controls, story, label, readout, legend } = own;
+    const inside = [controls, story, own.map.element, readout, legend, label];
+    return { ...own, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
   /** Puts the controls of both sides onto their cards. @param {{chips: HTMLElement}[]} sides */
@@ -123,42 +118,32 @@ export class PairPanels {
   /** @param {number} n @param {Inks} colours */
   drawPanel(n, colours) {
     const { picture, look, narrow } = this.view;
-    const { map, label, legend, readout, element, bring } = this.panels[n];
+    const { map, legend, readout, element } = this.panels[n];
     const difference = n === DIFFERENCE;
     const pair = this.view.alone && !narrow && this.front < 0; // the two maps, without their difference
     const behind = pair ? difference : this.front >= 0 && this.front !== n;
     this.drawWords(n);
-    element.hidden = behind && narrow;
-    element.classList.toggle("behind", behind);
-    element.style.gridArea = behind && !narrow ? BEHIND[n > this.front ? n - 1 : n] : "";
+    element.hidden = behind;
     const shown = this.shown(n);
-    map.element.hidden = behind || !shown;
-    legend.hidden = readout.hidden = !shown;
-    label.hidden = behind;
-    bring.hidden = !behind || !shown;
+    map.element.hidden = legend.hidden = readout.hidden = !shown;
     map.map.shown = shown;
-    if (!shown) return;
-    if (behind && this.view.alone) return;
-    if (behind) this.drawSmall(n, shown, colours);
-    else {
-      map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
-      map.map.project(this.view.foot.isOn);
-      const writing = difference ? IN_TABLE : {};
-      if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
-      map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
-    }
+    if (!shown || behind) return;
+    map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
+    map.map.project(this.view.foot.isOn);
+    const writing = difference ? IN_TABLE : {};
+    if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
+    map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
     this.drawLegend(legend, map.map, colours);
   }
 
   /** @param {number} n */
   drawWords(n) {
     const { picture } = this.view;
-    const { title, head, story, label, bring } = this.panels[n];
+    const { title, head, story, label } = this.panels[n];
     const side = picture.sides[n];
     const name = side?.title ?? this.changed();
     setText(title, name);
     setAttribute(title, "title", name);
-    setAttribute(bring, "aria-label", `show large: ${side?.title ?? SIDES[n]}`);
     setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}layer ${picture.layer} · head ${picture.head}`);
     setText(story, side?.story ?? (picture.said || this.moved));
     setText(label, side?.fitness ?? "");
@@ -167,12 +152,12 @@ export class PairPanels {
 
   /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
   get moved() {
-    const { picture, place, marked, maps } = this.view;
-    const own = number(picture.distances[place.row] ?? 0);
+    const { picture, at, marked, maps } = this.view;
+    const own = number(picture.distances[at.row] ?? 0);
     const [row, key] = marked;
     const [left, right] = maps.map((map) => map?.[row * picture.tokens.length + key] ?? 0);
     const pair = gave(picture.tokens[row], picture.tokens[key], left, right, true);
-    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[place.row]}”: ${own}.`;
+    return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[at.row]}”: ${own}.`;
   }
 
   /** The title of the difference: the cell that changes most. */
@@ -201,12 +186,12 @@ export class PairPanels {
 
   /** What is drawn of a map; null where there is none. @param {number} n */
   shown(n) {
-    const { picture, look, maps, bytes, theme, place } = this.view;
+    const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, own] = [maps[n], bytes[n]];
     if (!weights || !own) return null;
     const tokens = picture.sides[n]?.tokens ?? picture.tokens;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
-    const [row, key] = [this.placeOn(n, place.row), this.placeOn(n, place.key)];
+    const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key)];
     const shown = wholeMap(tokens, weights, {
       map: { size: tokens.length, bytes: own },
       name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,
@@ -219,18 +204,6 @@ export class PairPanels {
       forbids: this.forbids(n),
     });
     return Object.assign(shown, { sides: maps, distances: picture.distances });
-  }
-
-  /** A small picture without words. @param {number} n @param {import("../picture/map.js").MapPicture} shown @param {Inks} colours */
-  drawSmall(n, shown, colours) {
-    const { map, thumb, bring } = this.panels[n];
-    map.map.inks = colours;
-    const { foot } = this.view;
-    const side = Math.max(60, Math.min(bring.clientWidth, foot.isOn ? foot.top / 4 : window.innerHeight * 0.3));
-    const context = contextOf(thumb, side, side);
-    context.imageSmoothingEnabled = false;
-    const room = side * pixelRatio();
-    context.drawImage(map.map.image(trimmed(shown.map, shown.first, shown.last), room), 0, 0, side, side);
   }
 
   /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */

@@ -1,4 +1,3 @@
-// @ts-check
 // The shuffle test of the pair view: the words of the left sentence in another order, typed or drawn, and how much the
 // output vectors of both sides change with it.
 

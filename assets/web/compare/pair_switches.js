@@ -1,4 +1,3 @@
-// @ts-check
 // The controls of both sides of the pair view, as a link says them: chosen, copied from left to right, and swapped.
 
 import { SIDE } from "../base/facts.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
 
 import { ControlChips } from "../picture/control_chips.js";
@@ -9,7 +8,7 @@ import { ControlChips } from "../picture/control_chips.js";
 export class SideControls extends ControlChips {
   /** @param {PairView} view @param {number} side */
   constructor(view, side) {
-    super(view, side ? "Right side" : "Left side", {}, side ? ", right" : "");
+    super(view, side ? "Right side" : "Left side", { ending: side ? ", right" : "" });
     this.side = side;
     this.panel.classList.add(side ? "of-right" : "of-left");
   }

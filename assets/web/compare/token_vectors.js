@@ -1,8 +1,8 @@
-// @ts-check
 // One token's vector on both sides of the pair view: cosine and largest change after each layer, as bars and numbers.
 
 import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { quoted } from "../base/words.js";
+import { fillShare, listOf, makeShare } from "../picture/table.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
 
@@ -19,8 +19,7 @@ export class TokenVectors {
     this.said = h("p", { role: "status" });
     this.law = h("p", { class: "label" }, "H[0]: the embeddings; H[1]: after one layer, and so on.");
     this.rows = h("tbody");
-    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
-    this.table = h("table", {}, h("thead", {}, h("tr", {}, ...heads)), this.rows);
+    this.table = listOf(COLUMNS, this.rows);
     const room = h("div", { class: "of-layers", tabindex: "0", role: "region", "aria-label": "Layer by layer" });
     room.append(this.table);
     this.element = h("section", { class: "panel vectors", "aria-label": "One token’s vectors" });
@@ -41,19 +40,10 @@ export class TokenVectors {
       const [name, alike, change] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, `H[${layer}]`);
       setAttribute(name, "title", layer ? `after ${layer} of ${shown.length - 1} layers` : "the embeddings");
-      bar(alike, cosine, Math.max(0, cosines[layer]));
-      bar(change, digits(changes[layer]), most ? changes[layer] / most : 0);
+      fillShare(alike, cosine, Math.max(0, cosines[layer]));
+      fillShare(change, digits(changes[layer]), most ? changes[layer] / most : 0);
     });
   }
 }
 
-/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's room */
-function bar(cell, text, share) {
-  setText(cell.children[0], text);
-  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
-}
-
-const makeRow = () => {
-  const cell = () => h("td", {}, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
-  return h("tr", {}, h("th", { scope: "row" }), cell(), cell());
-};
+const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare(), makeShare());

@@ -1,14 +1,10 @@
-// @ts-check
 // All heads in one grid: what the colours of their kinds mean, each a filter, and one head large over the grid.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
 import { FAMILIES, familyOf } from "../picture/heads.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
-
-/** @type {Record<string, [number, number]>} */
-const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export class AllHeads {
   /** @param {Explore} view */
@@ -59,7 +55,7 @@ export class AllHeads {
   /** To the head beside, or the same head of the layer beside. @param {string} key */
   walk(key) {
     const { at, maps } = this.view;
-    const [layer, head] = [at.layer + STEPS[key][0], at.head + STEPS[key][1]];
+    const [layer, head] = [at.layer + ARROWS[key][0], at.head + ARROWS[key][1]];
     const isThere = Math.min(layer, head) >= 0 && layer < maps.layers && head < maps.heads;
     if (isThere) this.view.go({ layer, head });
   }
@@ -68,7 +64,7 @@ export class AllHeads {
   key(event) {
     if (!this.isOpen || isShortcut(event) || event.defaultPrevented) return;
     if (event.key === "Escape" && !this.view.projector) this.close();
-    else if (event.key in STEPS && !isTyped(event)) this.walk(event.key);
+    else if (event.key in ARROWS && !isTyped(event)) this.walk(event.key);
     else return;
     event.preventDefault();
   }

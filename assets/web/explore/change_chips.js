@@ -1,4 +1,3 @@
-// @ts-check
 // What is changed, as chips that take it back, and one line that answers: what the pair in focus was and is, the next
 // word, and the way to what changed most. Its room is there before anything is changed.
 

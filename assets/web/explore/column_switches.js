@@ -1,4 +1,3 @@
-// @ts-check
 // The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value
 // is zeroed for them. The same press takes it back.
 

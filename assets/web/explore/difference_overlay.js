@@ -1,4 +1,3 @@
-// @ts-check
 // What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
 
 import { isDrawn } from "../base/curtain.js";

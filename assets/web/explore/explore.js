@@ -1,4 +1,3 @@
-// @ts-check
 // The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
 
 import { AllHeads } from "./all_heads.js";
@@ -30,6 +29,7 @@ import { toggled } from "../base/words.js";
 import { Wire } from "../wire/wire.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
+import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
@@ -43,7 +43,7 @@ const HELP = [
 ].join(" ");
 const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, exploreCss, nextCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {
@@ -102,7 +102,7 @@ export class Explore extends PlaceView {
       div("top", this.box.element, said, this.cutText),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
-      div("try-and-change", this.tiles.element, this.steps.element),
+      div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
       this.allHeads,
       this.focus.element,
       this.pinned.element,

@@ -1,4 +1,3 @@
-// @ts-check
 // What stands around the maps: sentences to try, the tokens, the layers, and how the maps are drawn.
 
 import { isDrawn } from "../base/curtain.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What the wire says of Explore's picture, with its float32 maps, and what a link says until the script does.
 
 import { asBytes } from "../picture/differences.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Which heads do a thing most, out of all: a press opens one, or switches the first few off.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Things to try on the sentence, one at a time: each says what to look for, and keeps its question until the visitor, or
 // its press, has made the change; then it says what was and what is. What it changed is taken back before the next one.
 

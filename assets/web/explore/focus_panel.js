@@ -1,4 +1,3 @@
-// @ts-check
 // The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
 
 import { changed } from "../link/changes.js";

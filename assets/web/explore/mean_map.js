@@ -1,4 +1,3 @@
-// @ts-check
 // The mean over the heads of a layer in the place of the head in focus: drawn at once from the bytes that are here.
 
 import { button, setAttribute } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What is changed in the model, as a visitor of Explore changes it, takes it back, and carries it to other pages.
 
 import { changed } from "../link/changes.js";

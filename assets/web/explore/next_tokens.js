@@ -1,4 +1,3 @@
-// @ts-check
 // What the model says next: its likeliest tokens, each a press away from being written, and the last one taken back.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";

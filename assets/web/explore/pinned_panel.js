@@ -1,4 +1,3 @@
-// @ts-check
 // The map that was pinned, beside the head in focus.
 
 import { button, div, h, setText, span } from "../base/dom.js";

@@ -1,8 +1,7 @@
-// @ts-check
 // How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
 // nothing to do with the temperature of attention's softmax.
 
-import { h, setText, span } from "../base/dom.js";
+import { h, setField, setText, span } from "../base/dom.js";
 import { number } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -45,8 +44,5 @@ function field(name, ends, usual, set) {
       set(Number(input.value) === Number(usual) ? null : String(Number(input.value)));
   });
   const element = h("label", { class: "named" }, span("label", name), input);
-  const draw = (/** @type {string} */ value) => {
-    if (!input.matches(":focus") && input.value !== value) input.value = value;
-  };
-  return { element, draw };
+  return { element, draw: (/** @type {string} */ value) => setField(input, value) };
 }

@@ -1,4 +1,3 @@
-// @ts-check
 // A visitor's own sentence with two of its words in each other's place.
 
 import { ranked } from "../base/words.js";

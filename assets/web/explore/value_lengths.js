@@ -1,8 +1,8 @@
-// @ts-check
 // How much of each key the row in focus takes in: its weight times the length of its value. A weight alone does not tell.
 
 import { valuesOff } from "../link/changes.js";
 import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
 import { percent, quoted, ranked } from "../base/words.js";
 
@@ -25,8 +25,7 @@ export class ValueLengths {
     });
     this.said = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
-    const heads = COLUMNS.map((name) => h("th", { scope: "col" }, name));
-    this.table = h("table", { title: LAW }, h("thead", {}, h("tr", {}, ...heads)), this.rows);
+    this.table = listOf(COLUMNS, this.rows, { title: LAW });
     this.element = div("values", this.said, this.table);
   }
 
@@ -56,8 +55,8 @@ export class ValueLengths {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.tokens[key]);
       setText(length, digits(values[key]));
-      bar(looked, weight);
-      bar(taken, share(key));
+      fillShare(looked, percent(weight), weight);
+      fillShare(taken, percent(share(key)), share(key));
     });
   }
 
@@ -80,14 +79,4 @@ export class ValueLengths {
   }
 }
 
-/** A number that is a share, with its bar. @param {HTMLElement} cell @param {number} share */
-function bar(cell, share) {
-  setText(cell.children[0], percent(share));
-  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
-}
-
-const makeRow = () => {
-  const shared = (/** @type {string} */ kind) =>
-    h("td", { class: kind }, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
-  return h("tr", {}, h("th", { scope: "row" }), shared("looked"), h("td"), shared("taken"));
-};
+const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare("looked"), h("td"), makeShare("taken"));

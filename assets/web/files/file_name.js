@@ -1,4 +1,3 @@
-// @ts-check
 // What a file that is taken along is called: "it-animal-no-positions".
 
 const MOST = 60; // letters

@@ -1,11 +1,10 @@
-// @ts-check
 // Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and a map as SVG;
 // under them a caption and the link.
 
-import { drawing } from "../base/dom.js";
+import { drawing, svg } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
 import { maps } from "../picture/map.js";
-import { asXml, mapSvg, svg } from "../picture/map_svg.js";
+import { asXml, mapSvg } from "../picture/map_svg.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */

@@ -1,4 +1,3 @@
-// @ts-check
 // Take it along: what the page shows as a picture, as numbers, as a file that needs no server, or on paper.
 
 import { themeOf } from "../base/colour.js";
@@ -136,11 +135,6 @@ export class TakeAlong {
 
 /** The sentence that the page shows, where it shows one. */
 function sentenceOfPage() {
-  const link = new URLSearchParams(location.search).get("s");
-  const boxes = [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) => [
-    .../** @type {NodeListOf<HTMLInputElement>} */ (
-      shadowRoot?.querySelectorAll('input[aria-label^="Sentence"]') ?? []
-    ),
-  ]);
-  return boxes[0]?.value ?? link ?? "";
+  const boxes = [...views].map(({ element }) => element.querySelector("textarea"));
+  return boxes.find(Boolean)?.value ?? read().get("s") ?? "";
 }

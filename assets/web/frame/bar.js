@@ -1,4 +1,3 @@
-// @ts-check
 // The bar on top of every page: the brand, the pages in their groups, the model and the device, Share, the projector and
 // the theme. It stands beside everything that Streamlit draws, from the first frame on, and stays when the page changes.
 

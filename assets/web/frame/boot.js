@@ -1,4 +1,3 @@
-// @ts-check
 // Lets Streamlit's own files wait until the first picture is drawn, or does not come: they are a hundred, and would stand
 // in its way; and tells Streamlit where its server begins, which below a page's own address it would look for in vain first.
 // A classic script without imports, so that nothing can keep it from running.

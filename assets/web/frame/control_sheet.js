@@ -1,4 +1,3 @@
-// @ts-check
 // On a phone the controls of a page are a sheet from below. Its ground, its title and × are drawn here, beside the bar;
 // the controls on it are the bar's and Streamlit's (house.css puts them there).
 

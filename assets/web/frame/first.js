@@ -1,4 +1,3 @@
-// @ts-check
 // Draws the bar, the head of the page and the picture that came with it (pages/kit/wire/first.py), each where it will
 // stand, before Streamlit is there; the view then moves to its own place as it is.
 
@@ -11,18 +10,8 @@ import { pageNow } from "../base/page_list.js";
 const LONGEST_WAIT = 15000; // ms for Streamlit, after which its own page shows what is wrong
 const FONT_WAIT = 600; // ms for the font, so that no line breaks anew when it comes
 const COLOURS = {
-  dark: {
-    "background-color": "#0E1320",
-    "text-color": "#E8ECF6",
-    "border-color": "#66718F",
-    "primary-color": "#F6B73C",
-  },
-  light: {
-    "background-color": "#FBFAF6",
-    "text-color": "#1B2233",
-    "border-color": "#8A8574",
-    "primary-color": "#B45309",
-  },
+  dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
+  light: { "background-color": "#FBFAF6", "text-color": "#1B2233" },
 };
 
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */

@@ -1,4 +1,3 @@
-// @ts-check
 // What every page of the house shares: its question, the bar, the lesson beside it, and one entry of the history.
 
 import { drawBar, makeTitle } from "./bar.js";

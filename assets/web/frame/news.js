@@ -1,4 +1,3 @@
-// @ts-check
 // Asks for what has changed, once for each number that the server says is new (pages/kit/draw/canvas.py, rerun_when).
 
 /** The number that was asked for last. */

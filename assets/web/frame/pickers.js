@@ -1,4 +1,3 @@
-// @ts-check
 // The model and the device that a page shows, in the bar. The link says which; none = the first of the list. The last of
 // the models is one's own: what can be opened, and what not yet.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // Tells the script of a page whether it is projected: charts have larger letters then.
 
 /** @param {{data: [boolean], setStateValue: (name: string, value: boolean) => void}} component data: what the script knows */

@@ -1,4 +1,3 @@
-// @ts-check
 // The projector: one picture as large as the window allows. P goes there and back, Escape goes back; the link says it.
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";

@@ -1,14 +1,143 @@
-// @ts-check
-// Share, in the bar: the button and the room of its panel (share_panel.js).
+// Share, in the bar: the link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
 
-import { button, div, h, setAttribute } from "../base/dom.js";
-import { drawPanel } from "./share_panel.js";
+import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { read } from "../link/link.js";
+import { TakeAlong } from "../files/take_along.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
  */
+/** @typedef {{facts: string[], code: string}} About of each picture its facts, and the code of all */
 
-const shared = { page: "", address: "", kinds: /** @type {string[]} */ ([]) };
+const SHOWN = 2000; // ms that a button says what it did
+const ONLY_HERE =
+  "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0";
+const LOST = "The server cannot be reached; try again.";
+
+/** The link to what is seen, at another address of the same page. @param {string} address */
+function linkAt(address) {
+  const url = new URL(address || location.href);
+  url.search = location.search;
+  return url.href;
+}
+
+/** What a route says of a query. @param {string} route @param {URLSearchParams} query */
+async function fetched(route, query) {
+  const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
+  const text = answer ? await answer.text() : LOST;
+  return { text, isThere: answer?.ok ?? false };
+}
+
+/** A button that copies a text. @param {string} name @param {() => string} text */
+function makeCopy(name, text) {
+  const press = /** @type {HTMLButtonElement} */ (button(name, copy, { "aria-live": "polite" }));
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text());
+      setText(press, "copied");
+      press.disabled = true;
+      setTimeout(() => Object.assign(press, { textContent: name, disabled: false }), SHOWN);
+    } catch {
+      window.prompt("Copy this", text()); // without a secure context the clipboard is closed
+    }
+  }
+  return press;
+}
+
+class SharePanel {
+  constructor() {
+    this.rows = div("rows");
+    this.picture = h("img", { width: 180, height: 180 });
+    this.camera = button("", () => this.enlarge(), { class: "camera", title: "as large as the screen", hidden: "" });
+    this.camera.append(this.picture);
+    this.note = h("p", { role: "status" });
+    this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
+    this.facts = div("facts");
+    this.code = h("code");
+    this.about = this.fold("How was this computed?", this.facts);
+    const copy = makeCopy("copy code", () => this.code.textContent ?? "");
+    this.snippet = this.fold("The code of this picture, in Python", h("pre", {}, this.code), copy);
+    this.notebook = h("a", { download: "headlight.ipynb" }, "The same as a notebook, .ipynb");
+    const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
+    tutorial.href = urlOf("tutorial.ipynb").href;
+    const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
+    this.parts = [this.rows, this.camera, this.note, this.take.element, this.about, this.snippet, notebooks];
+    this.pictured = ""; // the link whose picture is there, or comes
+    this.told = ""; // what the facts and the code were asked for
+  }
+
+  /** The link for whoever opens it. */
+  get link() {
+    return linkAt(shared.address);
+  }
+
+  /** @param {string} title @param {...Node} inside */
+  fold(title, ...inside) {
+    const ontoggle = () => this.tell();
+    return h("details", { ontoggle }, h("summary", {}, title), ...inside);
+  }
+
+  draw() {
+    const { page, address, kinds } = shared;
+    Object.assign(this.take.place, { page, routes: kinds });
+    this.take.list();
+    const isOwn = !address || new URL(address).host === location.host;
+    const here = [address && isOwn ? "link" : "this machine", ""];
+    const make = () => this.makeRow();
+    fill(this.rows, isOwn ? [here] : [["for the class", address], here], make, (row, [name, at]) => {
+      setText(row.children[0], name);
+      setText(row.children[1], linkAt(at));
+    });
+    this.about.hidden = this.snippet.hidden = !kinds.includes("about");
+    this.notebook.hidden = !kinds.includes("ipynb");
+    this.notebook.href = urlOf(`api/${page}.ipynb?${read()}`).href;
+    this.show();
+    this.tell();
+  }
+
+  makeRow() {
+    const code = h("code");
+    const copy = makeCopy("copy link", () => code.textContent ?? "");
+    return div("link", span("name"), code, copy);
+  }
+
+  /** The link as a picture for a camera. */
+  async show() {
+    const { link } = this;
+    if (!shared.address) setText(this.note, ONLY_HERE);
+    if (!shared.address || this.pictured === link) return;
+    this.pictured = link;
+    const { text, isThere } = await fetched("qr", new URLSearchParams({ to: link }));
+    if (this.pictured !== link) return; // another one was asked for since
+    if (!isThere) this.pictured = "";
+    this.camera.hidden = !isThere;
+    this.picture.alt = `QR code of ${link}`;
+    if (isThere) this.picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    else this.picture.removeAttribute("src");
+    setText(this.note, isThere ? "" : text);
+  }
+
+  /** The picture fills the screen, for the last row; a press or Escape brings it back. */
+  enlarge() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.camera.requestFullscreen?.();
+  }
+
+  /** Fills what is unfolded. */
+  async tell() {
+    const asked = `${shared.page}?${read()}`;
+    if (!(this.about.open || this.snippet.open) || this.about.hidden || this.told === asked) return;
+    this.told = asked;
+    const { text, isThere } = await fetched(`${shared.page}.about`, read());
+    if (this.told !== asked) return;
+    if (!isThere) this.told = "";
+    const { facts, code } = /** @type {About} */ (isThere ? JSON.parse(text) : { facts: [text], code: "" });
+    fill(this.facts, facts, "pre", setText);
+    setText(this.code, code);
+  }
+}
+
+const shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
 const room = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
 const opener = /** @type {HTMLButtonElement} */ (
   button("Share", () => openShare(!isOpen()), {
@@ -19,6 +148,7 @@ const opener = /** @type {HTMLButtonElement} */ (
 );
 /** Its button, then what that opens. */
 export const share = div("share-place", opener, room);
+let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
 
 const isOpen = () => opener.ariaExpanded === "true";
 
@@ -30,7 +160,10 @@ function openShare(is) {
 
 /** Draws the panel while it is open. */
 function draw() {
-  if (isOpen()) drawPanel(room, shared);
+  if (!isOpen()) return;
+  panel ??= new SharePanel();
+  if (!room.hasChildNodes()) room.append(...panel.parts);
+  panel.draw();
 }
 addEventListener("headlight-address", draw);
 

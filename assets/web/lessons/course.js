@@ -1,7 +1,7 @@
-// @ts-check
 // The course as the server tells it, which step of it an address asks for, and what this browser has done of it.
 
 import { urlOf } from "../base/dom.js";
+import { keep, kept } from "../base/kept.js";
 import { before } from "../link/way.js";
 import { wayKept } from "./lesson_visit.js";
 
@@ -89,22 +89,13 @@ export function neighbour({ lesson, at }, way) {
 
 /** The steps that were answered in this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */
 export function done() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(DONE) ?? "{}");
-    const lists = Object.entries(kept).filter(([, steps]) => Array.isArray(steps));
-    return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
-  } catch {
-    return {}; // whatever else was kept there
-  }
+  const lists = Object.entries(kept("localStorage", DONE) ?? {}).filter(([, steps]) => Array.isArray(steps));
+  return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
 /** Notes that a step was answered. @param {Place} place */
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
-  try {
-    localStorage.setItem(DONE, JSON.stringify(all));
-  } catch {
-    // the browser keeps nothing
-  }
+  keep("localStorage", DONE, all);
 }

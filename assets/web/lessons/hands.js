@@ -1,4 +1,3 @@
-// @ts-check
 // Hands of a class, counted option by option in two rounds: alone, and after talking to a neighbour.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
 // then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { picture, themeOf } from "../base/colour.js";

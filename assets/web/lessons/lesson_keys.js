@@ -1,4 +1,3 @@
-// @ts-check
 // The keys of a lesson. Where a key means something to what has the focus, a field, a list, a map, it keeps that meaning.
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";

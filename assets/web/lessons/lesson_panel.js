@@ -1,4 +1,3 @@
-// @ts-check
 // What stands of a lesson beside its page: where one is, what to do, the question, its options, and after the answer the
 // numbers. It draws a state and hands on what is pressed.
 

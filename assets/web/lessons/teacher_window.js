@@ -1,4 +1,3 @@
-// @ts-check
 // The teacher's notes in a window of their own, which follows the step that the class sees and takes the lesson's keys.
 
 import { button, h, urlOf } from "../base/dom.js";

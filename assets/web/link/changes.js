@@ -1,4 +1,3 @@
-// @ts-check
 // What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
 // link's keys, with what they are called.
 

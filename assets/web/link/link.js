@@ -1,4 +1,3 @@
-// @ts-check
 // The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
 // and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
 /** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | "mean" | "values"} Switch */

@@ -1,4 +1,3 @@
-// @ts-check
 // Cells of masks as compact text; the other side is pages/kit/picture/mask_codec.py, which says how it is written.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

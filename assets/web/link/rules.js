@@ -1,4 +1,3 @@
-// @ts-check
 // The written rule of a mask with one key more or less that nobody but itself may look at: its parts `unseen`. The other
 // side is pages/kit/picture/rules.py.
 

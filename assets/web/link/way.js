@@ -1,4 +1,3 @@
-// @ts-check
 // The way from one page, or one step of a lesson, to the next. The address says all that the next one needs, so it is
 // entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
 

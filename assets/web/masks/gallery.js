@@ -1,4 +1,3 @@
-// @ts-check
 // The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
 
 import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What can be changed beside the mask, folded: the encoding of the order, the temperature, and which heads are on.
 
 import { Choices } from "../picture/choices.js";

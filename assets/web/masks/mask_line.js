@@ -1,8 +1,7 @@
-// @ts-check
 // The line under the gallery: what the mask means, the numbers that it takes, and behind "combine" how a click joins
 // masks, and the rule in use as it is written.
 
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { isUsed, JOINS } from "./gallery.js";
 import { choice, named } from "../base/view_base.js";
 
@@ -87,8 +86,7 @@ export class MaskLine {
     const isRefused = refused.has(writtenKey);
     const written = isRefused ? (controls[writtenKey] ?? "") : picture.rule; // so that it can be mended
     setAttribute(this.rule, "aria-invalid", isRefused ? "true" : null);
-    if (this.rule !== /** @type {any} */ (this.view.root).activeElement && this.rule.value !== written)
-      this.rule.value = written;
+    setField(this.rule, written);
   }
 
   /** @param {MaskNumber[]} numbers */
@@ -111,8 +109,7 @@ export class MaskLine {
         field.reportValidity();
         field.value = String(value);
       };
-      if (field !== /** @type {any} */ (this.view.root).activeElement && field.value !== String(value))
-        field.value = String(value);
+      setField(field, String(value));
     });
   }
 }

@@ -1,4 +1,3 @@
-// @ts-check
 // What follows from a mask, under its weights: whether it only rescales rows, what becomes of empty ones, and a second
 // sentence in the same batch. The server computes it when the picture has come.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // A mask that is painted: cells turned round on a rule, for all heads or one, with undo. It knows no element.
 
 import { readCells, readFlips, writeFlips } from "../link/painted.js";

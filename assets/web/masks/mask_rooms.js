@@ -1,4 +1,3 @@
-// @ts-check
 // How large the three maps of the Masks view are: their rows line up, and what is projected fills the window.
 
 import { heightLeft } from "../base/curtain.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // What the Masks view shows and what its visitor chooses, without the elements: painter.js draws it.
 
 import { controlsOf } from "../link/changes.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The mask of one head as a grid that is painted: pointer strokes, labels for whole rows and columns, and keys.
 
 import { isShortcut, walked } from "../base/grid_keys.js";

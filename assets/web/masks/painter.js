@@ -1,4 +1,3 @@
-// @ts-check
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks } from "../base/colour.js";
@@ -12,12 +11,12 @@ import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
 import { PainterBar } from "./painter_bar.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
-import { legend, limitsInWords } from "./painter_words.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { fillNotices, notices, panel } from "../base/view_base.js";
-import { gave, ranked } from "../base/words.js";
+import { gave, many, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
+import choicesCss from "../picture/choices.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
@@ -25,7 +24,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = [viewCss, sheetCss, painterCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, sheetCss, painterCss, barCss, stageCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */
@@ -181,5 +180,19 @@ export class Painter extends MaskView {
     setText(p.counted, text);
   }
 }
+
+/** What the painter says of its own limits. @param {import("../base/messages.js").Masks} picture
+ * @param {number} tooLong characters of a painting that no link can hold
+ */
+function limitsInWords({ tokens, most, longest }, tooLong) {
+  const size = `${many(tooLong, "character")} of ${longest.toLocaleString("en")}`;
+  const large = `Too large for a link (${size}). The weights still show the previous mask: undo, or paint fewer single cells.`;
+  const long = `A mask can be painted for at most ${most} tokens, this sentence has ${tokens.length}. The rules work at any length.`;
+  return [...(tooLong ? [large] : []), ...(tokens.length > most ? [long] : [])];
+}
+
+/** What an open and a hatched cell mean. */
+const legend = () =>
+  h("p", { class: "legend" }, span("swatch"), "open: may look", span("swatch hatched"), "hatched: may not look");
 
 export const view = mount(Painter);

@@ -1,4 +1,3 @@
-// @ts-check
 // What stands at the grids: the brushes under the mask, the place under the weights, and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";

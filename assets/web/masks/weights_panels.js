@@ -1,4 +1,3 @@
-// @ts-check
 // The weights before and after a mask, as maps or tables; what each row sums to stands at the right edge of "after".
 
 import { gradient } from "../base/colour.js";

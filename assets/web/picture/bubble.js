@@ -1,4 +1,3 @@
-// @ts-check
 // What a cell says, in a bubble at the finger that tapped it; who hears the page is told by the cell itself.
 
 import { h, setText } from "../base/dom.js";

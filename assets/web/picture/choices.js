@@ -1,9 +1,8 @@
-// @ts-check
 // What one chooses in the model: masks with small pictures and their numbers, encodings, the temperature, and the heads'
 // lamps. Explore's tiles, the chips of Compare and Shapes, and what folds open on Masks hold the same ones.
 
 import { allows } from "../link/changes.js";
-import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
 import { toggled } from "../base/words.js";
 
@@ -188,7 +187,6 @@ export class Choices {
   constructor(view, holder = view, ending = "", kinds = KINDS) {
     this.view = view;
     this.holder = holder;
-    this.seen = /** @type {"accent" | "more"} */ ("accent"); // the ink of what a mask lets be seen
     this.ending = ending;
     this.kinds = kinds;
     this.masks = radios(`Mask${ending}`);
@@ -244,7 +242,7 @@ export class Choices {
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
-    const colours = { seen: inks[this.seen], hidden: inks.line };
+    const colours = { seen: inks.accent, hidden: inks.line };
     drawMasks(this.masks, this.kinds, now, {
       choose: (mask) => this.set({ mask }),
       draw: (canvas, name) =>
@@ -268,7 +266,6 @@ export class Choices {
     input.oninput = () => {
       if (isRule || (input.value && input.checkValidity())) this.set({ [key]: input.value }, true);
     };
-    const writing = /** @type {ShadowRoot} */ (this.view.root).activeElement === input;
-    if (!writing && input.value !== this.value(key)) input.value = this.value(key);
+    setField(input, this.value(key));
   }
 }

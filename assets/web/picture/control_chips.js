@@ -1,4 +1,3 @@
-// @ts-check
 // A line of chips, or of tiles, that say what is chosen in the model, each of which opens a small panel: mask, positions,
 // temperature, heads.
 
@@ -7,18 +6,18 @@ import { headName, inOrder } from "../link/look.js";
 import { icon } from "./icons.js";
 import { button, h, setAttribute, setText, span } from "../base/dom.js";
 
-const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
+export const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
 
 /** @template {import("../wire/wire_view.js").WireView} V @extends {Choices<V>} */
 export class ControlChips extends Choices {
-  /** @param {V} view @param {string} label @param {Record<string, string>} [more] names of controls beside the usual ones
-   * @param {string} [ending] of every name
+  /** @param {V} view @param {string} label
+   * @param {{names?: Record<string, string>, holder?: any, kinds?: import("./choices.js").Kind[], ending?: string}} more
+   * names of the controls, and what `Choices` takes
    */
-  constructor(view, label, more = {}, ending = "") {
-    super(view, view, ending);
-    this.seen = /** @type {"accent" | "more"} */ ("more");
+  constructor(view, label, { names = NAMES, holder = view, kinds = KINDS, ending = "" } = {}) {
+    super(view, holder, ending, kinds);
     this.open = "";
-    this.names = /** @type {Record<string, string>} */ ({ ...NAMES, ...more });
+    this.names = names;
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
       const opener = button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
@@ -32,11 +31,7 @@ export class ControlChips extends Choices {
     this.panel = h("div", { class: "panel settings", role: "group", hidden: "" });
     this.panel.append(h("header", {}, this.title, close), this.reason, ...Object.values(this.inside));
     for (const part of [this.panel, this.chips]) part.addEventListener("keydown", (event) => this.key(event));
-    const outside = (/** @type {Event} */ event) => {
-      const path = event.composedPath();
-      if (this.open && !path.includes(this.panel) && !path.includes(this.chips)) this.show("", false);
-    };
-    addEventListener("pointerdown", outside, { signal: view.here.signal });
+    addEventListener("pointerdown", (event) => this.pressOutside(event), { signal: view.here.signal });
   }
 
   // ---- for each page
@@ -56,9 +51,9 @@ export class ControlChips extends Choices {
     return this.whyNot(key) !== "";
   }
 
-  /** Whether a control says something else than usual. @param {string} _key */
-  differs(_key) {
-    return false;
+  /** Whether a control says something else than usual. @param {string} key */
+  differs(key) {
+    return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
   }
 
   // ---- what the visitor does
@@ -75,6 +70,17 @@ export class ControlChips extends Choices {
   /** On a phone the panel is a sheet over the page. */
   reveal() {
     this.view.showAbove();
+  }
+
+  /** @param {Event} event */
+  isOutside(event) {
+    const path = event.composedPath();
+    return this.open !== "" && !path.includes(this.panel) && !path.includes(this.chips);
+  }
+
+  /** @param {Event} event */
+  pressOutside(event) {
+    if (this.isOutside(event)) this.show("", false);
   }
 
   /** @param {KeyboardEvent} event */

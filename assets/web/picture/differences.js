@@ -1,4 +1,3 @@
-// @ts-check
 // The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
 
 import { inkOnSigned, pixel, pixels, signedColour } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The strip of figures under the maps: a value, what it is, and for one that takes long a button that asks for it.
 
 import { button, div, fill, h, setText } from "../base/dom.js";

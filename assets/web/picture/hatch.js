@@ -1,4 +1,3 @@
-// @ts-check
 // The blocked cells of a small map as slanted lines over all of them: a hatch in each would not be seen.
 
 import { canvasOf } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
 import { picture } from "../base/colour.js";
@@ -140,7 +139,8 @@ export class HeadsGrid {
     setAttribute(tile, "aria-label", `${name}${is}${off ? ", off in the model" : ""}${away ? ", hidden" : ""}`);
     const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
-    this.updateKind(place, kind);
+    setText(place, kind?.[0] ?? "");
+    setAttribute(place, "title", kind ? ruleOf(...kind) : null);
     setAttribute(tile, "data-family", familyOf(kind) || null);
     setText(tile.children[0].children[0], away ? "hidden" : "");
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
@@ -166,12 +166,6 @@ export class HeadsGrid {
     const shared = `query heads ${(group ?? 0) * each} to ${((group ?? 0) + 1) * each - 1} share key and value head ${group}`;
     const what = group === null ? null : `layer ${layer} head ${head}: ${shared}`;
     setAttribute(tile, "title", state.all ? tile.getAttribute("aria-label") : what);
-  }
-
-  /** What the head does on this sentence, and the rule that says so. @param {Element} place @param {[string, number] | undefined} kind */
-  updateKind(place, kind) {
-    setText(place, kind?.[0] ?? "");
-    setAttribute(place, "title", kind ? ruleOf(...kind) : null);
   }
 
   /** True for a head that is hidden, or not the one shown alone. @param {Head} pair */

@@ -1,4 +1,3 @@
-// @ts-check
 // Which heads are in sight, in which order, and how many side by side.
 
 import { ranked } from "../base/words.js";

@@ -1,5 +1,6 @@
-// @ts-check
 // The small drawings of what can be changed in a model: mask, positions, heads, temperature, weights.
+
+import { svg } from "../base/dom.js";
 
 const ICONS = {
   mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
@@ -10,14 +11,5 @@ const ICONS = {
 };
 
 /** The small drawing of what can be changed in a model. @param {keyof typeof ICONS} name */
-export function icon(name) {
-  const at = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(at, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", `icon ${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(at, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
+export const icon = (name) =>
+  svg("svg", { viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));

@@ -1,4 +1,3 @@
-// @ts-check
 // The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
 
 import { contextOf, div, h } from "../base/dom.js";

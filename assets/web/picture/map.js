@@ -1,4 +1,3 @@
-// @ts-check
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, mostOf, picture } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The tokens at both sides of an enlarged map: as many as there is room for, and always those that are pointed at.
 
 /** @typedef {import("./map.js").BigMap} BigMap */

@@ -1,17 +1,15 @@
-// @ts-check
 // A map of float32 weights as it stands in a panel: drawn, or as a table.
 
-import { div } from "../base/dom.js";
+import { div, h } from "../base/dom.js";
 import { MapVeil } from "./map_veil.js";
 import { fillTable } from "./table.js";
-import { tableRoom } from "../base/view_base.js";
 
 /** @template {import("./map.js").BigMap} Kind */
 export class MapPanel {
   /** @param {Kind} map @param {string} label of the table */
   constructor(map, label) {
     this.map = map;
-    this.table = tableRoom(label);
+    this.table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
     this.veil = new MapVeil();
     this.element = div("room", map.element, this.table);
   }

@@ -1,7 +1,7 @@
-// @ts-check
 // A map as a drawing for papers: a shape a colour, the numbers in its cells, and the tokens at both sides.
 
 import { mostOf } from "../base/colour.js";
+import { svg } from "../base/dom.js";
 import { LEAN, clip } from "./map_labels.js";
 import { trimmed } from "../wire/packets.js";
 
@@ -17,15 +17,6 @@ export function whyNoSvg({ visible }) {
   if (cells <= MOST_CELLS) return "";
   const [most, own] = [MOST_CELLS, cells].map((count) => count.toLocaleString("en"));
   return `An SVG may have ${most} cells, this map has ${own}: take the PNG, or a shorter sentence.`;
-}
-
-/** svg("rect", {x: 1}, child) -> element @param {string} tag @param {Record<string, unknown>} props @param {...(Node | string)} children */
-export function svg(tag, props, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(props))
-    element.setAttribute(name, typeof value === "number" ? String(Math.round(100 * value) / 100) : String(value));
-  element.append(...children);
-  return element;
 }
 
 /** A text that may stand in XML. @param {string} text */

@@ -1,4 +1,3 @@
-// @ts-check
 // The part of a lesson's curtain that hangs over the cells of a map, and the lamp that lights the row in focus after it.
 // The numbers under it are taken out of what is drawn, read out and listed: nothing under the veil is there.
 

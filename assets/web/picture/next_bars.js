@@ -1,8 +1,7 @@
-// @ts-check
 // The tokens most likely to come next, each with its probability as a bar, and beside it what it is compared with; and a
 // field for a word whose probability is told.
 
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { number, percent, quoted } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
@@ -66,7 +65,7 @@ export function makeWord(typed) {
   const label = h("label", { class: "named" }, span("label", "How likely is"), field);
   const element = div("word", label, text);
   const draw = (/** @type {string} */ word, /** @type {string} */ sentence) => {
-    if (!field.matches(":focus") && field.value !== word) field.value = word;
+    setField(field, word);
     setText(text, sentence);
   };
   return { element, draw };

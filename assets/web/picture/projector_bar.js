@@ -1,4 +1,3 @@
-// @ts-check
 // What a class sees being done: the bar at the foot of what is projected, with the sentence, the place in the model and what
 // is changed there, and a key for each. It shows the state of its view and calls the acts of it; nothing else is kept here.
 

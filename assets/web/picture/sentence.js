@@ -1,4 +1,3 @@
-// @ts-check
 // The sentence box of a view: a text field whose every key is heard, and whose text is only set when it differs. It is
 // one line, on a phone up to three.
 

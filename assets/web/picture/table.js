@@ -1,8 +1,7 @@
-// @ts-check
-// The map as a table of float32 weights.
+// The map as a table of float32 weights; and lists of shares, each with its bar.
 
 import { cssOf, inkOn, mostOf } from "../base/colour.js";
-import { h } from "../base/dom.js";
+import { h, setText } from "../base/dom.js";
 import { BLOCKED, ranked } from "../base/words.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
@@ -18,6 +17,20 @@ const filled = new WeakMap();
 const cell = (tag, text, props = {}) => h(tag, props, text);
 /** @param {HTMLElement} head @param {HTMLElement[]} body */
 const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+
+/** A cell for a number that is a share, and its bar. @param {string | null} [kind] its class */
+export const makeShare = (kind = null) =>
+  h("td", { class: kind }, h("span"), h("div", { class: "track", "aria-hidden": "true" }, h("span")));
+
+/** @param {HTMLElement} cell @param {string} text @param {number} share of the bar's room */
+export function fillShare(cell, text, share) {
+  setText(cell.children[0], text);
+  /** @type {HTMLElement} */ (cell.children[1].firstChild).style.width = `${100 * share}%`;
+}
+
+/** A table with these columns and no row yet. @param {string[]} columns @param {HTMLElement} rows */
+export const listOf = (columns, rows, props = {}) =>
+  h("table", props, h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))), rows);
 
 /** Read aloud as what it means. @param {string} text */
 const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLOCKED } : {});

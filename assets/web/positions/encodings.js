@@ -1,4 +1,3 @@
-// @ts-check
 // One head of the model under each positional encoding: a small map each, and the chosen one enlarged.
 
 import { inks, picture } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
 // behind a line stands the shape of what it made.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // Pictures of tensors: as matrices in tiles, one colour a head, and as the memory that they lie in.
 
 import { canvasOf, mixed, pixel, rgb } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The whole classes of the implementations that are shown, folded; asked for when the fold is opened.
 
 import { div, fill, h, setText } from "../base/dom.js";

@@ -1,8 +1,7 @@
-// @ts-check
 // What is chosen for the layer whose steps are shown: its implementation and another one beside it, what every page can
 // change in the model, and random weights in the place of the model's own.
 
-import { ControlChips } from "../picture/control_chips.js";
+import { ControlChips, NAMES } from "../picture/control_chips.js";
 import { div, fill, h, setText } from "../base/dom.js";
 import { headsOf } from "../link/look.js";
 import { choice, fillChoice, group, named } from "../base/view_base.js";
@@ -40,7 +39,7 @@ function makeNumber(label, props, set) {
 export class StepControls extends ControlChips {
   /** @param {StepView} view */
   constructor(view) {
-    super(view, "What is changed in the layer", { lw: "Weights of this layer" });
+    super(view, "What is changed in the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
     this.second = makeList("Beside it", (vs) => this.set({ vs }));
     this.whose = choice(
@@ -86,11 +85,6 @@ export class StepControls extends ControlChips {
   /** Heads of the layers before are switched off all the same. @param {string} key */
   isIdle(key) {
     return key !== "off" && super.isIdle(key);
-  }
-
-  /** @param {string} key */
-  differs(key) {
-    return key === "off" ? this.off.size > 0 : this.value(key) !== String(this.view.picture.defaults[key]);
   }
 
   said() {

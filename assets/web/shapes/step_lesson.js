@@ -1,4 +1,3 @@
-// @ts-check
 // The lesson on the layer that is shown: what goes wrong at its reshapes, or the exercise. It stands at the end of the
 // view, or beside the step whose question it answers.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // One implementation at one step: its line of source, sizes, what it was made from, and its values.
 
 import { CodeLines } from "./code_lines.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The list of the steps, in groups: one of them is chosen, by a click or by the arrow keys.
 
 import { fill, h, setAttribute, setText, span } from "../base/dom.js";

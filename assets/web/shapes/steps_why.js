@@ -1,4 +1,3 @@
-// @ts-check
 // Why a step is there: one sentence each, with the sizes and numbers of the tensor that is shown. And which lesson shows
 // what happens without it.
 

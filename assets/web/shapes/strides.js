@@ -1,4 +1,3 @@
-// @ts-check
 // Strides: how far one step along an axis jumps in memory. The axis that one points at, or focuses, lights its jump.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Blocks of text, matrices, tables and bars (pages/kit/draw/sheet.py), drawn in the order in which the server sends them,
 // wherever a view has a place for them.
 

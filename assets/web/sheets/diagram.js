@@ -1,8 +1,6 @@
-// @ts-check
 // A figure of boxes and arrows, drawn from below to above. Each box is a link to another page at the step that it names.
 
-import { s } from "./curves.js";
-import { h, setAttribute, setText } from "../base/dom.js";
+import { h, setAttribute, setText, svg } from "../base/dom.js";
 import { addressOf } from "../base/page_list.js";
 
 /** @typedef {{text: string, link: [string, string][], columns: [number, number], row: number, from: number[],
@@ -25,7 +23,7 @@ function arrow(from, to, rows) {
   const x = w1 <= w2 ? x1 + w1 / 2 : x2 + w2 / 2;
   const end = y2 + HIGH + HEAD + 1;
   const points = `${x - HEAD},${end + 2} ${x + HEAD},${end + 2} ${x},${end - HEAD}`;
-  return [s("line", { x1: x, x2: x, y1, y2: end, class: "way" }), s("polygon", { points, class: "tip" })];
+  return [svg("line", { x1: x, x2: x, y1, y2: end, class: "way" }), svg("polygon", { points, class: "tip" })];
 }
 
 /** The link carries all that is said here. @param {Element} link */
@@ -40,11 +38,12 @@ function draw(box, rows, block) {
   const [x, y, width] = place(box, rows);
   const step = box.link[0][1];
   const name = `${box.text}: opens the step ${step} on ${block.title}`;
-  const link = s("a", { class: `box ${box.input ? "input" : ""} ${box.letter}`, "aria-label": name });
-  link.append(
-    s("title", {}, name),
-    s("rect", { x, y, width, height: HIGH, rx: 6 }),
-    s("text", { x: x + width / 2, y: y + HIGH / 2 + 5, "text-anchor": "middle" }, box.text),
+  const link = svg(
+    "a",
+    { class: `box ${box.input ? "input" : ""} ${box.letter}`, "aria-label": name },
+    svg("title", {}, name),
+    svg("rect", { x, y, width, height: HIGH, rx: 6 }),
+    svg("text", { x: x + width / 2, y: y + HIGH / 2 + 5, "text-anchor": "middle" }, box.text),
   );
   const fresh = () => complete(link, block.path, box.link);
   fresh();
@@ -66,8 +65,9 @@ export const diagram = {
     const rows = 1 + Math.max(...boxes.map(({ row }) => row));
     const wide = 1 + Math.max(...boxes.map(({ columns }) => columns[1]));
     const [width, height] = [2 * MARGIN + wide * COLUMN, 2 * MARGIN + (rows - 1) * ROW + HIGH];
-    const picture = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group" });
-    picture.append(
+    const picture = svg(
+      "svg",
+      { viewBox: `0 0 ${width} ${height}`, width, height, role: "group" },
       ...boxes.flatMap((box) => box.from.flatMap((at) => arrow(boxes[at], box, rows))),
       ...boxes.map((box) => draw(box, rows, block)),
     );

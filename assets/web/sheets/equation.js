@@ -1,4 +1,3 @@
-// @ts-check
 // Formulas as MathML, which the browser typesets itself; they come as nested lists (pages/kit/draw/formula.py).
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";

@@ -1,8 +1,6 @@
-// @ts-check
 // Vectors of two numbers as points: the values with their hull, and each output among them, pulled by its weights.
 
-import { s } from "./curves.js";
-import { div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, svg } from "../base/dom.js";
 
 const [WIDTH, HEIGHT, MARGIN, NAMES] = [460, 320, 40, 84]; // NAMES: of the outputs, in a column of their own
 const APART = 17; // of two names in that column
@@ -43,7 +41,7 @@ function picture({ values, outputs, edge, shares }) {
   const names = spread(to.map(([, y]) => y));
   const pulls = to.flatMap(([x1, y1], i) =>
     from.map(([x2, y2], j) =>
-      s("line", {
+      svg("line", {
         x1,
         y1,
         x2,
@@ -55,18 +53,18 @@ function picture({ values, outputs, edge, shares }) {
     ),
   );
   return [
-    s("polygon", { points: edge.map((at) => from[at].join(",")).join(" "), class: "area" }),
+    svg("polygon", { points: edge.map((at) => from[at].join(",")).join(" "), class: "area" }),
     ...pulls,
-    ...from.map(([cx, cy]) => s("circle", { cx, cy, r: 6, class: "j" })),
+    ...from.map(([cx, cy]) => svg("circle", { cx, cy, r: 6, class: "j" })),
     ...from.map(([x, y], at) => {
       const [side, anchor] = x > middle + 1 ? [10, "start"] : [-10, "end"]; // a name stands outside of the hull
-      return s("text", { x: x + side, y: y - 8, "text-anchor": anchor, class: "j" }, short(values[at][2]));
+      return svg("text", { x: x + side, y: y - 8, "text-anchor": anchor, class: "j" }, short(values[at][2]));
     }),
     ...to.map(([x, y], at) =>
-      s("line", { x1: x + 6, y1: y, x2: WIDTH - NAMES - 4, y2: names[at] - 4, class: "leader" }),
+      svg("line", { x1: x + 6, y1: y, x2: WIDTH - NAMES - 4, y2: names[at] - 4, class: "leader" }),
     ),
-    ...to.map((at) => s("polygon", { points: diamond(at), class: "i" })),
-    ...to.map((_, at) => s("text", { x: WIDTH - NAMES, y: names[at], class: "i" }, short(outputs[at][2]))),
+    ...to.map((at) => svg("polygon", { points: diamond(at), class: "i" })),
+    ...to.map((_, at) => svg("text", { x: WIDTH - NAMES, y: names[at], class: "i" }, short(outputs[at][2]))),
   ];
 }
 
@@ -76,9 +74,9 @@ const KEYS = [
 ];
 
 function makeKey(/** @type {number} */ at) {
-  const drawn = s("svg", { width: 16, height: 14, "aria-hidden": "true" });
-  drawn.append(s(KEYS[at].tag, KEYS[at].shape));
-  return h("span", {}, drawn, h("span", {}, KEYS[at].text));
+  const { tag, shape, text } = KEYS[at];
+  const drawn = svg("svg", { width: 16, height: 14, "aria-hidden": "true" }, svg(tag, shape));
+  return h("span", {}, drawn, h("span", {}, text));
 }
 
 export const hull = {
@@ -87,7 +85,7 @@ export const hull = {
       "figure",
       { class: "hull" },
       div("legend"),
-      h("div", { class: "scroll", tabindex: "0", role: "img" }, s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` })),
+      h("div", { class: "scroll", tabindex: "0", role: "img" }, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` })),
       h("figcaption", { class: "label" }),
     ),
   /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */

@@ -1,10 +1,10 @@
 // A matrix of a sheet: read only, of number fields, of switches, or of cells to choose from. Arrow keys walk the cells
 // that can be changed.
 
-import { palette } from "../base/colour.js";
+import { cssOf, inkOn } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { ARROWS } from "../base/grid_keys.js";
 
-const SIDES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 let count = 0;
 
 function makeMatrix() {
@@ -19,21 +19,13 @@ function makeMatrix() {
   );
 }
 
-/** Black or white, whichever can be read better on a colour: always above 4.5 : 1. */
-function inkFor(parts) {
-  const [r, g, b] = parts.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#FFFFFF";
-}
-
 /** The background of a cell and an ink that can be read on it. */
-function paint(cell, level = undefined, colour = "", theme = "dark") {
+function paint(cell, level = undefined, colour = "", theme = /** @type {"dark" | "light"} */ ("dark")) {
   cell.style.background = cell.style.color = "";
   if (level === undefined) return;
   if (colour === "weights") {
-    const pixel = palette(/** @type {"dark" | "light"} */ (theme), "root", 255)[level]; // as in the maps: √ weight
-    const parts = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
-    cell.style.background = `rgb(${parts.join(" ")})`;
-    cell.style.color = inkFor(parts);
+    const as = /** @type {const} */ ([level, theme, "root", 255]); // as in the maps: √ weight
+    Object.assign(cell.style, { background: cssOf(...as), color: inkOn(...as) });
   } else if (level) {
     const tint = level < 0 ? "var(--query)" : "var(--accent)";
     cell.style.background = `color-mix(in srgb, ${tint} ${0.3 * Math.abs(level)}%, transparent)`;
@@ -54,7 +46,7 @@ function walk(event) {
   if (!leave[event.key] || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   const cell = from.closest("td");
   const row = cell.parentElement;
-  const [down, right] = SIDES[event.key];
+  const [down, right] = ARROWS[event.key];
   const next = row.parentElement.rows[row.sectionRowIndex + down]?.cells[cell.cellIndex + right];
   const to = next?.querySelector("input, button");
   if (!to) return;

@@ -1,4 +1,3 @@
-// @ts-check
 // Words and what they mean, each with a link to the page where one meets it, and the box that searches them.
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";

@@ -1,11 +1,10 @@
-// @ts-check
 // A lesson on paper: each step with its picture, as far as it may be seen, its question and room; the answers at the end.
 
 import { inks } from "../base/colour.js";
 import { hidesRow } from "../base/curtain.js";
-import { button, div, h, span, urlOf } from "../base/dom.js";
+import { button, div, h, span, svg, urlOf } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
-import { mapSvg, svg } from "../picture/map_svg.js";
+import { mapSvg } from "../picture/map_svg.js";
 import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The picture of one run in a file of its own (mha_core/show): all heads, one of them large, as Explore draws them.
 
 import { gradient, inks } from "../base/colour.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The picture of one run as a widget of a notebook (anywidget): what is looked at in it is state that Python shares.
 
 import { open } from "./standalone.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
 
 /** @typedef {import("../base/colour.js").Bytes} Bytes */

@@ -1,4 +1,3 @@
-// @ts-check
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
 import { parseAt } from "../link/look.js";
@@ -44,14 +43,14 @@ export class PlaceView extends WireView {
     if (at.key !== null && at.key >= tokens) at.key = null;
   }
 
-  /** Looks at a place. @param {Partial<PlaceView["at"]>} change */
-  place(change) {
-    if (change.row !== undefined) this.rowChosen = true;
-    Object.assign(this.at, change);
+  /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */
+  place({ row, ...change }) {
+    if (row !== undefined) this.rowChosen = row !== null;
+    Object.assign(this.at, change, this.rowChosen && row !== undefined ? { row } : {});
     this.placed = true;
   }
 
-  /** @param {Partial<PlaceView["at"]>} change */
+  /** @param {Partial<At>} change */
   go(change) {
     this.place(change);
     this.chose();

@@ -1,4 +1,3 @@
-// @ts-check
 // Asks the wire for a picture: the newest question wins, what nobody wants any more is given up, and a lost connection
 // or a busy server is asked again until it answers.
 

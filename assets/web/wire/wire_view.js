@@ -1,4 +1,3 @@
-// @ts-check
 // A view that owns what is shown: it reads the link when it is mounted and after Back, holds what the visitor chooses
 // since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
 

@@ -15,7 +15,7 @@ from .link_query import TYPED
 from .query import LONGEST
 
 FOLDER = Path(__file__).parents[3] / "assets" / "web" / "base"
-_HEAD = "// @ts-check\n// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
+_HEAD = "// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.\n"
 _LINES = {  # what a mask does, in a few words
     "none": "every word may look at every word",
     "causal": "no word may look at what comes after it",
