@@ -30,12 +30,12 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // what is typed stands in the large map's heading on a projector
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
   },
   pair: {
-    map: ".panel > .words, .readout, .panel > p.label, .thumb, .difference, .outcome, .more, .tests",
+    map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
     numbers: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",
-    second: ".right > :is(.words, .readout, p.label, .bring), .difference, .outcome, .more, .tests",
+    second: ".right > :is(.words, .readout, p.label), .difference, .outcome, .more, .tests",
     all: ".panel:not(.choices-panel), .outcome, .more, .tests",
   },
   painter: { map: SUMS, numbers: SUMS, second: `.after > :not(.room), ${SUMS}` },

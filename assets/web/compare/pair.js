@@ -1,6 +1,6 @@
 // @ts-check
 // The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
-// one of the maps is in sight, in the projector one is large.
+// one of the maps is in sight, in the projector two, or their difference.
 
 import { inks } from "../base/colour.js";
 import { shownAlone } from "../base/curtain.js";
@@ -36,7 +36,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HELP =
-  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector 1, 2 and 3 choose the large map. Attention shows where a head looks, not why the model answers.";
+  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
@@ -61,7 +61,7 @@ export class PairView extends WireView {
     this.at = { layer: 0, head: 0, row: /** @type {number | null} */ (null), key: /** @type {number | null} */ (null) }; // no row: the page chooses it
     this.placed = false; // the visitor, not the page, has chosen layer and head
     this.look = parseLook("");
-    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone, and large in the projector; a lesson asks of the right one
+    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
     this.switches = new Switches(this);
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
@@ -321,9 +321,7 @@ export class PairView extends WireView {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (isTyped(event) || isShortcut(event)) return;
-    const at = ["1", "2", "3"].indexOf(event.key);
-    if (this.projector && at >= 0) this.bring(at);
-    else if (event.key === "-" && this.alone) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
+    if (event.key === "-" && (this.projector || this.alone)) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
   }
 
   /** @param {string} name of a comparison */

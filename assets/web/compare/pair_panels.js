@@ -1,14 +1,14 @@
 // @ts-check
-// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where one of them is in
-// front, the others are left out, or are small pictures that bring theirs to the front.
+// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where there is room for two,
+// these are left and right, or their difference alone; on a phone one is in front.
 
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { button, contextOf, div, frame, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
+import { div, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { specials, trimmed } from "../wire/packets.js";
+import { specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { panel, rem } from "../base/view_base.js";
 import { gave, number } from "../base/words.js";
@@ -24,8 +24,7 @@ const ROUND = 517; // pixels above and under the maps: the cards' own, and the t
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
-const BEHIND = ["a", "b"]; // where the two maps stand that are not in front
-const BENEATH = 2.2; // rem under a map that is shown alone: what is read in it
+const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
@@ -72,13 +71,10 @@ export class PairPanels {
       label: h("p", { class: "label" }),
       readout: h("p", { class: "readout" }),
       legend: h("p", { class: "legend" }, h("span"), span("ramp"), h("span"), h("span")),
-      thumb: h("canvas", { "aria-hidden": "true" }),
     };
-    const { title, head, controls, story, label, readout, legend, thumb } = own;
-    const bring = button("", () => this.view.bring(n), { class: "bring" });
-    bring.append(thumb);
-    const inside = [controls, story, own.map.element, bring, readout, legend, label];
-    return { ...own, bring, element: panel(CLASSES[n], name, [title, head], ...inside) };
+    const { title, head, controls, story, label, readout, legend } = own;
+    const inside = [controls, story, own.map.element, readout, legend, label];
+    return { ...own, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
   /** Puts the controls of both sides onto their cards. @param {{chips: HTMLElement}[]} sides */
@@ -113,52 +109,42 @@ export class PairPanels {
     this.point(this.pointed.panel, this.pointed.at);
   }
 
-  /** Which of the maps is in front; −1 where all three are. */
-  get front() {
+  /** Whether a map is left out: on a phone all but the one in front; where two are large, their difference, or the two.
+   * @param {number} n
+   */
+  isBehind(n) {
     const { narrow, projector, front, alone } = this.view;
-    if (alone && !narrow) return front === DIFFERENCE ? front : -1; // both, or what is between them
-    return narrow || projector ? front : -1;
+    if (narrow) return n !== front;
+    return (alone || projector) && (n === DIFFERENCE) !== (front === DIFFERENCE);
   }
 
   /** @param {number} n @param {Inks} colours */
   drawPanel(n, colours) {
-    const { picture, look, narrow } = this.view;
-    const { map, label, legend, readout, element, bring } = this.panels[n];
+    const { picture, look } = this.view;
+    const { map, legend, readout, element } = this.panels[n];
     const difference = n === DIFFERENCE;
-    const pair = this.view.alone && !narrow && this.front < 0; // the two maps, without their difference
-    const behind = pair ? difference : this.front >= 0 && this.front !== n;
     this.drawWords(n);
-    element.hidden = behind && narrow;
-    element.classList.toggle("behind", behind);
-    element.style.gridArea = behind && !narrow ? BEHIND[n > this.front ? n - 1 : n] : "";
+    element.hidden = this.isBehind(n);
     const shown = this.shown(n);
-    map.element.hidden = behind || !shown;
-    legend.hidden = readout.hidden = !shown;
-    label.hidden = behind;
-    bring.hidden = !behind || !shown;
+    legend.hidden = readout.hidden = map.element.hidden = !shown;
     map.map.shown = shown;
-    if (!shown) return;
-    if (behind && this.view.alone) return;
-    if (behind) this.drawSmall(n, shown, colours);
-    else {
-      map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
-      map.map.project(this.view.foot.isOn);
-      const writing = difference ? IN_TABLE : {};
-      if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
-      map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
-    }
+    if (!shown || element.hidden) return;
+    map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
+    map.map.project(this.view.foot.isOn);
+    const writing = difference ? IN_TABLE : {};
+    if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
+    map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
     this.drawLegend(legend, map.map, colours);
   }
 
   /** @param {number} n */
   drawWords(n) {
     const { picture } = this.view;
-    const { title, head, story, label, bring } = this.panels[n];
+    const { title, head, story, label } = this.panels[n];
     const side = picture.sides[n];
     const name = side?.title ?? this.changed();
     setText(title, name);
     setAttribute(title, "title", name);
-    setAttribute(bring, "aria-label", `show large: ${side?.title ?? SIDES[n]}`);
     setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}layer ${picture.layer} · head ${picture.head}`);
     setText(story, side?.story ?? (picture.said || this.moved));
     setText(label, side?.fitness ?? "");
@@ -219,18 +205,6 @@ export class PairPanels {
       forbids: this.forbids(n),
     });
     return Object.assign(shown, { sides: maps, distances: picture.distances });
-  }
-
-  /** A small picture without words. @param {number} n @param {import("../picture/map.js").MapPicture} shown @param {Inks} colours */
-  drawSmall(n, shown, colours) {
-    const { map, thumb, bring } = this.panels[n];
-    map.map.inks = colours;
-    const { foot } = this.view;
-    const side = Math.max(60, Math.min(bring.clientWidth, foot.isOn ? foot.top / 4 : window.innerHeight * 0.3));
-    const context = contextOf(thumb, side, side);
-    context.imageSmoothingEnabled = false;
-    const room = side * pixelRatio();
-    context.drawImage(map.map.image(trimmed(shown.map, shown.first, shown.last), room), 0, 0, side, side);
   }
 
   /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */
