@@ -115,7 +115,7 @@ export class PairPanels {
   isBehind(n) {
     const { narrow, projector, front, alone } = this.view;
     if (narrow) return n !== front;
-    return (alone || projector) && (n === DIFFERENCE) !== (front === DIFFERENCE);
+    return Boolean(alone || projector) && (n === DIFFERENCE) !== (front === DIFFERENCE);
   }
 
   /** @param {number} n @param {Inks} colours */

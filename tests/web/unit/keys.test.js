@@ -7,10 +7,7 @@ import { isShortcut } from "../../../assets/web/base/grid_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 
-Object.assign(globalThis, {
-  HTMLElement: class {},
-  Element: class {},
-});
+Object.assign(globalThis, { HTMLElement: class {}, Element: class {} });
 
 const pressed = (/** @type {string} */ key, more = {}) =>
   /** @type {any} */ ({ key, composedPath: () => [null], getModifierState: () => false, ...more });
