@@ -133,10 +133,12 @@ def _told(step: LessonStep, claim: Claim, given: str, found: Verdict) -> list[Bl
     bars = sheet.bars(claim.unit, labels, values, most=claim.full) | {"values": list(texts)}
     link = f"{pages.path(step.page)}?{step.query}"
     because = step.because if found.result else ""
+    see = [("See it", step.say, link, pages.PAGES[step.page].title)]
+    text = [("The text", claim.source, pages.path("texts"), pages.PAGES["texts"].title)] if claim.source else []
     return [
         sheet.verdict(found.result or "depends", _compared(given, found), f"{found.why} {because}".strip()),
         sheet.row([bars, *_map(step, claim)]),
-        sheet.terms("see", [("See it", step.say, link, pages.PAGES[step.page].title)]),
+        sheet.terms("see", see + text),
     ]
 
 

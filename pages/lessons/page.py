@@ -27,7 +27,7 @@ def cards(found: Course) -> list[dict[str, Any]]:
 def sight(lesson: Lesson, seen: list[str]) -> str:
     """The query of the map on a lesson's card: of its first step that looks at a head whose map is on no other card.
 
-    "" where the maps are SmolLM2's: that model is not loaded for a card.
+    Where each is, the next head of that layer; "" where the maps are SmolLM2's: that model is not loaded for a card.
     """
     links = [dict(parse_qsl(step.query)) for step in lesson.steps]
     heads = [link | {"at": ".".join(link["at"].split(".")[:2])} for link in links if "at" in link]
@@ -36,7 +36,8 @@ def sight(lesson: Lesson, seen: list[str]) -> str:
         for head in heads
         if head.get("model") != SMOLLM2
     ]
-    seen.append(next((query for query in maps if query not in seen), maps[0] if maps else ""))
+    others = [f"{query.rpartition('.')[0]}.{head}" for query in maps[:1] for head in range(12)]
+    seen.append(next((query for query in [*maps, *others] if query not in seen), ""))
     return seen[-1]
 
 

@@ -30,6 +30,7 @@ PICTURES = {
     "next words": ".next-list",
     "panel heads": ".all-heads .heads",
     "panel values": ".values",
+    "panel words": ".chips",
     "panel vectors": ".vectors",
     "panel similarity": ".answers",
     "panel mask": ".who .map",

@@ -29,7 +29,7 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // what is typed stands in the large map's heading on a projector
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",

@@ -1,5 +1,5 @@
 // The pair view: the same head under two settings, and right − left. Pointing at a cell reads it in all three. On a phone
-// one of the maps is in sight, in the projector one is large.
+// one of the maps is in sight, in the projector two, or their difference.
 
 import { inks } from "../base/colour.js";
 import { shownAlone } from "../base/curtain.js";
@@ -35,7 +35,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HELP =
-  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector 1, 2 and 3 choose the large map. Attention shows where a head looks, not why the model answers.";
+  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
@@ -58,7 +58,7 @@ export class PairView extends PlaceView {
     this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
     this.look = parseLook("");
-    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone, and large in the projector; a lesson asks of the right one
+    this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
     this.switches = new Switches(this);
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
@@ -301,9 +301,7 @@ export class PairView extends PlaceView {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (isTyped(event) || isShortcut(event)) return;
-    const at = ["1", "2", "3"].indexOf(event.key);
-    if (this.projector && at >= 0) this.bring(at);
-    else if (event.key === "-" && this.alone) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
+    if (event.key === "-" && (this.projector || this.alone)) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
   }
 
   /** @param {string} name of a comparison */

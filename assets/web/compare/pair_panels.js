@@ -1,5 +1,5 @@
-// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where one of them is in
-// front, the others are left out.
+// The three maps of the pair view, left, right and right − left: drawn alike, and read as one. Where there is room for two,
+// these are left and right, or their difference alone; on a phone one is in front.
 
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
@@ -23,7 +23,7 @@ const ROUND = 517; // pixels above and under the maps: the cards' own, and the t
 const LOWEST = 356; // pixels of a map, where the window is low
 const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
-const BENEATH = 2.2; // rem under a map that is shown alone: what is read in it
+const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
@@ -108,26 +108,26 @@ export class PairPanels {
     this.point(this.pointed.panel, this.pointed.at);
   }
 
-  /** Which of the maps is in front; −1 where all three are. */
-  get front() {
+  /** Whether a map is left out: on a phone all but the one in front; where two are large, their difference, or the two.
+   * @param {number} n
+   */
+  isBehind(n) {
     const { narrow, projector, front, alone } = this.view;
-    if (alone && !narrow) return front === DIFFERENCE ? front : -1; // both, or what is between them
-    return narrow || projector ? front : -1;
+    if (narrow) return n !== front;
+    return Boolean(alone || projector) && (n === DIFFERENCE) !== (front === DIFFERENCE);
   }
 
   /** @param {number} n @param {Inks} colours */
   drawPanel(n, colours) {
-    const { picture, look, narrow } = this.view;
+    const { picture, look } = this.view;
     const { map, legend, readout, element } = this.panels[n];
     const difference = n === DIFFERENCE;
-    const pair = this.view.alone && !narrow && this.front < 0; // the two maps, without their difference
-    const behind = pair ? difference : this.front >= 0 && this.front !== n;
     this.drawWords(n);
-    element.hidden = behind;
+    element.hidden = this.isBehind(n);
     const shown = this.shown(n);
-    map.element.hidden = legend.hidden = readout.hidden = !shown;
+    legend.hidden = readout.hidden = map.element.hidden = !shown;
     map.map.shown = shown;
-    if (!shown || behind) return;
+    if (!shown || element.hidden) return;
     map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
     map.map.project(this.view.foot.isOn);
     const writing = difference ? IN_TABLE : {};

@@ -171,6 +171,7 @@ export class NextTokens {
       const chance = loss === null ? "" : number(Math.exp(-loss));
       const piece = chip.textContent?.startsWith("##") ? "## continues the word before it" : "";
       const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
+      setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
       setAttribute(chip, "data-written", at >= from ? "" : null);
       setAttribute(
         chip,

@@ -35,6 +35,8 @@ function choose(key, value) {
   tellAddress();
 }
 
+const hasSecondLine = CSS.supports("appearance: base-select") && matchMedia("(min-width: 721px)").matches; // house.css
+
 class Picker {
   /** @param {string} key of the link @param {string} label @param {number} fewest options that are a choice */
   constructor(key, label, fewest) {
@@ -86,12 +88,10 @@ class Picker {
 
 /** @param {Element} parent @param {Option[]} options */
 function fillOptions(parent, options) {
-  const make = () => h("option", {}, h("span"), h("i", {}, " · "), h("small"));
-  fill(parent, options, make, (option, [value, text, , says]) => {
+  fill(parent, options, "option", (option, [value, text, , says]) => {
     setAttribute(option, "value", value);
-    setText(option.children[0], text);
-    setText(option.children[1], says ? " · " : "");
-    setText(option.children[2], says ?? "");
+    setText(option, says && !hasSecondLine ? `${text} · ${says}` : text);
+    setAttribute(option, "data-says", says ?? null);
   });
 }
 

@@ -29,8 +29,7 @@ export function wishOf(event, letters) {
   const letter = key.toUpperCase();
   if (/^[A-D]$/.test(letter) && letters.includes(letter)) return [shiftKey ? "hand" : "answer", letter];
   const digit = letters[Number(key) - 1];
-  const projected = document.documentElement.classList.contains("projector"); // where they choose a map on Compare
-  if (/^[1-4]$/.test(key) && digit && !projected) return ["answer", digit];
+  if (/^[1-4]$/.test(key) && digit) return ["answer", digit];
   const always = ALWAYS[key.length > 1 ? key : key.toLowerCase()];
   if (always) return [always, ""];
   const [at] = event.composedPath();

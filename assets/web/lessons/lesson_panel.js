@@ -24,7 +24,7 @@ import { notesOf } from "./teacher_window.js";
 
 const OPEN = "Anyone who opens this lesson can read these notes.";
 const KEYS = [
-  ["A – D, 1 – 4", "answer (in the projector letters only)"],
+  ["A – D, 1 – 4", "answer"],
   ["space", "show, then go on"],
   ["→ ←, Page ↓ ↑", "next and back, while no field, map or list has the focus"],
   ["shift + A – D", "in a class: count a hand; ⌫ takes the last one back"],

@@ -123,6 +123,7 @@ function updateHead(element, table, block) {
   const [name, formula, axes] = header.children;
   element.classList.toggle("compact", block.compact);
   setText(name, block.name);
+  name.hidden = !block.name;
   setText(formula, block.formula);
   const fillAxis = (pill, [letter, text]) => {
     setText(pill, text);

@@ -12,7 +12,7 @@ CURTAINS = ("map", "rows", "row", "numbers", "second", "all")
 WHOLE = "page"  # a picture that leaves nothing of its page out
 # what a step may show alone, by its page; the first is shown where none is named (assets/web/picture/stage.css)
 PICTURES = {
-    "explore": ("map", "next words", "panel heads", "panel values"),
+    "explore": ("map", "next words", "panel heads", "panel values", "panel words"),
     "compare": ("two maps", "next words", "panel vectors", "panel similarity"),
     "masks": ("two maps", "panel mask", "panel rows", "panel padding"),
     "shapes": ("panel step", "panel lesson"),
