@@ -42,11 +42,6 @@ export function walkedTiles({ key }, at, count, columns) {
   return to >= 0 && to < count ? to : null;
 }
 
-/** Roving tabindex: Tab reaches one of these, arrows the others. @param {Iterable<Element>} all @param {Element | undefined} stop */
-export function reach(all, stop) {
-  for (const one of all) setAttribute(one, "tabindex", one === stop ? "0" : "-1");
-}
-
 /** The cell of a drawn grid that has the focus when the grid has: an element over the canvas. */
 export class GridCell {
   constructor() {

@@ -92,6 +92,7 @@ export class PairView extends PlaceView {
       heads: group("Head"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       fronts: group("Map in sight"),
+      turn: button("difference", () => this.turn(), { "aria-keyshortcuts": "-" }),
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
@@ -101,6 +102,7 @@ export class PairView extends PlaceView {
     this.panels.hold(this.sides);
     const boxes = this.boxes.map(({ element }) => element);
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
+    this.foot.add(this.parts.turn);
     this.arrange();
     const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", keys, { signal: this.here.signal });
@@ -231,7 +233,7 @@ export class PairView extends PlaceView {
   /** Asks for the tests beneath, once the maps are there and nobody types; until then those of earlier maps are in their way. */
   askBeneath() {
     if (!this.visit || !this.picture) return;
-    const isNow = !this.waiting && !this.pause;
+    const isNow = !this.waiting && !this.pause && !this.route(this.query());
     if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
     this.shuffle.ask(isNow);
     this.each.ask(isNow);
@@ -298,10 +300,15 @@ export class PairView extends PlaceView {
     this.redraw();
   }
 
+  /** Shows the difference of the two large maps, and them again. */
+  turn() {
+    this.bring(this.front === 2 ? 1 : 2);
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (isTyped(event) || isShortcut(event)) return;
-    if (event.key === "-" && (this.projector || this.alone)) this.bring(this.front === 2 ? 1 : 2); // their difference, and back
+    if (event.key === "-" && (this.projector || this.alone)) this.turn();
   }
 
   /** @param {string} name of a comparison */
@@ -334,12 +341,12 @@ export class PairView extends PlaceView {
     const { picture, at, parts: p } = this;
     const { layer, head } = picture;
     const n = picture.sides[0].tokens.length;
+    fillNotices(p.notices, this.notices);
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
     this.keepWithin(n);
     const fits = layer === at.layer && head === at.head; // else the numbers are on their way
     this.kinds({ apart: !picture.fits });
     this.wait(!fits);
-    fillNotices(p.notices, this.notices);
     const colours = inks(this.element);
     this.drawLead();
     this.drawBar();
@@ -372,6 +379,7 @@ export class PairView extends PlaceView {
     fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
+    setAttribute(p.turn, "aria-pressed", String(this.front === 2));
   }
 
   drawBar() {

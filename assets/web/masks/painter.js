@@ -130,6 +130,7 @@ export class Painter extends MaskView {
   draw(width) {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
+    fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
     this.keepWithin(n);
     this.load();
@@ -148,7 +149,6 @@ export class Painter extends MaskView {
     const meet = (/** @type {number | null} */ card) => this.line.meet(card);
     const accent = style.getPropertyValue("--glow").trim();
     drawGallery(this.parts.gallery, picture, { inks: colours, accent, join: this.join, choose, meet });
-    fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     this.line.draw();
     this.bar.draw();
     this.foot.draw();

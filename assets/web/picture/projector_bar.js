@@ -113,6 +113,12 @@ export class ProjectorBar {
     return { element, list, draw };
   }
 
+  /** Takes in a button of the page's own. @param {HTMLButtonElement} own */
+  add(own) {
+    own.append(hint(own.getAttribute("aria-keyshortcuts") ?? ""));
+    this.back.before(own);
+  }
+
   // ---- what is done
 
   /** @param {Axis} axis @param {number} by */

@@ -135,11 +135,6 @@ export class StepView extends PlaceView {
     return Number.isInteger(feature) && feature >= 0 ? feature : 0;
   }
 
-  answered(bytes, question) {
-    super.answered(bytes, question);
-    this.ask(); // another step may be in sight by now
-  }
-
   // ---- what goes out
 
   link() {

@@ -132,7 +132,7 @@ export class WireView extends View {
   answered(bytes, question) {
     this.shows(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
     this.drawNow();
-    this.ask(); // a newer question may have counted on what an older answer has taken away
+    if (this.isHere) this.ask(); // a newer question may have counted on what an older answer has taken away
   }
 
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
