@@ -92,7 +92,7 @@ export class PairView extends PlaceView {
       heads: group("Head"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       fronts: group("Map in sight"),
-      turn: button("difference", () => this.turn(), { "aria-keyshortcuts": "-" }),
+      flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
@@ -102,7 +102,7 @@ export class PairView extends PlaceView {
     this.panels.hold(this.sides);
     const boxes = this.boxes.map(({ element }) => element);
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
-    this.foot.add(this.parts.turn);
+    this.foot.add(this.parts.flip);
     this.arrange();
     const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", keys, { signal: this.here.signal });
@@ -301,14 +301,14 @@ export class PairView extends PlaceView {
   }
 
   /** Shows the difference of the two large maps, and them again. */
-  turn() {
+  flip() {
     this.bring(this.front === 2 ? 1 : 2);
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if (isTyped(event) || isShortcut(event)) return;
-    if (event.key === "-" && (this.projector || this.alone)) this.turn();
+    if (event.key === "-" && (this.projector || this.alone)) this.flip();
   }
 
   /** @param {string} name of a comparison */
@@ -379,7 +379,7 @@ export class PairView extends PlaceView {
     fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];
     fillChoice(p.fronts, titles, this.front, (front) => this.bring(front));
-    setAttribute(p.turn, "aria-pressed", String(this.front === 2));
+    setAttribute(p.flip, "aria-pressed", String(this.front === 2));
   }
 
   drawBar() {
