@@ -8,6 +8,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 step=$1 folder=$2 torch=${3:-cpu} models=${4:-all}
+case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
 install() { uv pip install --quiet --python "$folder" "$@"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

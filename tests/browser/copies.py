@@ -18,10 +18,11 @@ __all__ = ["CONFIG", "NGINX", "behind_nginx"]
 CONFIG = ROOT / "deploy" / "nginx.conf"
 NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
 START_SECONDS = 10
-# What stands in the image around our part.
+# What stands in the image around our part, its logs too: they are added to whatever does not replace them.
 MAIN = """
 daemon off;
 {user}
+error_log {folder}/log_of_image notice;
 pid {folder}/pid;
 events {{ worker_connections 1024; }}
 http {{
@@ -30,6 +31,8 @@ http {{
   fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
+  log_format main '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"';
+  access_log {folder}/log_of_image main;
   include {folder}/headlight.conf;
 }}
 """
@@ -52,7 +55,7 @@ def filled_in(folder: Path, port: int, copies: Sequence[int]) -> str:
 
 @contextmanager
 def behind_nginx(folder: Path, copies: Sequence[int]) -> Iterator[str]:
-    """The address of an nginx in front of copies at these ports; its log is `folder`/log."""
+    """The address of an nginx in front of copies at these ports; `folder`/log is its log, log_of_image that of MAIN."""
     assert NGINX
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

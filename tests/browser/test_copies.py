@@ -54,18 +54,20 @@ class _Handler(BaseHTTPRequestHandler):
         heard = {key.lower(): value for key, value in self.headers.items()} | {"path": self.path}
         self.server.asked.append(heard)
         found = re.match("/headlight/([0-9a-f]+)/", self.path)
-        if found and found[1] not in self.server.versions:
+        if self.path.startswith("/explore?"):
+            self._say(302, b"", Location=self.path)
+        elif found and found[1] not in self.server.versions:
             self._say(404, b"")
         elif heard.get("if-none-match") == '"tag"':
             self._say(304, b"")
         else:
             self._say(200, json.dumps({**heard, "copy": str(self.server.server_port)}).encode())
 
-    def _say(self, status: int, body: bytes) -> None:
+    def _say(self, status: int, body: bytes, **more: str) -> None:
         self.send_response(status)
-        self.send_header("ETag", '"tag"')
-        self.send_header("Cache-Control", "private, no-cache")
-        self.send_header("Content-Length", str(len(body)))
+        headers = {"ETag": '"tag"', "Cache-Control": "private, no-cache", "Content-Length": str(len(body))} | more
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -139,6 +141,7 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
             assert ask(url, "/headlight/b1/app.js")[1]["copy"] == str(copies[1].server_port)
         assert ask(url, "/headlight/c2/app.js")[0] == 404
         assert ask(url, f"/headlight/a0/api/maps?s={'%41' * 18_000}")[0] == 200, "a long link"
+        assert ask(url, f"/explore?s={'%41' * 19_900}")[0] == 302, "and one that is repeated"
 
         def asked() -> list[dict[str, str]]:
             return [one for copy in copies for one in copy.asked if one["path"].endswith("?s=same")]
@@ -152,7 +155,9 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
             assert ask(url, "/headlight/a0/api/maps?s=same", Accept_Encoding="gzip")[0] == 200
             assert time.monotonic() < end
             time.sleep(0.1)
-    assert "kestrel" not in (tmp_path / "log").read_text("utf-8")
+    for log in ("log", "log_of_image"):
+        assert "?" not in (tmp_path / log).read_text("utf-8")
+    assert "/explore 302" in (tmp_path / "log").read_text("utf-8")
 
 
 # ---- by two real ones
@@ -192,7 +197,8 @@ def built(folder: Path) -> str:
     borrow_libraries(tree)
     tools = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
     subprocess.run(
-        ["sh", ROOT / "deploy" / "build.sh", "headlight", tree],
+        ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name],
+        cwd=folder,
         env=os.environ
         | tools
         | {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")},

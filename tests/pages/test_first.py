@@ -26,6 +26,7 @@ from pages.kit.draw import pages
 from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 from pages.kit.lessons.message import as_json
 from pages.kit.picture import fitting, models, pictures
+from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Queue
 from pages.kit.wire import first
@@ -150,6 +151,9 @@ def test_an_address_without_a_page_says_so_in_our_words() -> None:
 def test_the_default_page_is_found_by_its_own_name() -> None:
     answer = served().get("/explore?s=hi+there", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
+    client = served()
+    assert client.get(f"/explore?s={'a' * (LONGEST - 4)}", follow_redirects=False).status_code == 307
+    assert client.get(f"/explore?s={'|' * (LONGEST // 3)}", follow_redirects=False).status_code == 414, "quoted"
 
 
 def test_the_bar_reads_every_page_out_of_the_page() -> None:

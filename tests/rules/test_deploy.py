@@ -98,7 +98,11 @@ def test_copies_in_compose_are_reached_by_nginx_alone() -> None:
     config = (DEPLOY / "nginx.conf").read_text("utf-8")
     told = {*nginx["environment"], "NGINX_LOCAL_RESOLVERS"}
     assert set(re.findall(r"\$\{(\w+)\}", re.sub("#.*", "", config))) <= told
-    assert "server app:8501 " in nginx["environment"]["COPIES"]
+    copies = re.findall(r"server (\S+):8501 resolve [^;]+;", nginx["environment"]["COPIES"])
+    assert copies == [f"{COMPOSE['name']}-app-{number}" for number in range(1, len(copies) + 1)]
+    assert len(copies) >= app["scale"] > 1, "visitors are spread by these names"
+    assert not re.search(r"\$(?![${])", (DEPLOY / "compose.yaml").read_text("utf-8").replace("$$", ""))
+    assert config.count("access_log /dev/stdout without_words;") == config.count("\nserver {") == 2
     assert nginx["ports"] == ["${HEADLIGHT_PORT:-8080}:8080"]
     assert set(app["build"]["args"]) == {"TORCH", "MODELS"}
 
@@ -157,7 +161,9 @@ def test_a_copy_in_a_cluster_may_do_nothing_else() -> None:
         "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
     }  # fmt: skip
     assert set(container["resources"]["limits"]) == set(container["resources"]["requests"]) == {"cpu", "memory"}
-    assert pod["terminationGracePeriodSeconds"] >= 30
+    waits = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert waits >= 5
+    assert pod["terminationGracePeriodSeconds"] >= 20 + waits
     assert pod["automountServiceAccountToken"] is False
     policy = OBJECTS["NetworkPolicy"]["spec"]
     assert set(policy["policyTypes"]) == {"Ingress", "Egress"}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mha_core.errors import HeadlightError
@@ -28,7 +28,7 @@ from pages.kit.server.queue import QUEUE, Gone, Queue
 from pages.kit.server.sockets import client_network
 from pages.kit.server.visits import Visitor
 
-from .routes import GZIP_LEVEL, work_of
+from .routes import GZIP_LEVEL, refused, work_of
 
 WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
 # The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
@@ -79,7 +79,10 @@ class FirstPicture:
         if path.rstrip("/") == _OWN_NAME or (BASE and not path):
             query = scope["query_string"].decode("latin-1")
             home = f"{scope.get('root_path', '')}{BASE}/"
-            await RedirectResponse(f"{home}?{query}" if query else home)(scope, receive, send)
+            moved: Response = RedirectResponse(f"{home}?{query}" if query else home)
+            if len(moved.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
+                moved = refused(414, f"A link may have {LONGEST:,} bytes.")
+            await moved(scope, receive, send)
             return
         page = PAGES.get(path)
         picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None
