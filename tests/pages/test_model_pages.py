@@ -18,6 +18,7 @@ from pages.kit.jobs import visitor
 from pages.kit.picture import models, pictures
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.server import store
 
 from .conftest import app_at, component, payloads, picture_of, told_to
 
@@ -37,10 +38,7 @@ def shown(**values: str) -> dict[str, Any]:
 
 def own_runs(monkeypatch: pytest.MonkeyPatch, **runs: Path) -> None:
     """Makes these folders the visitor's own runs."""
-    found = {
-        name: SimpleNamespace(id=name, label=f"mine, {name}", folder=folder, history=saved.read(folder))
-        for name, folder in runs.items()
-    }
+    found = {name: SimpleNamespace(id=name, folder=folder, history=saved.read(folder)) for name, folder in runs.items()}
     monkeypatch.setattr(visitor, "own_runs", lambda: found)
 
 
@@ -50,6 +48,7 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / "run"
     shutil.copytree(shipped / "food-learned-1", folder)
+    models.keep(SECRET, folder)
     own_runs(monkeypatch, **{SECRET: folder})
     return folder
 
@@ -127,7 +126,7 @@ def test_a_pinned_picture_of_another_model() -> None:
 def test_an_own_run_is_offered_and_shown(own: Path) -> None:
     app = app_at("by_hand", ex="a real cell", model=SECRET).run()
     assert app.text_input(key="s").value == tasks.build("food").questions[0]
-    assert offered(app)[SECRET] == f"mine, {SECRET}"
+    assert offered(app)[SECRET] == "Food review: learned, torch, seed 1"
     assert "The link says" not in payloads(app)
     assert shown(model=SECRET)["digest"] == Settings(tasks.build("food").questions[0], model=SECRET).digest
 
@@ -135,12 +134,12 @@ def test_an_own_run_is_offered_and_shown(own: Path) -> None:
 def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert SECRET in offered(app_at("explore").run())
     own_runs(monkeypatch)
-    assert "mine" not in " ".join(offered(app_at("explore").run()).values())
+    assert SECRET not in offered(app_at("explore").run())
 
 
 def test_a_run_that_is_gone_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at("by_hand", ex="a real cell", model=SECRET).run()
-    shutil.rmtree(own)
+    store.forget("model", SECRET)
     own_runs(monkeypatch)
     assert f"The link says model={SECRET}" in payloads(app.run())
     with pytest.raises(HeadlightError, match="gone"):
@@ -149,5 +148,6 @@ def test_a_run_that_is_gone_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_damaged_weights_have_a_sentence(own: Path) -> None:
     (own / "model.safetensors").write_bytes(b"no weights")
+    store.keep("model", saved.pack(own), SECRET)
     app = app_at("by_hand", ex="a real cell", model=SECRET).run()
     assert "The model cannot be loaded" in app.error[0].value
