@@ -58,7 +58,10 @@ def test_two_maps_or_their_difference_are_large_in_the_projector(compare: Compar
             assert side["height"] > 500
         for number in left_out:
             expect(compare.map(number)).to_be_hidden()
-        compare.page.keyboard.press("-")
+        if seen == (2,):
+            compare.page.keyboard.press("-")
+        else:
+            compare.button("difference").click()
     compare.page.keyboard.press("p")
     for number in range(3):
         expect(compare.map(number).locator(".map")).to_be_visible()
