@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -48,11 +49,18 @@ def test_a_name_that_comes_twice(refused: Refused, classifier_files: Files) -> N
 
 
 def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(bytes(saved.LARGEST_PACKED + 1), "a saved run has at most 16,777,216")
+    refused(bytes(saved.LARGEST_PACKED + 1), "a saved run has at most 41,943,040")
     for name in saved.FILES:
         monkeypatch.setitem(saved.LARGEST, name, 1000)
         refused(zipped({**classifier_files, name: bytes(1001)}), f"{name} has more than 1,000 bytes")
         monkeypatch.undo()
+
+
+def test_what_is_saved_can_be_opened(folder: Path) -> None:
+    """However large its weights are, which cannot be packed, and however old its files."""
+    (folder / WEIGHTS).write_bytes(os.urandom(saved.LARGEST[WEIGHTS]))
+    os.utime(folder / WEIGHTS, (0, 0))  # before the first year of a zip file
+    assert saved.LARGEST[WEIGHTS] < len(saved.pack(folder)) <= saved.LARGEST_PACKED
 
 
 def test_a_zip_bomb_takes_no_memory(refused: Refused, classifier_files: Files) -> None:

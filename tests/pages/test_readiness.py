@@ -57,9 +57,10 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from pages.kit.server import readiness
 readiness.LEAVE_SECONDS = 0.1
+readiness.WIND_UP_SECONDS = {patience}
 @asynccontextmanager
 async def lifespan(_):
-    with readiness.ending(lambda seconds: time.sleep({takes}), lambda: print("left", flush=True)):
+    with readiness.ending(lambda seconds: time.sleep({takes}), lambda: time.sleep({ends}) or print("left", flush=True)):
         yield
 async def endless():
     while True:
@@ -166,7 +167,7 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
 
 @pytest.mark.faults
 def test_a_second_signal_ends_it_at_once(start: Start) -> None:
-    process, port = start(WAITS, takes=PATIENCE)
+    process, port = start(WAITS, takes=PATIENCE, patience=PATIENCE, ends=0)
     process.send_signal(signal.SIGTERM)
     wait(lambda: status(port, READY) == 503)
     process.send_signal(signal.SIGTERM)
@@ -175,7 +176,7 @@ def test_a_second_signal_ends_it_at_once(start: Start) -> None:
 
 @pytest.mark.faults
 def test_who_does_not_read_is_left_behind(start: Start) -> None:
-    process, port = start(WAITS, takes=0)
+    process, port = start(WAITS, takes=0, patience=PATIENCE, ends=0)
     with socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(b"GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert slow.recv(1)
@@ -183,3 +184,10 @@ def test_who_does_not_read_is_left_behind(start: Start) -> None:
         assert process.wait(PATIENCE) == -signal.SIGTERM
     assert process.stdout
     assert process.stdout.read() == "left\n"
+
+
+@pytest.mark.faults
+def test_a_store_that_hangs_is_left_behind(start: Start) -> None:
+    process, _ = start(WAITS, takes=10 * PATIENCE, patience=0, ends=10 * PATIENCE)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == -signal.SIGTERM

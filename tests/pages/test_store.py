@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
@@ -90,14 +91,20 @@ def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest
     names = [store.keep("film", b"x" * 40) for _ in range(4)]
     for age, name in enumerate(reversed(names)):
         os.utime(shared / f"{name}.film", (time.time() - 100 * age,) * 2)
-    (shared / "somebody-elses").touch()
-    os.utime(shared / "somebody-elses", (0, 0))
+    others = [shared / name for name in ("somebody-elses", "my.model", "my.data", "download.part", f"{NAME}.modell")]
+    for file in others:
+        file.touch()
+        os.utime(file, (0, 0))
+    half_written = shared / f"{'0' * 16}.part"
+    half_written.touch()
+    os.utime(half_written, (0, 0))
     store.sweep(250)
     assert [store.has("film", name) for name in names] == [False, True, True, True]
     monkeypatch.setattr(store, "MOST_BYTES", 100)
     store.sweep(250)
     assert [store.has("film", name) for name in names] == [False, False, True, True]
-    assert (shared / "somebody-elses").exists()
+    assert all(file.exists() for file in others)
+    assert not half_written.exists()
 
 
 def test_a_visit_goes_on_at_another_server(shipped: Path) -> None:
@@ -108,7 +115,8 @@ def test_a_visit_goes_on_at_another_server(shipped: Path) -> None:
     name = here.asks(visitor.name)
     begun = visits.find(name)
     assert begun
-    begun.bring(data)
+    with begun.bring(data):
+        pass
     assert list(here.asks(own_models.offered))[-1] == run.id
     visits.end_all()  # the server
     with served(Wire(queue=Queue())) as client:
@@ -135,6 +143,70 @@ def test_two_servers_have_a_tab_of_one_visit(shipped: Path) -> None:
     store.forget("model", other)
     kept.add(name, [], {"text": NAME})
     assert kept.read(name) == kept.Kept([run.id, second.id], {"text": NAME})
+
+
+def test_a_visit_that_was_left_here_goes_on_where_its_visitor_is(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Visitor()
+    run = one.asks(lambda: add(shipped / "who-none-1"))
+    name = one.asks(lambda: own_models.offered() and visitor.name())
+    one.leaves()
+    monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
+    visits.sweep()
+    assert not run.folder.exists()
+    found = visits.find(name)
+    assert found
+    assert list(found.runs) == [run.id]
+
+
+def test_the_store_is_asked_again_when_something_is_new_and_in_every_sweep(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, asked = Visitor(), list[str]()
+    keep = models.keep
+
+    def asks(name: str, folder: Path) -> None:
+        asked.append(name)
+        keep(name, folder)
+
+    monkeypatch.setattr(models, "keep", asks)
+    first = one.asks(lambda: add(shipped / "who-none-1"))
+    one.asks(own_models.offered)
+    one.asks(own_models.offered)
+    assert asked == [first.id]
+    second = one.asks(lambda: add(shipped / "who-rotary-1"))
+    one.asks(own_models.offered)
+    assert asked == [first.id, first.id, second.id]
+    store.forget("model", first.id)
+    visits.sweep()
+    assert models.is_there(first.id)
+
+
+@pytest.mark.faults
+def test_what_nobody_foresaw_takes_nothing_from_a_visit(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it is taken up, nor from those that are swept or kept after it."""
+
+    def fails(*_: object) -> None:
+        raise KeyError
+
+    visits.end_all()
+    name = store.keep("model", saved.pack(shipped / "who-none-1"))
+    kept.add(NAME, [name], {})
+    with monkeypatch.context() as broken:
+        broken.setattr(saved, "unpack", fails)
+        with pytest.raises(KeyError):
+            visits.find(NAME)
+    found = visits.find(NAME)
+    assert found
+    assert list(found.runs) == [name]
+    others = [Visitor(), Visitor()]
+    runs = [other.asks(lambda: add(shipped / "who-none-1")) for other in others]
+    with monkeypatch.context() as broken:
+        broken.setattr(kept, "add", fails)
+        visits.sweep()
+        visits.wind_up(0)
+    assert all(models.is_there(run.id) for run in runs)
 
 
 def test_without_others_all_goes_with_the_server(
@@ -171,6 +243,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(
         assert run.id not in one.asks(own_models.offered)
         assert list(one.asks(visitor.own_runs)) == [run.id]
     assert not list(shared.iterdir())
+    visits.sweep()
     assert run.id in one.asks(own_models.offered)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "write_bytes", fails)
@@ -178,6 +251,14 @@ def test_a_disk_that_is_full_or_cannot_be_written(
             pytest.raises(WeightsFileError, match=f"nothing can be written here .{error.strerror}"),
             models.opened(run.id),
         ):
+            pass
+    with monkeypatch.context() as broken:
+
+        def has_none(*_: object) -> str:
+            raise error
+
+        broken.setattr(tempfile, "mkdtemp", has_none)
+        with pytest.raises(HeadlightError, match="try again later"), models.opened(run.id):
             pass
 
 

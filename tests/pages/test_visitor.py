@@ -26,7 +26,8 @@ from mha_core.training.tasks import build
 from pages.kit.jobs import job, process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import TrainingJob, TrainingPlan
+from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
+from pages.kit.server.readiness import STATE
 
 from .waiting import PATIENCE, wait
 
@@ -213,6 +214,24 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
+
+
+def test_a_training_that_is_refused_leaves_the_data_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    visitor = Visitor()
+    visitor.asks(visit.new_folder)
+    begun = visits.find(visitor.asks(visit.name))
+    assert begun
+    with begun.bring(TrainingData("csv", b"before")):
+        pass
+    monkeypatch.setattr(STATE, "is_ending", True)
+    plan = TrainingPlan((TINY,), TrainingData("csv", b"after"))
+    assert visitor.asks(lambda: refused(lambda: visit.start(plan))).startswith("this server is about to end")
+    assert visitor.asks(visit.brought) == {"csv": b"before"}
+    assert len(list(tmp_path.rglob("*.data"))) == 1
+    begun.end()
 
 
 def refused(question: Callable[[], object]) -> str:

@@ -14,7 +14,7 @@ from .folder import read, read_stack, read_tokenizer, replaced
 def pack(folder: Path) -> bytes:
     """A saved run as one zip file."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for name in FILES:
             if (folder / name).exists():
                 archive.write(folder / name, name)

@@ -12,7 +12,7 @@ from ..tasks.table import LIMITS
 RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
 # Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.
 LARGEST = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}
-LARGEST_PACKED = 16 * 2**20
+LARGEST_PACKED = sum(LARGEST.values())  # weights hardly get smaller by packing
 LARGEST_HEADER = 512 * 2**10  # bytes in which the weights' file names its tensors, 100 for each
 MOST_VALUES = {RUN: 200_000, TOKENIZER: 60_000}  # between the commas; a vocabulary has at most 50,000 tokens
 MOST_STEPS = 12_000  # ten epochs of the largest table in batches of 32

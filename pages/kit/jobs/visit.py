@@ -6,6 +6,7 @@ the most gives way first. The store has a copy of the runs and a list of them, s
 """
 
 import hashlib
+import logging
 import os
 import secrets
 import shutil
@@ -15,8 +16,8 @@ import time
 import weakref
 from base64 import urlsafe_b64encode
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,7 +42,7 @@ SWEEP_SECONDS = 60.0
 STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
 PREFIX = "headlight-visit-"
 NAME = store.NAME
-TAKEN_UP = "Another server has ended; what was trained there is here, as far as it had come."
+TAKEN_UP = "What was trained on another server is here, as far as it had come."
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Visit:
         self.lock = threading.RLock()
         self.end = weakref.finalize(self, _delete, self.folder, self.jobs, self.name, self.runs, self.data)
         self._collected: set[Path] = set()
+        self._shared: object = None  # what the store was last asked to hold
         with _listing:
             _visits.add(self)
         _start_sweeping()
@@ -123,16 +125,19 @@ class Visit:
 
         return is_here
 
-    def collect(self) -> None:
-        """Adds the runs that the jobs have saved by now."""
+    def collect(self, *, check: bool = False) -> None:
+        """Adds the runs that the jobs have saved by now; `check`: asks the store for those that it held, too."""
         with self.lock:
             for training in self.jobs:
                 for number, folder in enumerate(training.record.saved):
                     if folder is not None and folder not in self._collected:
                         self.add(folder, training.record.history(number))
             self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
-        with suppress(HeadlightError):  # the next call tries again
-            self.share()
+            wanted = list(self.runs), dict(self.data)
+            if check or wanted != self._shared:
+                self._shared = wanted
+                with suppress(HeadlightError):  # the next sweep tries again
+                    self.share()
 
     def add(self, folder: Path, history: History, *, opened: bool = False, name: str = "") -> OwnRun:
         """Makes a saved run one of the models; `name`: its id, where it has one."""
@@ -143,13 +148,24 @@ class Visit:
             self._collected.add(folder)
         return run
 
-    def bring(self, data: TrainingData) -> None:
-        """Keeps data from outside, for another server too. Raises a HeadlightError when they cannot be written."""
+    @contextmanager
+    def bring(self, data: TrainingData) -> Iterator[None]:
+        """Keeps data from outside, for another server too; those before go when all went well inside.
+
+        Raises:
+            HeadlightError: they cannot be written.
+        """
         content = data.content or b"asked for"  # of a hub
         digest = hashlib.blake2b(content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
         if not store.has("data", name):
             store.keep("data", content, name)
+        try:
+            yield
+        except BaseException:
+            if name not in self.data.values():
+                store.forget("data", name)
+            raise
         with self.lock:
             before, self.data[data.kind] = self.data.get(data.kind, name), name
         if before != name:
@@ -169,9 +185,11 @@ class Visit:
         with self.lock:
             for run in reversed(list(self.runs.values())):
                 number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                if run.added_at < latest or number > MOST_OWN or held > MOST_MAPS:
+                beyond = number > MOST_OWN or held > MOST_MAPS
+                if beyond or run.added_at < latest:
                     del self.runs[run.id]
-                    store.forget("model", run.id)
+                    if beyond or not store.is_shared():  # it may be a new one of another server
+                        store.forget("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
@@ -201,10 +219,11 @@ def find(name: object, address: str = "") -> Visit | None:
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         return None
+    known = _told.get(name)
+    if known:
+        return known
     with _taking_up:
-        with _listing:
-            known = _told.get(name)
-        return known or _taken_up(name, address)
+        return _told.get(name) or _taken_up(name, address)  # another tab may have come back meanwhile
 
 
 def _taken_up(name: str, address: str) -> Visit | None:
@@ -214,14 +233,18 @@ def _taken_up(name: str, address: str) -> Visit | None:
     if not there:
         return None
     visit = Visit(address, name)
-    visit.data.update(known.data)
-    visit.notices = [TAKEN_UP]
-    for number, run in enumerate(there):
-        folder = visit.folder / f"taken-up-{number}"
-        try:
-            visit.add(folder, saved.unpack(models.packed(run), folder), opened=True, name=run)
-        except HeadlightError as error:
-            visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
+    try:
+        visit.data.update(known.data)
+        visit.notices = [TAKEN_UP]
+        for number, run in enumerate(there):
+            folder = visit.folder / f"taken-up-{number}"
+            try:
+                visit.add(folder, saved.unpack(models.packed(run), folder), opened=True, name=run)
+            except HeadlightError as error:
+                visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
+    except BaseException:
+        _leave(visit)
+        raise
     visit.tell()
     return visit
 
@@ -237,7 +260,7 @@ def wind_up(seconds: float) -> None:
     with _listing:
         visits = list(_visits)
     for visit in visits:
-        visit.collect()
+        _collect(visit)
 
 
 def end_all() -> None:
@@ -246,8 +269,8 @@ def end_all() -> None:
         visits, told = list(_visits), set(_told)
         _told.clear()
     for visit in visits:
-        if store.is_shared() and visit.name in told and visit.end.detach():
-            _clear(visit.folder, visit.jobs)
+        if store.is_shared() and visit.name in told:
+            _leave(visit)
         visit.end()
 
 
@@ -255,11 +278,11 @@ def sweep() -> None:
     """Deletes old runs, visits that were left, and the folders of those whose server was killed before it could."""
     with _listing:
         visits = list(_visits)
+    store.sweep(STRAY_SECONDS)  # first: what is too old for the store alone is kept anew
     for visit in visits:
-        visit.collect()
+        _collect(visit)
         visit.drop_old()
     _sweep_left()
-    store.sweep(STRAY_SECONDS)
     known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # it is gone already
@@ -293,10 +316,26 @@ def _sweep_left() -> None:
 
 
 def _forget(visit: Visit) -> None:
-    """Ends a visit that nobody will come back to."""
+    """Ends a visit that nobody will come back to here; another server may have it still."""
     with _listing:
         _told.pop(visit.name, None)
+    if store.is_shared():
+        _leave(visit)
     visit.end()
+
+
+def _collect(visit: Visit) -> None:
+    """As `visit.collect`, for many: the others' turn comes, whatever happens."""
+    try:
+        visit.collect(check=True)
+    except Exception as error:
+        logging.getLogger(__name__).warning("A visit could not be kept: %r", error)
+
+
+def _leave(visit: Visit) -> None:
+    """Ends what a visit has in this process, and leaves to other servers what it has in the store."""
+    if visit.end.detach():
+        _clear(visit.folder, visit.jobs)
 
 
 def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
@@ -320,7 +359,10 @@ def _start_sweeping() -> None:
 
     def sweep_for_ever() -> None:
         while True:
-            sweep()
+            try:
+                sweep()
+            except Exception as error:
+                logging.getLogger(__name__).warning("A sweep ended with an error: %r", error)
             time.sleep(SWEEP_SECONDS)
 
     threading.Thread(target=sweep_for_ever, name="sweeper", daemon=True).start()

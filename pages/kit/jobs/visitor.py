@@ -1,6 +1,7 @@
 """The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
 
 import secrets
+from contextlib import nullcontext
 from pathlib import Path
 
 import streamlit as st
@@ -62,9 +63,8 @@ def start(plan: TrainingPlan) -> TrainingJob:
     """
     visit = _begun_visit()
     visit.collect()
-    if plan.data is not None:
-        visit.bring(plan.data)
-    training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
+    with visit.bring(plan.data) if plan.data is not None else nullcontext():
+        training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
     with visit.lock:
         if visit.jobs:
             visit.jobs[-1].stop()

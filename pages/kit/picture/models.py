@@ -148,13 +148,18 @@ def opened(name: str) -> Iterator[Path]:
     """The folder with the weights of a trained model, while it is read.
 
     Raises:
-        HeadlightError: as of `check`; a WeightsFileError when it is damaged, or this version cannot read it.
+        HeadlightError: as of `check`, or the disk is full.
+        WeightsFileError: it is damaged, or this version cannot read it.
     """
     check(name)
     if name in shipped():
         yield SHIPPED / name
         return
-    with TemporaryDirectory(prefix="headlight-opened-") as place:
+    try:
+        temporary = TemporaryDirectory(prefix="headlight-opened-")
+    except OSError:
+        raise HeadlightError("the server's disk is full or cannot be written; try again later") from None
+    with temporary as place:
         folder = Path(place) / "run"
         try:
             saved.unpack(packed(name), folder)

@@ -7,6 +7,7 @@ is here is told to connect anew, elsewhere. A second SIGTERM ends it at once.
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from .base_path import BASE
 LIVE, READY = "/livez", "/readyz"
 WIND_UP_SECONDS = 12.0  # for trainings to end and to be kept, and then
 LEAVE_SECONDS = 5.0  # for connections to close; who does not read is left behind
+END_SECONDS = 2.0  # for what is left to be deleted; a store may hang
 BACK_SECONDS = 3  # after which a page may be asked for anew
 TOLD: Final = "This server is about to end; another one, or this one started anew, answers in a few seconds."
 _PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -80,7 +82,8 @@ def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: Sta
 
     Args:
         wind_up: ends what is under way, within so many seconds; called in a thread.
-        end: called last. The server leaves by a signal, so that nothing is called at exit.
+        end: called last, in a thread that is not waited for long. The server leaves by a signal, so that nothing is
+            called at exit.
     """
     loop, served = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
     tasks: list[asyncio.Task[None]] = []
@@ -91,20 +94,34 @@ def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: Sta
         tasks.append(loop.create_task(leave()))
 
     async def leave() -> None:
-        try:
+        done = asyncio.Event()
+
+        def work() -> None:
+            try:
+                wind_up(WIND_UP_SECONDS)
+            finally:
+                with suppress(RuntimeError):  # the loop is closed: that was too late
+                    loop.call_soon_threadsafe(done.set)
+
+        threading.Thread(target=work, daemon=True).start()
+        with suppress(TimeoutError):
             async with asyncio.timeout(WIND_UP_SECONDS + 1):  # a store may hang
-                await asyncio.to_thread(wind_up, WIND_UP_SECONDS)
-        finally:
-            if callable(served):
-                served(signal.SIGTERM, None)
-            loop.call_later(LEAVE_SECONDS if callable(served) else 0, leave_now)
+                await done.wait()
+        if callable(served):
+            served(signal.SIGTERM, None)
+        loop.call_later(LEAVE_SECONDS if callable(served) else 0, leave_now)
+
+    def end_soon() -> None:
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        thread.join(END_SECONDS)
 
     def leave_now() -> None:
-        end()
+        end_soon()
         signal.raise_signal(signal.SIGTERM)
         os._exit(128 + signal.SIGTERM)  # process 1 does not end by a signal
 
     with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
         loop.add_signal_handler(signal.SIGTERM, begin)
     yield
-    end()
+    end_soon()

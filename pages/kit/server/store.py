@@ -19,6 +19,7 @@ NAME = re.compile(r"[\w-]{22}", re.ASCII)
 MOST_BYTES = 2 * 2**30  # of all files together; the oldest go first
 _KINDS = ("film", "model", "data", "visit")
 _PART = ".part"
+_OURS = re.compile(rf"{NAME.pattern}\.({'|'.join(_KINDS)})|[0-9a-f]{{16}}\{_PART}", re.ASCII)
 
 
 def is_shared() -> bool:
@@ -88,7 +89,7 @@ def _files() -> list[tuple[float, int, Path]]:
         for file in _folder().iterdir():
             with suppress(OSError):  # it is gone already
                 status = file.lstat()
-                if file.suffix[1:] in _KINDS or file.suffix == _PART:
+                if _OURS.fullmatch(file.name):
                     found.append((now - status.st_mtime, status.st_size, file))
     return found
 
