@@ -17,7 +17,7 @@ __all__ = ["CONFIG", "NGINX", "behind_nginx"]
 
 CONFIG = ROOT / "deploy" / "nginx.conf"
 NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
-START_SECONDS = 10
+START_SECONDS = 60
 # What stands in the image around our part, its logs too: they are added to whatever does not replace them.
 MAIN = """
 daemon off;
@@ -81,4 +81,4 @@ def behind_nginx(folder: Path, copies: Sequence[int]) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(START_SECONDS)
