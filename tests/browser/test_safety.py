@@ -23,7 +23,7 @@ from .train_page import Train
 
 
 def headers_of(url: str) -> dict[str, str]:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=WAIT_MS / 1000) as answer:
         return {name.lower(): value for name, value in answer.headers.items()}
 
 
@@ -45,7 +45,7 @@ def asked(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of an answer."""
     request = urllib.request.Request(url, headers={name.replace("_", "-"): text for name, text in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=WAIT_MS / 1000) as answer:
             return answer.status, {name.lower(): value for name, value in answer.headers.items()}, answer.read()
     except urllib.error.HTTPError as error:  # 304 counts as one
         with error:
@@ -72,7 +72,7 @@ def test_connections_go_to_this_server_only(explore: Explore) -> None:
 def test_a_stranger_can_leave_no_file(server: Server, method: str) -> None:
     request = urllib.request.Request(f"{server.url}{UPLOADS}/session/file", data=b"x", method=method)
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=20)
+        urllib.request.urlopen(request, timeout=WAIT_MS / 1000)
     assert refused.value.code == 404
     refused.value.close()
 
@@ -109,7 +109,7 @@ def test_the_start_asks_no_host_outside_for_an_address(server: Server) -> None:
 @pytest.mark.parametrize("path", ["/../app.py", "/..%2f..%2fapp.py", "/%2e%2e/%2e%2e/pyproject.toml"])
 def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> None:
     try:
-        with urllib.request.urlopen(f"{server.url}{web.PREFIX}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{server.url}{web.PREFIX}{path}", timeout=WAIT_MS / 1000) as answer:
             body = answer.read()  # Streamlit answers unknown paths with its page
     except urllib.error.HTTPError as error:
         assert error.code in (400, 404)  # noqa: PT017

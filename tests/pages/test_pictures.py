@@ -17,6 +17,8 @@ from pages.kit.draw.packing import pack_maps
 from pages.kit.picture import mask_codec, pictures, sharing
 from pages.kit.picture.settings import Settings
 
+from .waiting import PATIENCE
+
 
 @pytest.fixture(autouse=True)
 def _empty_caches() -> None:
@@ -223,16 +225,16 @@ def test_nobody_waits_for_a_model_that_another_visitor_loads(monkeypatch: pytest
     def slow(name: str, **options: Any) -> Model:
         if name.endswith("who-rotary-1"):
             begun.set()
-            go_on.wait(20)
+            go_on.wait(PATIENCE)
         return load_model(name, **options)
 
     monkeypatch.setattr(pictures, "load_model", slow)
     with ThreadPoolExecutor(2) as pool:
         waiting = pool.submit(pictures.model_on, "cpu", "who-rotary-1")
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE)
         try:
             for name in ("who-none-1", "minilm"):
-                assert pool.submit(pictures.model_on, "cpu", name).result(timeout=10)
+                assert pool.submit(pictures.model_on, "cpu", name).result(timeout=PATIENCE)
             assert not waiting.done()
         finally:
             go_on.set()

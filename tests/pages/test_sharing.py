@@ -54,14 +54,14 @@ def test_nobody_waits_for_something_else() -> None:
     def computed(name: str) -> str:
         if name == "slow":
             begun.set()
-            go_on.wait(20)
+            go_on.wait(PATIENCE)
         return name.upper()
 
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(computed, "slow")
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE)
         try:
-            assert pool.submit(computed, "quick").result(timeout=10) == "QUICK"
+            assert pool.submit(computed, "quick").result(timeout=PATIENCE) == "QUICK"
             assert not slow.done()
         finally:
             go_on.set()
