@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from ..attention import as_implementation
 from ..attention.switches import Ablation
-from ..errors import HeadlightError, SizeError, TooLong
+from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+EVERYTHING = frozenset(("mask", "heads", "temperature", "values", "positions", "steps", "batch"))
+
 
 class Model:
     """A read-only model that many threads may run at once.
@@ -42,7 +45,17 @@ class Model:
         facts: where the weights came from, for "about this picture".
         notices: what every run of it must say.
         history: how it was trained, if it was trained here.
+
+    Attributes:
+        can: what of a run can be changed or asked for: "mask", "heads", "temperature", "values", "positions", "steps"
+            (a traced layer) and "batch"; asking for another raises Unsupported.
+        reasons: of each that it cannot, why, in a sentence.
+        groups: the kinds of attention in it, of "encoder", "decoder" and "cross"; `of` gives the model of one.
+        group: the one whose maps, layers and heads this model's runs and `sizes` speak of.
     """
+
+    can = EVERYTHING
+    reasons: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -69,7 +82,19 @@ class Model:
         self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         self.ends = _ends(tokenizer)
+        self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)
+        self.group = self.groups[0]
         self._fall_back = FallBack(encoder, fall_back)
+
+    def of(self, group: str) -> Model:
+        """The same model, its runs and sizes those of one kind of attention.
+
+        Raises:
+            Unsupported: it has no attention of that kind.
+        """
+        if group not in self.groups:
+            raise Unsupported(f"{self.name} has no {group!r} attention; it has {', '.join(self.groups)}")
+        return self
 
     @property
     def device(self) -> torch.device:

@@ -30,6 +30,11 @@ class Run:
         kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
         ends: how many tokens of its own the model put in front of the text and behind it, such as [CLS] and [SEP].
         changes: what it did otherwise than its model as it was trained.
+        columns: the tokens that are looked at, where they are others than those that look: (…, i, j) has one column
+            for each; None where both are `tokens`.
+        nobody: (layers, h, i), the share of each row that goes to no token, so that the row sums to 1 with it; None
+            where every row sums to 1 by itself.
+        paths: of each layer the name of the module that computed its maps; empty for the models of this package.
     """
 
     tokens: list[str]
@@ -44,6 +49,9 @@ class Run:
     kv_heads: int = 0
     ends: tuple[int, int] = (0, 0)
     changes: Changes = field(default_factory=Changes)
+    columns: list[str] | None = None
+    nobody: Tensor | None = None
+    paths: tuple[str, ...] = ()
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""
@@ -55,6 +63,7 @@ class Run:
             steps=on_cpu(self.steps),
             logits=None if self.logits is None else self.logits.cpu(),
             changes=self.changes.cpu(),
+            nobody=None if self.nobody is None else self.nobody.cpu(),
         )
 
     def show(
