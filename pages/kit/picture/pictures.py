@@ -141,7 +141,7 @@ def _foreign_on(device: str, name: str) -> Model:
         model = load_model(str(folder), device)
     except HeadlightError as error:
         said = str(error).replace(str(folder), title)  # whose path nobody asked for
-        raise WeightsFileError(said if title in said else f"{title} cannot be opened: {said}") from error
+        raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
         raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
     model.name = title
