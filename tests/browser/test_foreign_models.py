@@ -42,8 +42,6 @@ def test_one_text_on_three_pages(explore: Explore, kind: str) -> None:
     n = str(ROWS[kind])
     assert size_of(explore, ".large") == (n, n)
     expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of(kind))
-    explore.change("Sharpen or blur")
-    explore.page.keyboard.press("Escape")
     explore.lamp(0, 1).click()
     explore.settled()
     expect(explore.view.locator(".changed .list")).to_contain_text("L0 H1 off")
