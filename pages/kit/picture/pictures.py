@@ -95,10 +95,10 @@ def model_on(device: str, name: str = MINILM) -> Model:
 def _whole_on(device: str, name: str) -> Model:
     if foreign.is_foreign(name):
         foreign.check(name)
-        model = known(_foreign_on, device, name)
+        model = known(foreign_on, device, name)
         if model is None:
             with QUEUE.place(Work.LONG):
-                model = _foreign_on(device, name)
+                model = foreign_on(device, name)
         return model
     if name in models.pretrained():
         found = known(pretrained_on, device, name)
@@ -118,7 +118,7 @@ def pretrained_on(device: str, name: str) -> Model:
 def is_loaded(name: str) -> bool:
     """Tells whether a model is there, or so small that it comes at once."""
     name, _ = foreign.split(name)
-    loads = _foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
+    loads = foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
     return loads is None or any(known(loads, device, name) is not None for device in ("cpu", "auto"))
 
 
@@ -135,7 +135,7 @@ class _Foreign(LRUCache[object, Model]):
 
 
 @shared(_Foreign(FOREIGN_BYTES, lambda model: _bytes_of(model)))
-def _foreign_on(device: str, name: str) -> Model:
+def foreign_on(device: str, name: str) -> Model:
     folder, title = foreign.folder_of(name), foreign.title(name)
     try:
         model = load_model(str(folder), device)
