@@ -28,6 +28,10 @@ PARTS = ("q", "k", "v", "scores", "mask", "mixed")
 MOST_SECONDS = 40  # for one type
 
 
+class TooSlow(BaseException):
+    """Of no error that a model's own failure is taken for."""
+
+
 @dataclass
 class Row:
     """What was found of one model type."""
@@ -78,7 +82,7 @@ def look(model_type: str) -> Row:
             if found.road:
                 return found
             row = row if row.reason else found
-    except TimeoutError:
+    except TooSlow:
         row.reason = f"takes more than {MOST_SECONDS} s"
     finally:
         signal.alarm(0)
@@ -106,7 +110,7 @@ def _said(error: Exception) -> str:
 
 
 def _too_slow(*_: Any) -> None:
-    raise TimeoutError
+    raise TooSlow
 
 
 def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
@@ -240,13 +244,13 @@ def report(rows: list[Row], seconds: float) -> str:
     return f"""# Every model type of transformers, and what of its attention can be seen
 
 Written by `make models` in {seconds / 60:.0f} minutes: transformers {offline.transformers().__version__}, \
-torch {torch.__version__.split("+")[0]}, {datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny with random \
-weights, reads {tiny_models.READ} tokens (and writes {tiny_models.WRITTEN} where it has a decoder beside), with \
-windows of {tiny_models.WINDOW} where it has windows; pictures and sounds are noise.
+torch {torch.__version__.split("+")[0]}, {datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny \
+with random weights, reads {tiny_models.READ} tokens (and writes {tiny_models.WRITTEN} where it has a decoder beside), \
+with windows of {tiny_models.WINDOW} where it has windows; pictures and sounds are noise.
 
 - **{len(exact)} of {len(seam_rows)} through the seam**: what comes out is bit for bit what plain eager attention \
-gives, and switching every head off changes it. In {len(own)} every map that the model itself hands out is, bit for bit, among \
-those recorded; in the others see the column.
+gives, and switching every head off changes it. In {len(own)} every map that the model itself hands out is, bit for \
+bit, among those recorded; in the others see the column.
 - **{len(handed)} hand their maps out** and compute them elsewhere: they are shown, and nothing can be changed in them.
 - **{len(refused)} give no maps here**, each with its reason: convolutions and recurrences, types that no class reads \
 alone, packages that are not installed, and those that could not be made tiny by the same few rules as the others.

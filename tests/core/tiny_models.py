@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,10 @@ def classes(model_type: str) -> list[str]:
     if found:
         return list(dict.fromkeys(found))
     config = CONFIG_MAPPING[model_type]
-    file = importlib.import_module(config.__module__.replace(".configuration_", ".modeling_"))
+    name = config.__module__.replace(".configuration_", ".modeling_")
+    if importlib.util.find_spec(name) is None:
+        return []
+    file = importlib.import_module(name)
     of_file = [one for name, one in vars(file).items() if isinstance(one, type) and hasattr(library, name)]
     known = [one.__name__ for one in of_file if getattr(one, "config_class", None) is config]
     return [name for name in known if not name.endswith("PreTrainedModel")]
