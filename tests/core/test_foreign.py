@@ -13,7 +13,7 @@ import torch
 from mha_core import Model, load_model
 from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported
 from mha_core.measure.measures import largest_difference
-from mha_core.pretrained import memory, offline, opened, seam
+from mha_core.pretrained import memory, opened
 from mha_core.pretrained.foreign import ForeignModel
 
 from . import tiny_models
@@ -249,7 +249,13 @@ def test_minilms_own_files_through_the_seam(minilm: Model, minilm64: Model) -> N
         assert one.tokens == other.tokens
         assert largest_difference(one.weights, other.weights) < bound
         assert largest_difference(one.hidden, other.hidden) < bound
-        off = {"heads_off": [(3, 1)], "mask": "window:4", "temperature": 2.0, "values_off": [2], "position": "none"}
+        off: dict[str, Any] = {
+            "heads_off": [(3, 1)],
+            "mask": "window:4",
+            "temperature": 2.0,
+            "values_off": [2],
+            "position": "none",
+        }
         assert largest_difference(ours.run(TIRED, **off).weights, theirs.run(TIRED, **off).weights) < bound
 
 
@@ -264,11 +270,6 @@ def test_the_weights_are_the_mapped_file(loaded: Any) -> None:
     maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("model.safetensors")]
     ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps]
     assert any(start <= one.data_ptr() < end for start, end in ranges)
-
-
-def test_the_import_of_the_core_brings_no_library() -> None:
-    assert offline.transformers() is offline.transformers()
-    assert seam.own_function(type(model_of("bert").bert.encoder.layer[0].attention.self)).__name__.endswith(seam.OWN)
 
 
 def test_a_folder_without_its_tokenizer(loaded: Any, folders: Path, tmp_path: Path) -> None:
