@@ -46,6 +46,7 @@ class Recorder:
         self._kept: dict[int, Recording] = {}
         self._rows, self._columns, self._batch = rows, columns, batch
         self._title = title or "A training"
+        self._said: tuple[str, ...] = ()
 
     def __call__(self, step: int, module: nn.Module, *inputs: Any, **keywords: Any) -> None:
         """Looks, if it is this step's turn: in eval mode, so that no dropout draws and no mean moves; then as before.
@@ -67,6 +68,9 @@ class Recorder:
             for one in learning:
                 one.training = True
         look = watcher.recording(rows=self._rows, columns=self._columns, title=self._title)
+        if not all(bool(group.maps.isfinite().all()) for group in look.groups):
+            self._said = self._said or (f"The maps of step {step} held NaN; such steps are left out.",)
+            return
         if self._kept and _shapes(look) != _shapes(next(iter(self._kept.values()))):
             raise SizeError(f"step {step} has maps of other shapes than before; give the same input every time")
         self._kept[step] = look
@@ -85,7 +89,7 @@ class Recorder:
             replace(group, maps=torch.cat([look.groups[number].maps for look in looks]))
             for number, group in enumerate(first.groups)
         )
-        return Recording(groups, tuple(self._kept), first.title, first.notices)
+        return Recording(groups, tuple(self._kept), first.title, first.notices + self._said)
 
     def save(self, path: str | Path) -> Path:
         """As `recording.save`."""

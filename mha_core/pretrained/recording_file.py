@@ -58,7 +58,7 @@ def of_bytes(content: bytes) -> Recording:
             for number, each in enumerate(said["groups"])
         )
         for group in groups:
-            _check_maps(group, len(said["steps"]))
+            check_maps(group)
     except WeightsFileError:
         raise
     except HeadlightError as error:
@@ -131,7 +131,7 @@ def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
     _at_most("weights in a group", math.prod(shape), MOST_WEIGHTS)
 
 
-def _check_maps(group: Group, steps: int) -> None:
+def check_maps(group: Group) -> None:
     """Raises a HeadlightError for numbers that no weights can be."""
     maps: Tensor = group.maps
     if not bool(maps.isfinite().all()):

@@ -113,7 +113,7 @@ class Recording:
         """Writes the file that the app opens, and gives its path.
 
         Raises:
-            HeadlightError: it would have more than the app reads.
+            HeadlightError: it has more than is read again, or maps that are no weights.
         """
         path = Path(path)
         path.write_bytes(self.to_bytes())
@@ -123,12 +123,14 @@ class Recording:
         """The same as bytes. Errors as of `save`."""
         from safetensors.torch import save
 
-        from .recording_file import check_words
+        from .recording_file import check_maps, check_words
 
         groups = [{name: asdict(group)[name] for name in ("name", "paths", "rows", "columns")} for group in self.groups]
         said = {"format": FORMAT, "title": self.title, "steps": self.steps, "notices": self.notices, "groups": groups}
         text = json.dumps(said)
         check_words(json.loads(text))
+        for group in self.groups:
+            check_maps(group)
         maps = {f"maps.{number}": group.maps.contiguous() for number, group in enumerate(self.groups)}
         return bytes(save(maps, {KEY: text}))
 

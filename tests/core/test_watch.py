@@ -249,7 +249,7 @@ def test_a_recorder_looks_every_k_steps_and_changes_nothing(monkeypatch: pytest.
                 recorder(step, model, x)
                 assert all(one.training for one in model.modules())
             optimiser.zero_grad()
-            model(x).square().sum().backward()
+            model(x)[..., 0].mean().backward()
             optimiser.step()
         return list(model.parameters())
 
@@ -265,6 +265,11 @@ def test_a_recorder_looks_every_k_steps_and_changes_nothing(monkeypatch: pytest.
         recorder(8, Block(), torch.randn(X))
     with pytest.raises(SizeError, match="step 16 has maps of other shapes"):
         recorder(16, Block(), torch.randn(X))
+    model = nn.MultiheadAttention(16, 2, batch_first=True)
+    nan = torch.full((2, 5, 16), math.nan)
+    recorder(16, model, nan, nan, nan)
+    assert recorder.recording.steps == made.steps
+    assert recorder.recording.notices == ("The maps of step 16 held NaN; such steps are left out.",)
     monkeypatch.setattr("mha_core.pretrained.recorder.MOST_WEIGHTS", 2 * 50)
     few = Recorder(every=2)
     train(few)
