@@ -33,16 +33,20 @@ def read(path: str | Path) -> Recording:
     Raises:
         WeightsFileError: it cannot be read, is too large, or holds something else.
     """
+    return of_bytes(content(path))
+
+
+def content(path: str | Path) -> bytes:
+    """The bytes of a file. Raises a WeightsFileError where there is none, or more than any recording has."""
     path = Path(path)
     if not path.is_file():  # a pipe would be waited for
         raise WeightsFileError(f"there is no file “{path}”")
     try:
         if path.stat().st_size > LARGEST:
             raise WeightsFileError(f"“{path.name}” has more than {LARGEST:,} bytes, which no recording has")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise WeightsFileError(f"“{path}” cannot be read ({error.strerror})") from error
-    return of_bytes(content)
 
 
 def of_bytes(content: bytes) -> Recording:

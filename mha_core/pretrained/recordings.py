@@ -65,10 +65,10 @@ class Recording:
         weights = chosen.maps[at]
         return Run(
             tokens=chosen.rows,
-            ids=[],
+            ids=[chosen.rows.index(token) for token in chosen.rows],  # equal where tokens are
             weights=weights,
             hidden=weights.new_zeros(len(weights) + 1, len(chosen.rows), 0),
-            sentence=weights.new_zeros(0),
+            sentence=weights.new_zeros(1),
             steps=(),
             device=weights.device,
             notices=self.notices,
