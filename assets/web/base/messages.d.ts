@@ -4,7 +4,7 @@ export type Block = Record<string, any>; // of a sheet: pages/kit/draw/sheet.py
 export interface Maps { digest: string; tokens: string[]; columns: string[] | null; ends: [number, number]; layers: number; heads: number; whole: number[]; thumbnail: number; } // mha_core/show/packing.py
 export interface StandaloneRun { title: string; link: string; origin: string; changed: string; off: string[]; forbidden: string[]; layer: number; head: number; row: number; exact: [number, number][]; } // mha_core/show/html.py
 export interface Turns { visit: string; heard: number; } // pages/kit/draw/view.py
-export interface House { css: string; path: string; page: string; models: [string, string, string, string][]; devices: string[]; address: string; kinds: string[]; visit: string; } // pages/kit/draw/canvas.py
+export interface House { css: string; path: string; page: string; models: [string, string, string, string][]; devices: string[]; address: string; kinds: string[]; visit: string; machine: boolean; hub: boolean; } // pages/kit/draw/canvas.py
 export interface SheetState { blocks: Block[]; } // pages/kit/draw/canvas.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // pages/kit/draw/packing.py
 export interface CourseOption { letter: string; text: string; } // pages/kit/lessons/message.py

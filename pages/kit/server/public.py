@@ -7,6 +7,8 @@ from streamlit import config
 
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
+# that of who started it: read before what computes sets it for itself
+ASKS_HUB: Final = os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "ON", "YES", "TRUE")
 NO_FILES: Final = "This server is open to everybody, so it takes no files; on a machine of your own Headlight does."
 
 
