@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="headlight", description="See how attention works: serves Headlight on this machine.", allow_abbrev=False
     )
+    made.add_argument(
+        "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
+    )
     made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
     made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
     made.add_argument("--port", type=port, default=8501, help="from 1 to 65535 (default: %(default)s)")
@@ -142,6 +145,13 @@ def check_store(folder: Path) -> Path:
     return folder.resolve()
 
 
+def check_recording(file: Path) -> Path:
+    """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
+    if not file.is_file():
+        raise Refused(f"there is no file “{file}”; a recording is one that Recording.save has written")
+    return file.resolve()
+
+
 def missing_models() -> str:
     """A line for each way that leads to the models which are not installed; "" where they are."""
     wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
@@ -165,6 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             os.environ[STORE] = str(check_store(chosen.store))
+        if chosen.recording:
+            chosen.recording = check_recording(chosen.recording)
         serve(chosen, lessons)
     except Refused as refused:
         print(f"headlight: {refused}.", file=sys.stderr)
@@ -185,8 +197,8 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
 
     from app import app  # first: it says how the rest is imported
     from mha_core import device
-    from mha_core.errors import DeviceError
-    from pages.kit.picture import models
+    from mha_core.errors import DeviceError, HeadlightError
+    from pages.kit.picture import models, recordings
 
     try:
         kind = device.pick(chosen.device).type
@@ -196,6 +208,11 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
         os.environ[device.VARIABLE] = kind
     if chosen.model is not None and chosen.model not in (known := models.offered({})):
         raise Refused(f"--model: there is no model “{chosen.model:.50}”; there are {', '.join(known)}")
+    if chosen.recording is not None:
+        try:
+            chosen.model = recordings.opened(chosen.recording)
+        except HeadlightError as error:
+            raise Refused(f"“{chosen.recording.name}” cannot be opened: {error}") from None
     here = "127.0.0.1" if chosen.host in EVERYWHERE else chosen.host
     link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
     if chosen.model is not None:

@@ -7,17 +7,19 @@ import hashlib
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from cachetools import LRUCache
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_core import Model, Run
-from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.models.block import BlockSizes
+from mha_core.models.model import EVERYTHING
+from mha_core.models.stack import Stack
 from mha_core.pretrained import recording_file
 from mha_core.pretrained.recordings import Recording
 from pages.kit.server import store
@@ -39,6 +41,15 @@ _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 _of_command: dict[str, bytes] = {}  # by their names
 
 
+class _Maps(nn.ParameterList):
+    """What a recording holds in the place of layers."""
+
+    position = None
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(nn.Parameter(group.maps, requires_grad=False) for group in recording.groups)
+
+
 class RecordedModel(Model):
     """A group of a recording in the place of a model: it reads steps, and can do nothing beside."""
 
@@ -51,6 +62,7 @@ class RecordedModel(Model):
         self.recording = recording
         self.origin = "recorded"
         self.tokenizer = cast("Tokenizer", None)
+        self.encoder = cast(Stack, _Maps(recording))
         self.folder = None
         self.history = None
         self.facts = {"recording": recording.title, "maps": chosen.name, "steps": str(len(recording.steps))}
@@ -74,13 +86,13 @@ class RecordedModel(Model):
         steps = self.recording.steps
         return (ONE,) if len(steps) == 1 else tuple(f"step {step}" for step in steps)
 
+    def step_of(self, text: str) -> int:
+        """The step of one of the texts."""
+        return self.recording.steps[self.texts.index(text)]
+
     @property
     def group_names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.recording.groups)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(group.maps.nbytes for group in self.recording.groups)
 
     @property
     def device(self) -> torch.device:
@@ -113,8 +125,8 @@ class RecordedModel(Model):
         """The maps of a step, by themselves: those of all steps are not held by who keeps them."""
         if text not in self.texts:
             raise HeadlightError(f"{WHY}, so it reads no text; its texts are {self.texts[0]} to {self.texts[-1]}")
-        run = self.recording.run(int(self.group), self.recording.steps[self.texts.index(str(text))])
-        return run.with_weights(run.weights.clone())
+        run = self.recording.run(int(self.group), self.step_of(str(text)))
+        return replace(run, weights=run.weights.clone())
 
 
 def is_recording(name: str) -> bool:
@@ -140,7 +152,7 @@ def model(name: str) -> RecordedModel:
     return _read(name)
 
 
-@shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes))
+@shared(LRUCache(CACHE_BYTES, lambda model: sum(maps.nbytes for maps in model.encoder.parameters())))
 def _read(name: str) -> RecordedModel:
     content = _of_command.get(name) or store.read("data", name.removeprefix(PREFIX))
     if content is None:
@@ -169,6 +181,17 @@ def opened(path: Path) -> str:
 def of_command() -> list[str]:
     """The names of those that the command has opened."""
     return list(_of_command)
+
+
+def refuse(model: Model) -> None:
+    """Raises Unsupported for a recording, on a page that computes."""
+    if isinstance(model, RecordedModel):
+        raise Unsupported(f"{WHY}; the page Explore shows it")
+
+
+def title(name: str) -> str:
+    """What it is called; "a recording" where it is gone."""
+    return model(name).recording.title if is_there(name) else "a recording"
 
 
 def says(name: str) -> str:

@@ -17,6 +17,7 @@ from mha_core.attention.switches import EVERYTHING
 from . import foreign, models, pictures
 from .next_token import LIKELIEST
 from .place import At
+from .recordings import RecordedModel
 from .settings import Settings
 from .sharing import threads_for
 
@@ -60,8 +61,21 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     return [_load(first, model), *runs, look, *following]
 
 
+def _load_recording(model: RecordedModel) -> CodeCell:
+    """The file, which is where its owner keeps it; a step is a run of it."""
+    lines = ["from mha_core.pretrained.recording_file import read", "", 'recording = read("recording.safetensors")']
+    return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", "\n".join(lines))
+
+
+def _run_recording(name: str, settings: Settings, model: RecordedModel) -> CodeCell:
+    said = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
+    return CodeCell(said, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
+
+
 def _load(settings: Settings, model: Model) -> CodeCell:
     """The model, by the name or the folder that it has outside of the app."""
+    if isinstance(model, RecordedModel):
+        return _load_recording(model)
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
     if name in models.shipped():
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
@@ -95,6 +109,8 @@ def _load_foreign(settings: Settings) -> CodeCell:
 
 def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     """The pass: the sentence, and every switch that is not as usual."""
+    if isinstance(model, RecordedModel):
+        return _run_recording(name, settings, model)
     chosen = {key: value for key, value in settings.switches(model).items() if not _is_usual(key, value)}
     drawn = [_drawn(f"{name}_{key}", value) for key, value in chosen.items() if isinstance(value, Tensor)]
     written = [
