@@ -179,6 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             os.environ[STORE] = str(check_store(chosen.store))
+        if chosen.recording and chosen.model:
+            raise Refused("give a recording or --model, not both: one of them is opened")
         if chosen.recording:
             chosen.recording = check_recording(chosen.recording)
         serve(chosen, lessons)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..errors import SizeError, Unsupported
+from ..errors import SizeError
 from ..models.changes import Changes
 from ..models.run import Run
 from ..show import Shown
@@ -83,13 +83,8 @@ class Recording:
 
     def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> Shown:
         """The maps of a group to look at. Errors as of `run` and `Run.show`."""
-        run = self.run(group, step)
-        if run.columns is not None:
-            raise Unsupported(
-                f"the maps of “{self._group(group).name}” have other tokens in their columns than in their rows, which "
-                "is not drawn yet; .npz(path) and .save(path) hold them"
-            )
-        return run.show(layer=layer, head=head, title=f"{self.title}: {self._group(group).name}")
+        title = f"{self.title}: {self._group(group).name}"
+        return self.run(group, step).show(layer=layer, head=head, title=title)
 
     def html(self, path: str | Path, group: int | str = 0, step: int | None = None) -> Path:
         """Writes a group as a file that any browser opens, and gives its path. Errors as of `show`."""
@@ -135,10 +130,9 @@ class Recording:
         return bytes(save(maps, {KEY: text}))
 
     def _repr_html_(self) -> str:
-        drawn = next((group for group in self.groups if group.columns is None), self.groups[0])
         others = ", ".join(f"{number}: {group.name}" for number, group in enumerate(self.groups))
         said = [f"Groups of maps, each with .show(group): {others}." if len(self.groups) > 1 else "", *self.notices]
-        return f"<p>{html.escape(' '.join(filter(None, said)))}</p>{self.show(drawn.name)._repr_html_()}"
+        return f"<p>{html.escape(' '.join(filter(None, said)))}</p>{self.show()._repr_html_()}"
 
     def _group(self, group: int | str) -> Group:
         names = [one.name for one in self.groups]

@@ -91,6 +91,11 @@ class RecordedModel(Model):
         return self.recording.steps[self.texts.index(text)]
 
     @property
+    def looks_at_others(self) -> bool:
+        """Whether its columns are other tokens than its rows."""
+        return self.recording.groups[int(self.group)].columns is not None
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         return tuple(group.name for group in self.recording.groups)
 

@@ -56,7 +56,9 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     first = next(iter(sides.values()))
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
-    look = _look(list(sides), at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model)))
+    others = model.looks_at_others if isinstance(model, RecordedModel) else model.group == "cross"
+    place = at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model))
+    look = _look(list(sides), place, "columns" if others else "tokens")
     following = [_following(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
 
@@ -127,12 +129,12 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     return CodeCell(said, "\n".join([set_up, *drawn, whole]))
 
 
-def _look(names: Sequence[str], at: At) -> CodeCell:
-    """The map in focus, of two sides also their difference, and one row of it in print."""
+def _look(names: Sequence[str], at: At, keys: str) -> CodeCell:
+    """The map in focus, of two sides also their difference, and one row of it in print; `keys`: what it looks at."""
     lines = [
         f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",
         *(f"{_map(name, names)} = {name}.weights[layer, head]  # (queries, keys)" for name in names),
-        *(line for name in names for line in _printed(name, _map(name, names), first=name == names[0])),
+        *(line for name in names for line in _printed(name, _map(name, names), keys, first=name == names[0])),
     ]
     if len(names) > 1:
         one, other = (_map(name, names) for name in names)
@@ -147,10 +149,10 @@ def _map(name: str, names: Sequence[str]) -> str:
     return "weights" if len(names) == 1 else f"{name}_weights"
 
 
-def _printed(name: str, weights: str, *, first: bool) -> list[str]:
+def _printed(name: str, weights: str, keys: str, *, first: bool) -> list[str]:
     """Lines that print the row in focus, which of two sentences the second may lack."""
     row = f"{weights}[query]" if first else f"{weights}[min(query, len({name}.tokens) - 1)]"
-    return [f"for token, weight in zip({name}.tokens, {row}):", '    print(f"{weight:.4f}  {token}")']
+    return [f"for token, weight in zip({name}.{keys}, {row}):", '    print(f"{weight:.4f}  {token}")']
 
 
 def _following(name: str) -> CodeCell:

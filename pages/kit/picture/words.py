@@ -84,7 +84,7 @@ def status(picture: Picture, sent: int) -> str:
 
 def of_rows(model: Model) -> list[str]:
     """Whose tokens the rows are where they are not those of the sentence."""
-    if model.group == "encoder" or len(model.groups) == 1:
+    if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
     looked_at = "; the columns are the sentence" if model.group == "cross" else ""
     return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
