@@ -74,7 +74,7 @@ def test_what_needs_a_model_is_left_out_and_said(name: str, values: dict[str, An
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
     for ask in (compare.pair, masks.masked, masks.entered, shapes.steps):
-        with pytest.raises(Unsupported, match="this is a recording: .*; the page Explore shows it"):
+        with pytest.raises(Unsupported, match=r"this is a recording: .*; the page Explore shows it"):
             ask(query)
     model = pictures.model_on("auto", name)
     for call in (
