@@ -27,7 +27,7 @@ def grouped(maps: Sequence[Seen], unseen: Sequence[str], rows: Tokens, columns: 
     """
     found: dict[tuple[str, object, bool], list[Seen]] = {}
     for one in maps:
-        place = re.sub(r"(?<![^.])\d+(?![^.])", "*", one.path)  # blocks.0.attn1 -> blocks.*.attn1
+        place = re.sub(r"(?<![^._])\d+(?![^.])", "*", one.path)  # layers.layer_0.attn1 -> layers.layer_*.attn1
         found.setdefault((place, one.weights.shape, one.itself is False), []).append(one)
     places = Counter(place for place, *_ in found)
     groups, said = list[Group](), list[str]()
