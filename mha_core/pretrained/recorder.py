@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ..errors import HeadlightError, SizeError
-from .recording_file import MOST_STEPS
-from .recordings import MOST_WEIGHTS, Recording
+from .recording_bounds import MOST_STEPS, MOST_WEIGHTS
+from .recordings import Recording
 from .watcher import Watcher
 
 

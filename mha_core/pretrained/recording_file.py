@@ -7,23 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from ..errors import HeadlightError, WeightsFileError
-from .recordings import FORMAT, KEY, MOST_WEIGHTS, Group, Recording
+from .recording_bounds import FORMAT, KEY, MOST_HEADS, MOST_WEIGHTS, at_most, check_maps, check_words
+from .recordings import Group, Recording
 
 LARGEST_HEADER = 2**20  # bytes: what it says, and the places of its maps
 LARGEST = 4 * MOST_WEIGHTS + LARGEST_HEADER + 8
 MOST_VALUES = 60_000  # between the commas of the header
-MOST_GROUPS = 64
-MOST_STEPS = 1000
-MOST_HEADS = 4096  # of a group, in all layers
-MOST_TOKENS = 4096  # of an axis
-MOST_NOTICES = 20
-LONGEST_WORDS = 300  # characters of a token or a name
-LAST_STEP = 10**12
-ABOVE_ONE = 2**-7  # of a weight or the sum of a row: rounding in half precision
 WHAT = "a recording of Headlight, as Recording.save writes it"
 
 
@@ -62,7 +52,7 @@ def of_bytes(content: bytes) -> Recording:
             for number, each in enumerate(said["groups"])
         )
         for group in groups:
-            check_maps(group)
+            check_maps(group.name, group.maps)
     except WeightsFileError:
         raise
     except HeadlightError as error:
@@ -72,31 +62,6 @@ def of_bytes(content: bytes) -> Recording:
     return Recording(groups, tuple(said["steps"]), said["title"], tuple(said["notices"]))
 
 
-def check_words(said: dict[str, Any]) -> None:
-    """Raises a HeadlightError for more or longer words, steps and layers than are read."""
-    steps, groups = said["steps"], said["groups"]
-    _at_most("steps", len(steps), MOST_STEPS)
-    _at_most("groups of maps", len(groups), MOST_GROUPS)
-    _at_most("notices", len(said["notices"]), MOST_NOTICES)
-    if not groups or not steps:
-        raise HeadlightError("it has no maps")
-    if not all(type(step) is int and 0 <= step <= LAST_STEP for step in steps) or steps != sorted(set(steps)):
-        raise HeadlightError("its steps are not whole numbers from 0 on, each larger than the one before")
-    words = [said["title"], *said["notices"]]
-    for group in groups:
-        _at_most("layers in a group", len(group["paths"]), MOST_HEADS)
-        for tokens in (group["rows"], group["columns"] or group["rows"]):
-            _at_most("tokens on an axis", len(tokens), MOST_TOKENS)
-            words += tokens
-        words += [group["name"], *group["paths"]]
-    if not all(isinstance(text, str) for text in words):
-        raise HeadlightError("one of its names or tokens is no text")
-    _at_most("characters in one of its texts", max(map(len, words)), LONGEST_WORDS)
-    names = [group["name"] for group in groups]
-    if len(set(names)) < len(names) or not all(names):
-        raise HeadlightError("its groups do not have names of their own")
-
-
 def _said(content: bytes) -> dict[str, Any]:
     """What the file says of its maps, once their sizes agree with it and with the file's own."""
     if len(content) > LARGEST:
@@ -104,9 +69,9 @@ def _said(content: bytes) -> dict[str, Any]:
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
         raise WeightsFileError(f"this is not {WHAT}")
-    _at_most("bytes in front of its maps", length, LARGEST_HEADER)
+    at_most("bytes in front of its maps", length, LARGEST_HEADER)
     text = content[8 : 8 + length]
-    _at_most("values in front of its maps", text.count(b",") + 1, MOST_VALUES)
+    at_most("values in front of its maps", text.count(b",") + 1, MOST_VALUES)
     header = json.loads(text)
     metadata = header.pop("__metadata__", {})
     if KEY not in metadata:
@@ -131,22 +96,5 @@ def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
     if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != named or not all(shape):
         wanted = f"({steps}, {named[1]}, heads, {named[2]}, {named[3]})"
         raise HeadlightError(f"the maps of “{group['name']:.40}” have the axes {shape!s:.80}, they say {wanted}")
-    _at_most("heads in a group", shape[1] * shape[2], MOST_HEADS)
-    _at_most("weights in a group", math.prod(shape), MOST_WEIGHTS)
-
-
-def check_maps(group: Group) -> None:
-    """Raises a HeadlightError for numbers that no weights can be."""
-    maps: Tensor = group.maps
-    if not bool(maps.isfinite().all()):
-        raise HeadlightError(f"the maps of “{group.name:.40}” hold NaN or infinity")
-    if float(maps.min()) < 0 or float(maps.max()) > 1 + ABOVE_ONE:
-        raise HeadlightError(f"the maps of “{group.name:.40}” go beyond 0 to 1: they are no weights of a softmax")
-    most = float(maps.sum(-1, dtype=torch.float64).max())
-    if most > 1 + ABOVE_ONE:
-        raise HeadlightError(f"a row of “{group.name:.40}” sums to {most:.3f}, at most 1 can be shared out")
-
-
-def _at_most(what: str, came: int, most: int) -> None:
-    if came > most:
-        raise HeadlightError(f"it has {came:,} {what}, at most {most:,} are read")
+    at_most("heads in a group", shape[1] * shape[2], MOST_HEADS)
+    at_most("weights in a group", math.prod(shape), MOST_WEIGHTS)

@@ -14,10 +14,7 @@ from ..errors import SizeError
 from ..models.changes import Changes
 from ..models.run import Run
 from ..show import Shown
-
-FORMAT = "headlight recording 1"
-KEY = "headlight"  # of what the file says, in its metadata
-MOST_WEIGHTS = 2**25  # of all maps together: 128 MiB
+from .recording_bounds import FORMAT, KEY, check_maps, check_words
 
 
 @dataclass(frozen=True)
@@ -118,14 +115,12 @@ class Recording:
         """The same as bytes. Errors as of `save`."""
         from safetensors.torch import save
 
-        from .recording_file import check_maps, check_words
-
         groups = [{name: asdict(group)[name] for name in ("name", "paths", "rows", "columns")} for group in self.groups]
         said = {"format": FORMAT, "title": self.title, "steps": self.steps, "notices": self.notices, "groups": groups}
         text = json.dumps(said)
         check_words(json.loads(text))
         for group in self.groups:
-            check_maps(group)
+            check_maps(group.name, group.maps)
         maps = {f"maps.{number}": group.maps.contiguous() for number, group in enumerate(self.groups)}
         return bytes(save(maps, {KEY: text}))
 

@@ -23,7 +23,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode
 
 from ..errors import SizeError, Unsupported
-from .recordings import MOST_WEIGHTS, Recording
+from .recording_bounds import MOST_WEIGHTS
+from .recordings import Recording
 from .seen_groups import grouped
 from .torch_calls import weights_of
 

@@ -213,7 +213,7 @@ def tensors(out: Any) -> list[Tensor]:
 
 
 def stand_in_for_torchvision() -> None:
-    """Names operators of torchvision's compiled part, unused here, where it does not load beside this build of torch."""
+    """Names operators of torchvision's compiled part, unused here, where it does not load beside this torch."""
     try:
         import_module("torchvision")
     except ImportError:

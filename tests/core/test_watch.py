@@ -16,6 +16,8 @@ from mha_core import Recorder, watch
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained import watcher
 
+pytestmark = pytest.mark.numeric
+
 X = (2, 5, 16)
 
 
@@ -67,7 +69,6 @@ def causal(i: int, j: int) -> bool:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["batch first", "length first"])
-@pytest.mark.numeric
 def test_of_torchs_own_layer_the_maps_are_its_own(first: bool) -> None:
     layer, x = nn.MultiheadAttention(16, 2, dropout=0.5, batch_first=first).eval(), torch.randn(X)
     out, weights = layer(x, x, x, average_attn_weights=False)
@@ -100,7 +101,6 @@ def test_dropout_draws_as_it_would_and_maps_are_from_before_it() -> None:
         assert float((seen.maps[0].weights.sum(-1) - 1).abs().max()) < 1e-6
 
 
-@pytest.mark.numeric
 def test_an_encoder_and_a_decoder_in_groups_with_their_tokens() -> None:
     model = nn.Transformer(16, 2, 2, 2, 32, batch_first=True).eval()
     source, target, own = torch.randn(2, 4, 16), torch.randn(X), list[Tensor]()
@@ -128,7 +128,6 @@ def test_an_encoder_and_a_decoder_in_groups_with_their_tokens() -> None:
     assert "cannot be told whose" in as_long.notices[0]
 
 
-@pytest.mark.numeric
 def test_a_block_of_nanogpt_against_a_dense_loop() -> None:
     block, x = Block(), torch.randn(X)
     with watch(batch=1) as seen:
@@ -139,7 +138,6 @@ def test_a_block_of_nanogpt_against_a_dense_loop() -> None:
     assert seen.maps[0].path == ""
 
 
-@pytest.mark.numeric
 def test_masks_scales_and_shared_keys_against_a_dense_loop() -> None:
     grouped, x = Block(32, 4, kv=2), torch.randn(2, 5, 32)
     q, k, _ = grouped.heads(x)

@@ -123,12 +123,12 @@ def test_a_recording_that_is_none(
 def test_a_recording_is_opened(
     served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recordings, "_of_command", {})
+    monkeypatch.setattr(recordings, "OF_COMMAND", {})
     maps = torch.eye(3).expand(1, 1, 2, 3, 3).contiguous()
     Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0,), "Mine").save(tmp_path / "a.safetensors")
     os.chdir(tmp_path)
     assert command.main(["a.safetensors", "--no-open", "--public", "--port", str(port)]) == 0
-    (name,) = recordings.of_command()
+    (name,) = recordings.OF_COMMAND
     assert f"http://127.0.0.1:{port}/?{urlencode({'model': name})}" in capsys.readouterr().out
     assert models.offered({})[name] == ("Mine", "Recorded", "1 × 2 heads, one pass")
     assert len(served) == 1

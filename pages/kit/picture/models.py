@@ -125,8 +125,7 @@ def offered(runs: Mapping[str, Own], recorded: Sequence[str] = ()) -> dict[str, 
         **{name: Choice(title, "Trained here", _shipped_says(name)) for name, title in shipped().items()},
         **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items()},
         **{
-            name: Choice(title(name), "Recorded", recordings.says(name))
-            for name in (*recordings.of_command(), *recorded)
+            name: Choice(title(name), "Recorded", recordings.says(name)) for name in (*recordings.OF_COMMAND, *recorded)
         },
         **{found.name: Choice(found.title, "Of this machine", found.says) for found in foreign.offered()},
     }

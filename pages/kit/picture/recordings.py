@@ -38,7 +38,7 @@ GONE = "this recording is gone: open its file again, on the page Train"
 ONE = "recorded"  # the text of a recording of one pass
 _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 
-_of_command: dict[str, bytes] = {}  # by their names
+OF_COMMAND: dict[str, bytes] = {}  # those that the command has opened, by their names
 
 
 class _Maps(nn.ParameterList):
@@ -142,7 +142,7 @@ def is_recording(name: str) -> bool:
 def is_there(name: str) -> bool:
     """Tells whether there is such a recording, for who knows its name."""
     found = _NAME.fullmatch(name)
-    return found is not None and (name in _of_command or store.has("data", found[1]))
+    return found is not None and (name in OF_COMMAND or store.has("data", found[1]))
 
 
 def check(name: str) -> None:
@@ -159,7 +159,7 @@ def model(name: str) -> RecordedModel:
 
 @shared(LRUCache(CACHE_BYTES, lambda model: sum(maps.nbytes for maps in model.encoder.parameters())))
 def _read(name: str) -> RecordedModel:
-    content = _of_command.get(name) or store.read("data", name.removeprefix(PREFIX))
+    content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
     if content is None:
         raise HeadlightError(GONE)
     return RecordedModel(name, drawable(content))
@@ -179,13 +179,8 @@ def opened(path: Path) -> str:
     content = recording_file.content(path)
     drawable(content)
     name = PREFIX + urlsafe_b64encode(hashlib.blake2b(content, digest_size=16).digest()).decode()[:22]
-    _of_command[name] = content
+    OF_COMMAND[name] = content
     return name
-
-
-def of_command() -> list[str]:
-    """The names of those that the command has opened."""
-    return list(_of_command)
 
 
 def refuse(model: Model) -> None:
