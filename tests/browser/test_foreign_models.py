@@ -42,8 +42,6 @@ def test_one_text_on_three_pages(explore: Explore, kind: str) -> None:
     n = str(ROWS[kind])
     assert size_of(explore, ".large") == (n, n)
     expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of(kind))
-    explore.change("Sharpen or blur")
-    explore.page.keyboard.press("Escape")
     explore.lamp(0, 1).click()
     explore.settled()
     expect(explore.view.locator(".changed .list")).to_contain_text("L0 H1 off")
@@ -74,6 +72,8 @@ def test_two_texts_on_three_pages(explore: Explore) -> None:
     expect(tile).to_have_attribute("title", abilities.TWO_TEXTS)
     explore.button("table").click()
     expect(explore.view.locator(".large .table")).to_contain_text("[SEP]")
+    explore.button("map").click()
+    explore.settled()
     explore.go("Compare")
     compare = explore.on(Compare).settled()
     assert size_of(compare, ".left") == (rows, columns)
@@ -87,7 +87,7 @@ def test_two_texts_on_three_pages(explore: Explore) -> None:
     expect(masks.view.locator(".gallery")).to_be_visible()
     assert size_of(masks, ".after") == ("9", "9")
     masks.go("Shapes")
-    expect(masks.page.locator(".view.steps .notices")).to_contain_text("choose MiniLM in the bar, the link stays")
+    expect(masks.page.locator(".view.steps .notices.bare")).to_contain_text("choose MiniLM in the bar, the link stays")
 
 
 def test_another_model_is_chosen_and_a_bad_one_leaves_what_was_there(explore: Explore, common_folder: Path) -> None:

@@ -67,7 +67,7 @@ def served(**more: Any) -> TestClient:
 
 def loaded() -> Any:
     """The models that are kept."""
-    kept: Any = pictures._foreign_on
+    kept: Any = pictures.foreign_on
     return kept.cache
 
 
@@ -284,7 +284,7 @@ def test_what_the_command_cannot_open(name: str) -> None:
 
 
 def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    monkeypatch.setattr(foreign, "_named", set())
+    monkeypatch.setattr(foreign, "for_everybody", set())
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
     listed = models.offered({})

@@ -32,7 +32,7 @@ NO_FOLDER = "this folder is not known to this server any more: choose it again u
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
-_named: set[str] = set()  # the names of those that the command named, which are for everybody
+for_everybody: set[str] = set()  # the names of those that the command named, which are for everybody
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def why_not(name: str) -> str:
 
 
 def _allowed(name: str) -> bool:
-    return not public.is_public() and (public.is_local() or name in _named)
+    return not public.is_public() and (public.is_local() or name in for_everybody)
 
 
 def place(name: str) -> Path | None:
@@ -168,7 +168,7 @@ def named(text: str) -> Found:
         raise HeadlightError(f"“{text:.100}” is no folder, and no id of the Hugging Face hub, as org/name")
     else:
         found = cached_one(repo, revision)
-    _named.add(found.name)
+    for_everybody.add(found.name)
     return found
 
 
@@ -185,7 +185,7 @@ def cached_one(repo: str, revision: str = "") -> Found:
 
 def offered() -> list[Found]:
     """Those that may be opened by name without being looked for: what the command named."""
-    return [found for name in sorted(_named) if is_there(name) and (found := _by_name(name))]
+    return [found for name in sorted(for_everybody) if is_there(name) and (found := _by_name(name))]
 
 
 def _by_name(name: str) -> Found | None:

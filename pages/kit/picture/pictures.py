@@ -97,10 +97,10 @@ def _whole_on(device: str, name: str) -> Model:
         return recordings.model(name)
     if foreign.is_foreign(name):
         foreign.check(name)
-        model = known(_foreign_on, device, name)
+        model = known(foreign_on, device, name)
         if model is None:
             with QUEUE.place(Work.LONG):
-                model = _foreign_on(device, name)
+                model = foreign_on(device, name)
         return model
     if name in models.pretrained():
         found = known(pretrained_on, device, name)
@@ -120,7 +120,7 @@ def pretrained_on(device: str, name: str) -> Model:
 def is_loaded(name: str) -> bool:
     """Tells whether a model is there, or so small that it comes at once."""
     name, _ = foreign.split(name)
-    loads = _foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
+    loads = foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
     return loads is None or any(known(loads, device, name) is not None for device in ("cpu", "auto"))
 
 
@@ -137,13 +137,13 @@ class _Foreign(LRUCache[object, Model]):
 
 
 @shared(_Foreign(FOREIGN_BYTES, lambda model: _bytes_of(model)))
-def _foreign_on(device: str, name: str) -> Model:
+def foreign_on(device: str, name: str) -> Model:
     folder, title = foreign.folder_of(name), foreign.title(name)
     try:
         model = load_model(str(folder), device)
     except HeadlightError as error:
         said = str(error).replace(str(folder), title)  # whose path nobody asked for
-        raise WeightsFileError(said if title in said else f"{title} cannot be opened: {said}") from error
+        raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
         raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
     model.name = title

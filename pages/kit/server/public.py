@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from streamlit import config
+import streamlit as st
 
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
@@ -19,4 +19,4 @@ def is_public() -> bool:
 
 def is_local() -> bool:
     """Tells whether only this machine reaches the server: who asks may read its files, and ask others for more."""
-    return not is_public() and config.get_option("server.address") in _THIS_MACHINE
+    return not is_public() and st.get_option("server.address") in _THIS_MACHINE
