@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="headlight", description="See how attention works: serves Headlight on this machine.", allow_abbrev=False
     )
+    made.add_argument(
+        "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
+    )
     made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
     made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
     made.add_argument("--port", type=port, default=8501, help="from 1 to 65535 (default: %(default)s)")
@@ -146,6 +149,13 @@ def check_store(folder: Path) -> Path:
     return folder.resolve()
 
 
+def check_recording(file: Path) -> Path:
+    """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
+    if not file.is_file():
+        raise Refused(f"there is no file “{file}”; a recording is one that Recording.save has written")
+    return file.resolve()
+
+
 def missing_models() -> str:
     """A line for each way that leads to the models which are not installed; "" where they are."""
     wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
@@ -169,6 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             os.environ[STORE] = str(check_store(chosen.store))
+        if chosen.recording and chosen.model:
+            raise Refused("give a recording or --model, not both: one of them is opened")
+        if chosen.recording:
+            chosen.recording = check_recording(chosen.recording)
         serve(chosen, lessons)
     except Refused as refused:
         print(f"headlight: {refused}.", file=sys.stderr)
@@ -191,7 +205,7 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     from app import app  # first: it says how the rest is imported
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
-    from pages.kit.picture import foreign, models
+    from pages.kit.picture import foreign, models, recordings
 
     try:
         kind = device.pick(chosen.device).type
@@ -205,6 +219,11 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
             model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
         except HeadlightError as error:
             raise Refused(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
+    if chosen.recording is not None:
+        try:
+            model = recordings.opened(chosen.recording)
+        except HeadlightError as error:
+            raise Refused(f"“{chosen.recording.name}” cannot be opened: {error}") from None
     here = "127.0.0.1" if chosen.host in EVERYWHERE else chosen.host
     link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
     if model is not None:

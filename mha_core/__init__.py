@@ -11,13 +11,15 @@ from . import errors, masks, positions
 from .attention import IMPLEMENTATIONS, MultiHeadAttention, Weights, attention, join_heads, split_heads
 from .models.model import Model
 from .models.run import Run
-from .pretrained import load_model
+from .pretrained import Recorder, Recording, load_model, watch
 from .trace import Step, Trace, no_trace
 
 __all__ = [
     "IMPLEMENTATIONS",
     "Model",
     "MultiHeadAttention",
+    "Recorder",
+    "Recording",
     "Run",
     "Step",
     "Trace",
@@ -30,4 +32,5 @@ __all__ = [
     "no_trace",
     "positions",
     "split_heads",
+    "watch",
 ]

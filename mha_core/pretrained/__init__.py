@@ -1,7 +1,10 @@
-"""Real weights in our own models: MiniLM and SmolLM2 from installed packages, or a folder in MiniLM's form."""
+"""Real weights in our own models, MiniLM, SmolLM2 or a folder in MiniLM's form, and the maps of any torch module."""
 
 from .load import load_model
 from .minilm import MINILM_SHA256
+from .recorder import Recorder
+from .recordings import Recording
 from .smollm2 import SMOLLM2_SHA256
+from .watcher import Watcher, watch
 
-__all__ = ["MINILM_SHA256", "SMOLLM2_SHA256", "load_model"]
+__all__ = ["MINILM_SHA256", "SMOLLM2_SHA256", "Recorder", "Recording", "Watcher", "load_model", "watch"]

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_parts
-from pages.kit.picture import fitting, models, next_token, pictures, words
+from pages.kit.picture import fitting, models, next_token, pictures, recordings, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
@@ -118,6 +118,7 @@ def each(raw: bytes) -> bytes:
 
 
 def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
+    recordings.refuse(query.model)
     left, of_the_left = query.within()
     right, of_the_right = query.within("2", left.text)
     shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head)

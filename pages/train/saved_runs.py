@@ -8,16 +8,19 @@ from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import MOST_BYTES, writing
+from pages.kit.picture import models
 
 from .recipe_controls import TASKS, title_of
+
+ZIP = b"PK"  # how such a file begins
 
 
 def draw() -> None:
     """Opens a saved run, which becomes one of this visitor's models."""
     megabytes = MOST_BYTES // 2**20
-    with st.expander("Open a saved run"):
-        label = f"A zip file that was downloaded here, at most {megabytes} MB"
-        widgets.file(label, ["zip"], "run_file", megabytes, _open)
+    with st.expander("Open a saved run or a recording"):
+        label = f"A zip file that was downloaded here, or the safetensors of a recording, at most {megabytes} MB"
+        widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, _open)
         sentence = st.session_state.get("opened_told", "")
         canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
 
@@ -25,6 +28,9 @@ def draw() -> None:
 def _open(content: bytes | None) -> None:
     if content is None:
         st.session_state["opened_told"] = ""
+        return
+    if not content.startswith(ZIP):
+        st.session_state["opened_told"] = _open_recording(content)
         return
     try:
         folder = visitor.new_folder() / "run"
@@ -38,3 +44,12 @@ def _open(content: bytes | None) -> None:
         return
     st.session_state["task"] = title_of(task)
     st.session_state["opened_told"] = f"Opened: {run.label}. It is one of the models on the other pages too."
+
+
+def _open_recording(content: bytes) -> str:
+    """Opens a recording, which takes the place of the one before; what is said of it."""
+    try:
+        name = visitor.open_recording(content)
+    except HeadlightError as error:
+        return f"This file cannot be opened: {error}. A recording that was opened before is still there."
+    return f"Opened: {models.title(name)}. It is one of the models of the page Explore."

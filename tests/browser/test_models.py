@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+import torch
 from playwright.sync_api import expect
 
+from mha_core.pretrained.recordings import Group, Recording
 from pages.explore import first_row
-from pages.kit.picture import models, pictures
+from pages.kit.picture import models, pictures, recordings
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
+from pages.kit.server import store
 
 from .compare_page import Compare
 from .expected import TIRED, largest
@@ -116,3 +119,28 @@ def test_a_pinned_picture_names_its_model(explore: Explore) -> None:
     explore.shows(ASKED[WHO][0], model=WHO)
     expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
     assert not explore.notices()
+
+
+def test_a_recording_is_walked_with_a_slider_and_nothing_in_it_can_be_changed(explore: Explore) -> None:
+    maps = torch.eye(6).roll(1, 0).expand(3, 2, 2, 6, 6) * torch.tensor([1, 0.5, 0.25]).view(3, 1, 1, 1, 1)
+    own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), list("abcdef"), None, maps.contiguous())
+    cross = Group("cross", ("cross",), list("abcdef"), ["u", "v"], maps[:, :1, :, :, :2].contiguous())
+    made = Recording((own, cross), (0, 100, 200), "Learns to look back")
+    name = recordings.PREFIX + store.keep("data", made.to_bytes())
+    explore.open(model=name)
+    explore.settled(Settings("step 200", model=name).digest)
+    view = explore.view
+    assert "This is a recording" in view.locator(".recorded").inner_text()
+    slider = view.get_by_role("slider", name="Step of the training")
+    slider.press("ArrowLeft")
+    explore.settled(Settings("step 100", model=name).digest)
+    expect(view.locator(".recorded .count")).to_have_text("step 100, 2 of 3")
+    explore.wait_for_query(model=[name], s=["step 100"])
+    expect(explore.box).not_to_be_editable()
+    expect(view.locator(".first-steps")).to_be_hidden()
+    view.get_by_role("button", name="table", exact=True).click()
+    assert "0.5000" in view.get_by_role("table").first.inner_text()
+    view.get_by_role("button", name="cross", exact=True).click()
+    explore.settled(Settings("step 100", model=f"{name}~1").digest)
+    choose(explore, "minilm")
+    explore.shows(TIRED)

@@ -10,11 +10,15 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+import torch
 
 from headlight import command
 from mha_core import device
+from mha_core.pretrained.recordings import Group, Recording
+from pages.kit.picture import models, recordings
 from pages.kit.server import store
 from pages.kit.server.public import VARIABLE, is_public
 
@@ -67,7 +71,7 @@ def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> s
         (["--port", "eighty"], "“eighty” is no port"),
         (["--device", "tpu"], "invalid choice: 'tpu'"),
         (["--prot", "8600"], "unrecognized arguments: --prot"),
-        (["lessons"], "unrecognized arguments: lessons"),
+        (["a.safetensors", "lessons"], "unrecognized arguments: lessons"),
     ],
 )
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
@@ -100,6 +104,34 @@ def test_a_store_that_cannot_be_written(
         )
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused(capsys, 1, "--port", str(port))
+
+
+def test_a_recording_that_is_none(
+    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.safetensors").write_bytes(b"PK")
+    assert "there is no file “none.safetensors”" in refused(capsys, 1, "none.safetensors", "--port", str(port))
+    wrong = str(tmp_path / "wrong.safetensors")
+    assert "“wrong.safetensors” cannot be opened: this is not a recording" in refused(
+        capsys, 1, wrong, "--port", str(port)
+    )
+    both = refused(capsys, 1, wrong, "--model", "minilm", "--port", str(port))
+    assert "a recording or --model" in both
+    assert served == []
+
+
+def test_a_recording_is_opened(
+    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recordings, "OF_COMMAND", {})
+    maps = torch.eye(3).expand(1, 1, 2, 3, 3).contiguous()
+    Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0,), "Mine").save(tmp_path / "a.safetensors")
+    os.chdir(tmp_path)
+    assert command.main(["a.safetensors", "--no-open", "--public", "--port", str(port)]) == 0
+    (name,) = recordings.OF_COMMAND
+    assert f"http://127.0.0.1:{port}/?{urlencode({'model': name})}" in capsys.readouterr().out
+    assert models.offered({})[name] == ("Mine", "Recorded", "1 × 2 heads, one pass")
+    assert len(served) == 1
 
 
 def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFixture[str], port: int) -> None:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+import torch
 
+from mha_core.pretrained.recordings import Group, Recording
 from mha_core.training import plan_time, saved, tasks
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import TrainingData, TrainingPlan
+from pages.kit.picture import recordings
 from pages.kit.server.public import NO_FILES, VARIABLE
 from pages.train import ask_section, task_words, uploads
 from pages.train.grid import POST_CHOICES
@@ -169,6 +172,15 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_told(shipped: Path) -> None:
     assert page.notices()[-1].startswith("Opened: Food review: learned")
     assert page.app.selectbox(key="task").value == "food review"
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["learned", "learned (file)"]
+    upload(page, "run_file", b"no recording", "application/safetensors")
+    assert page.notices()[-1].startswith("This file cannot be opened: this is not a recording of Headlight")
+    for title in ("the first", "the second"):
+        maps = torch.eye(3).expand(2, 1, 2, 3, 3).contiguous()
+        made = Recording((Group("attn", ("attn",), ["a", "b", "c"], None, maps),), (0, 7), title)
+        upload(page, "run_file", made.to_bytes(), "application/safetensors")
+        assert page.notices()[-1].startswith(f"Opened: {title}. It is one of the models of the page Explore.")
+    (name,) = page.app.session_state["training_visit"].data.values()  # the first one made room
+    assert recordings.says(f"{recordings.PREFIX}{name}") == "1 × 2 heads, 2 steps"
 
 
 def test_a_saved_run_of_an_unknown_task_is_told(shipped: Path, tmp_path: Path) -> None:

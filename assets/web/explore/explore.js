@@ -22,6 +22,7 @@ import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { specials, unpackMaps } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
+import { RecordedSteps } from "./recorded_steps.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -75,6 +76,7 @@ export class Explore extends PlaceView {
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
+    this.recorded = new RecordedSteps(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -99,7 +101,7 @@ export class Explore extends PlaceView {
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     this.show(
-      div("top", this.box.element, said, this.cutText),
+      div("top", this.box.element, this.recorded.element, said, this.cutText),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -326,6 +328,7 @@ export class Explore extends PlaceView {
     this.changes.draw();
     this.tiles.draw(colours);
     this.steps.draw();
+    this.recorded.draw();
     this.next.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));

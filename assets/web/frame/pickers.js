@@ -3,7 +3,7 @@
 
 import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
-import { baseOf, isForeign, titleOf } from "../link/model_name.js";
+import { baseOf, isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { tellAddress } from "../link/way.js";
 import { OtherModels, titles } from "./other_models.js";
 
@@ -68,7 +68,7 @@ class Picker {
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
     const isListed = this.options.some(([value]) => value === now);
-    if (isForeign(now) && !isListed && this.options.length)
+    if ((isForeign(now) || isRecording(now)) && !isListed && this.options.length)
       return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
     this.select.selectedIndex = Math.max(
       0,

@@ -1,7 +1,7 @@
 // A model's name in a link: its own, and behind "~" the kind of attention that is shown of it. pages/kit/picture/foreign.py
 // says what stands for one of this machine.
 
-const GROUP = /~(encoder|decoder|cross)$/;
+const GROUP = /~(encoder|decoder|cross|\d{1,2})$/; // of a recording its number
 
 /** Without the kind of attention. @param {string} name */
 export const baseOf = (name) => name.replace(GROUP, "");
@@ -9,10 +9,15 @@ export const baseOf = (name) => name.replace(GROUP, "");
 /** Tells whether it is one of this machine, which no list need have. @param {string} name */
 export const isForeign = (name) => name.startsWith("hf:") || name.startsWith("folder:");
 
+/** Tells whether it is a recording, which reads no text. @param {string} name */
+export const isRecording = (name) => name.startsWith("recording:");
+
 /** What a person reads of it. @param {string} name */
 export const titleOf = (name) =>
   name.startsWith("hf:")
     ? baseOf(name)
         .slice(3)
         .replace(/@[0-9a-f]+$/, "")
-    : "a folder of this machine";
+    : isRecording(name)
+      ? "a recording"
+      : "a folder of this machine";

@@ -23,9 +23,9 @@ export class GroupChoice {
   }
 
   draw() {
-    const { groups, group: now, model } = this.view.picture;
+    const { groups, groupNames, group: now, model } = this.view.picture;
     this.element.hidden = groups.length < 2;
-    fillChoice(this.group, groups, groups.indexOf(now), (at) =>
+    fillChoice(this.group, groupNames, groups.indexOf(now), (at) =>
       this.view.chooseGroup(`${baseOf(model)}~${this.view.picture.groups[at]}`),
     );
     [...this.group.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));

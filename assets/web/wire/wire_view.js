@@ -4,7 +4,7 @@
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
 import { leftOut, OF_ONE_MODEL, put, read, write } from "../link/link.js";
-import { isForeign, titleOf } from "../link/model_name.js";
+import { isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "../base/view_base.js";
 import { Wire } from "./wire.js";
@@ -315,7 +315,7 @@ export class WireView extends View {
    */
   choose(values) {
     this.writeAddress();
-    const isPreset = this.picture?.presets?.includes(read().get("s") ?? "");
+    const isPreset = this.picture?.presets?.includes(read().get("s") ?? "") || isRecording(`${values.model}`);
     const gone = "model" in values ? [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])] : [];
     write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
     this.follow();

@@ -8,5 +8,7 @@ from pages.kit.picture.models import Choice, Own
 def offered() -> dict[str, Choice]:
     """The list by names. What was trained here can be asked from now on."""
     own = {name: Own.of(run.history) for name, run in visitor.own_runs().items()}
+    recording = visitor.recording()
     # where the disk is full some are not there: Train says so when it saves something
-    return models.offered({name: run for name, run in own.items() if models.is_there(name)})
+    there = {name: run for name, run in own.items() if models.is_there(name)}
+    return models.offered(there, [recording] if models.is_there(recording) else [])

@@ -8,11 +8,12 @@ import streamlit as st
 from streamlit import runtime
 
 from mha_core.training import saved
+from pages.kit.picture import recordings
 from pages.kit.server import sockets, store
 from pages.kit.server.visits import address, visitor
 
 from . import visit as visits
-from .training import TrainingJob, TrainingPlan, writing
+from .training import TrainingData, TrainingJob, TrainingPlan, writing
 from .visit import OwnRun, Tab, Visit
 
 
@@ -34,6 +35,22 @@ def add_run(folder: Path) -> OwnRun:
         WeightsFileError: it is no saved run.
     """
     return _begun_visit().add(folder, saved.read(folder), opened=True)
+
+
+def open_recording(content: bytes) -> str:
+    """The name of a recording, the visitor's only one from now on. Raises a HeadlightError where it cannot be drawn."""
+    recordings.drawable(content)
+    visit = _begun_visit()
+    with visit.bring(TrainingData(recordings.KIND, content)):
+        pass
+    return recording()
+
+
+def recording() -> str:
+    """The name of this visitor's recording, "" without one."""
+    visit = _visit()
+    name = visit.data.get(recordings.KIND) if visit is not None else None
+    return f"{recordings.PREFIX}{name}" if name else ""
 
 
 def new_folder() -> Path:
@@ -104,7 +121,8 @@ def notices() -> list[str]:
 def brought() -> dict[str, bytes]:
     """The data that were brought for the trainings of this visit, by their kinds."""
     visit = _visit()
-    kept = {kind: store.read("data", name) for kind, name in visit.data.items()} if visit is not None else {}
+    names = {} if visit is None else {kind: name for kind, name in visit.data.items() if kind != recordings.KIND}
+    kept = {kind: store.read("data", name) for kind, name in names.items()}
     return {kind: content for kind, content in kept.items() if content is not None}
 
 

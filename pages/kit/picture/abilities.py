@@ -15,6 +15,8 @@ def fixed(model: Model) -> Mapping[str, str]:
     """Key of a control, or "steps" and "batch" for what asks for them -> why it has no effect, in a sentence."""
     lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
     found = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
+    if "text" in model.reasons:
+        found["s"] = reason(model, "text")
     if model.group == "cross":
         found = dict.fromkeys(OF_ONE_TEXT, TWO_TEXTS) | found
     return found

@@ -18,6 +18,8 @@ from mha_core.pretrained import families, folders, hub
 from mha_core.training import saved
 from pages.kit.server import public
 
+from . import recordings
+
 HUB, FOLDER = "hf:", "folder:"
 GROUPS = {"encoder": "its encoder", "decoder": "its decoder", "cross": "from decoder to encoder"}
 SHORT = 12  # digits of a revision in a name
@@ -56,7 +58,8 @@ def split(name: str) -> tuple[str, str]:
     "hf:org/t5@0123abc~cross" -> ("hf:org/t5@0123abc", "cross"). What is no kind of attention stays in the name.
     """
     base, _, group = name.rpartition("~")
-    return (base, group) if base and group in GROUPS else (name, "")
+    numbered = recordings.is_recording(base) and group.isdecimal()
+    return (base, group) if base and (group in GROUPS or numbered) else (name, "")
 
 
 def is_foreign(name: str) -> bool:

@@ -48,6 +48,7 @@ class PictureAnswer(TypedDict):
     fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
     groups: Sequence[str]  # its kinds of attention; the picture is of one of them
     group: str
+    groupNames: Sequence[str]  # what they are called
     layers: int
     heads: int
     layer: int
@@ -92,6 +93,8 @@ class LinkQuery(Query):
             return self.default(key)
         if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
             return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
+        if key == "s" and (why := self._no_text()):
+            return self.leave_out(key, self.default(key), f" {why}")
         try:
             return super().__getitem__(key)
         except HeadlightError:
@@ -99,6 +102,11 @@ class LinkQuery(Query):
             if key in TYPED and len(texts) == 1:
                 return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
+
+    def _no_text(self) -> str:
+        """Why the sentence of the link is none that the model reads, where it reads a few alone."""
+        said = [text for key, text in self.pairs if key == "s"]
+        return self.fixed.get("s", "") if said and said[0] not in models.presets(self.name) else ""
 
     def is_said(self, key: str) -> bool:
         """Tells whether the link says anything of a control of a side of a picture."""
@@ -263,6 +271,7 @@ def answer_of(
         "fixed": query.fixed,
         "groups": query.model.groups,
         "group": query.model.group,
+        "groupNames": models.group_names(query.model),
         "layers": layers,
         "heads": heads,
         "layer": at.layer,

@@ -33,7 +33,7 @@ from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
-from . import foreign
+from . import foreign, recordings
 from .limits import POSITIONS
 from .place import DEFAULT_AT
 from .presets import CONTINUED, NAMES, PRESETS
@@ -118,12 +118,15 @@ def _read(name: str) -> Own:
         return Own.of(saved.read(folder))
 
 
-def offered(runs: Mapping[str, Own]) -> dict[str, Choice]:
-    """The choices of a visitor with these runs, by their names."""
+def offered(runs: Mapping[str, Own], recorded: Sequence[str] = ()) -> dict[str, Choice]:
+    """The choices of a visitor with these runs and recordings, by their names."""
     return {
         **{name: Choice(title, "Pretrained", KNOWN_SIZES[name]) for name, title in pretrained().items()},
         **{name: Choice(title, "Trained here", _shipped_says(name)) for name, title in shipped().items()},
         **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items()},
+        **{
+            name: Choice(title(name), "Recorded", recordings.says(name)) for name in (*recordings.OF_COMMAND, *recorded)
+        },
         **{found.name: Choice(found.title, "Of this machine", found.says) for found in foreign.offered()},
     }
 
@@ -137,6 +140,8 @@ def pretrained() -> dict[str, str]:
 
 def title(name: str) -> str:
     name, group = foreign.split(name)
+    if recordings.is_recording(name):
+        return recordings.title(name)
     if group:
         return f"{title(name)}, {foreign.GROUPS[group]}"
     if foreign.is_foreign(name):
@@ -149,6 +154,9 @@ def check(name: str) -> None:
     """Raises a HeadlightError when no model of the list has this name any more."""
     if foreign.is_foreign(name):
         foreign.check(name)
+        return
+    if recordings.is_recording(name):
+        recordings.check(name)
         return
     if name == SMOLLM2:
         raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
@@ -195,12 +203,16 @@ def packed(name: str) -> bytes:
 def is_there(name: str) -> bool:
     """Tells whether a model of the list, or of somebody who knows its name, is called that."""
     name, _ = foreign.split(name)
-    return foreign.is_there(name) or name in pretrained() or name in shipped() or store.has("model", name)
+    if foreign.is_there(name) or recordings.is_there(name):
+        return True
+    return name in pretrained() or name in shipped() or store.has("model", name)
 
 
 def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
     name, _ = foreign.split(name)
+    if recordings.is_recording(name):
+        return recordings.model(name).texts
     if name in OWN_PRESETS:
         return OWN_PRESETS[name]
     run = _own(name)
@@ -231,7 +243,10 @@ def heads(model: Model) -> int:
 
 def defaults(name: str) -> dict[str, Any]:
     """The controls whose default is another one for this model."""
-    return {} if name == MINILM else {"s": presets(name)[0], "at": first_at(name)}
+    if name == MINILM:
+        return {}
+    last = recordings.is_recording(foreign.split(name)[0])  # as far as the training had come
+    return {"s": presets(name)[-1 if last else 0], "at": first_at(name)}
 
 
 def first_at(name: str) -> str:
@@ -247,6 +262,11 @@ def able(model: Model) -> Model:
     if not isinstance(stack_of(model), Stack):
         return model
     return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.as_implementation("fused")
+
+
+def group_names(model: Model) -> Sequence[str]:
+    """What its kinds of attention are called."""
+    return model.group_names if isinstance(model, recordings.RecordedModel) else model.groups
 
 
 def stack_of(model: Model) -> Stack | None:

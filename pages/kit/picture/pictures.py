@@ -21,7 +21,7 @@ from mha_core.pretrained import memory
 from pages.kit.draw.packing import goes_whole, pack_maps
 from pages.kit.server.queue import BOUNDS, QUEUE, Work
 
-from . import foreign, models
+from . import foreign, models, recordings
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
@@ -93,6 +93,8 @@ def model_on(device: str, name: str = MINILM) -> Model:
 
 
 def _whole_on(device: str, name: str) -> Model:
+    if recordings.is_recording(name):
+        return recordings.model(name)
     if foreign.is_foreign(name):
         foreign.check(name)
         model = known(foreign_on, device, name)

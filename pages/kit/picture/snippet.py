@@ -17,6 +17,7 @@ from mha_core.attention.switches import EVERYTHING
 from . import foreign, models, pictures
 from .next_token import LIKELIEST
 from .place import At
+from .recordings import RecordedModel
 from .settings import Settings
 from .sharing import threads_for
 
@@ -55,13 +56,28 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     first = next(iter(sides.values()))
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
-    look = _look(list(sides), at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model)))
+    others = model.looks_at_others if isinstance(model, RecordedModel) else model.group == "cross"
+    place = at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model))
+    look = _look(list(sides), place, "columns" if others else "tokens")
     following = [_following(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
 
 
+def _load_recording(model: RecordedModel) -> CodeCell:
+    """The file, which is where its owner keeps it; a step is a run of it."""
+    lines = ["from mha_core.pretrained.recording_file import read", "", 'recording = read("recording.safetensors")']
+    return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", "\n".join(lines))
+
+
+def _run_recording(name: str, settings: Settings, model: RecordedModel) -> CodeCell:
+    said = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
+    return CodeCell(said, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
+
+
 def _load(settings: Settings, model: Model) -> CodeCell:
     """The model, by the name or the folder that it has outside of the app."""
+    if isinstance(model, RecordedModel):
+        return _load_recording(model)
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
     if name in models.shipped():
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
@@ -95,6 +111,8 @@ def _load_foreign(settings: Settings) -> CodeCell:
 
 def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     """The pass: the sentence, and every switch that is not as usual."""
+    if isinstance(model, RecordedModel):
+        return _run_recording(name, settings, model)
     chosen = {key: value for key, value in settings.switches(model).items() if not _is_usual(key, value)}
     drawn = [_drawn(f"{name}_{key}", value) for key, value in chosen.items() if isinstance(value, Tensor)]
     written = [
@@ -111,12 +129,12 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     return CodeCell(said, "\n".join([set_up, *drawn, whole]))
 
 
-def _look(names: Sequence[str], at: At) -> CodeCell:
-    """The map in focus, of two sides also their difference, and one row of it in print."""
+def _look(names: Sequence[str], at: At, keys: str) -> CodeCell:
+    """The map in focus, of two sides also their difference, and one row of it in print; `keys`: what it looks at."""
     lines = [
         f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",
         *(f"{_map(name, names)} = {name}.weights[layer, head]  # (queries, keys)" for name in names),
-        *(line for name in names for line in _printed(name, _map(name, names), first=name == names[0])),
+        *(line for name in names for line in _printed(name, _map(name, names), keys, first=name == names[0])),
     ]
     if len(names) > 1:
         one, other = (_map(name, names) for name in names)
@@ -131,10 +149,10 @@ def _map(name: str, names: Sequence[str]) -> str:
     return "weights" if len(names) == 1 else f"{name}_weights"
 
 
-def _printed(name: str, weights: str, *, first: bool) -> list[str]:
+def _printed(name: str, weights: str, keys: str, *, first: bool) -> list[str]:
     """Lines that print the row in focus, which of two sentences the second may lack."""
     row = f"{weights}[query]" if first else f"{weights}[min(query, len({name}.tokens) - 1)]"
-    return [f"for token, weight in zip({name}.tokens, {row}):", '    print(f"{weight:.4f}  {token}")']
+    return [f"for token, weight in zip({name}.{keys}, {row}):", '    print(f"{weight:.4f}  {token}")']
 
 
 def _following(name: str) -> CodeCell:

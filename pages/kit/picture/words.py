@@ -14,6 +14,7 @@ from . import abilities, mask_codec, models, rules
 from .limits import POSITIONS
 from .models import MINILM
 from .pictures import Picture
+from .recordings import RecordedModel
 from .settings import Settings
 
 NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
@@ -45,11 +46,13 @@ def sentence(error: Exception) -> str:
 def figures(picture: Picture) -> list[Figure]:
     """The strip under the maps."""
     model, off = picture.model, len(picture.settings.heads_off)
+    if isinstance(model, RecordedModel):
+        return [_row_sum(picture)]
     n_heads = model.sizes.n_layers * model.sizes.n_heads
     strip: list[Figure] = [
         {"value": numbers.precise(picture.cosine), "label": "cosine to the unmodified model's sentence vector"},
         {"value": f"{off} of {n_heads}", "label": "heads switched off in the model"},
-        {"value": f"{picture.worst_row_sum:.6f}", "label": "the row sum farthest from 1, over all rows of all maps"},
+        _row_sum(picture),
     ]
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
@@ -60,6 +63,11 @@ def figures(picture: Picture) -> list[Figure]:
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
 
 
+def _row_sum(picture: Picture) -> Figure:
+    label = "the row sum farthest from 1, over all rows of all maps"
+    return {"value": f"{picture.worst_row_sum:.6f}", "label": label}
+
+
 def compared(difference: float | None) -> str:
     """The value of the figure that is computed when it is asked for."""
     return "" if difference is None else numbers.scientific(difference)
@@ -68,20 +76,24 @@ def compared(difference: float | None) -> str:
 def status(picture: Picture, sent: int) -> str:
     """Device, compute time, bytes, and how much of the limit is used."""
     size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
+    if isinstance(picture.model, RecordedModel):
+        return f"{picture.run.changes.said} · {size} of maps · {len(picture.run.tokens)} tokens"
     tokens = f"{len(picture.run.tokens)} of at most {picture.model.sizes.max_len} tokens"
     return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
 
 
 def of_rows(model: Model) -> list[str]:
     """Whose tokens the rows are where they are not those of the sentence."""
-    if model.group == "encoder" or len(model.groups) == 1:
+    if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
     looked_at = "; the columns are the sentence" if model.group == "cross" else ""
     return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
 
 
 def label(settings: Settings, model: Model) -> str:
-    """The difference from the untouched model, in a few words."""
+    """The difference from the untouched model, in a few words; of a recording its step."""
+    if isinstance(model, RecordedModel):
+        return model.recording.said(model.step_of(settings.text))
     mask = _mask_label(settings, model) if settings.mask != "none" else []
     if settings.painted:
         mask.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")

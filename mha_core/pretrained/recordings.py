@@ -1,0 +1,142 @@
+"""Attention maps that were kept: of one pass, or of the steps of a training; docs/recordings.md has the format."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import SizeError
+from ..models.changes import Changes
+from ..models.run import Run
+from ..show import Shown
+from .recording_bounds import FORMAT, KEY, check_maps, check_words
+
+
+@dataclass(frozen=True)
+class Group:
+    """Layers whose maps have one shape.
+
+    Attributes:
+        name: their place in the module, as "layers.*.self_attn".
+        paths: of each layer the name of the module that computed it; "" where it has none.
+        rows: the tokens that look.
+        columns: the tokens that are looked at, where they are others; None where both are one sequence.
+        maps: (steps, layers, h, i, j), float32.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    rows: list[str]
+    columns: list[str] | None
+    maps: Tensor
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The maps that `watch` or a `Recorder` has read. As the last line of a notebook's cell it is drawn there.
+
+    Attributes:
+        groups: of layers, in the order of the pass.
+        steps: of the training, in their order; (0,) of one pass.
+        title: of the whole, in words.
+        notices: what must be said of it, in whole sentences.
+    """
+
+    groups: tuple[Group, ...]
+    steps: tuple[int, ...]
+    title: str
+    notices: tuple[str, ...] = ()
+
+    def run(self, group: int | str = 0, step: int | None = None) -> Run:
+        """The maps of a group after one step, the last one by default, as a run that has nothing but maps.
+
+        Raises:
+            SizeError: there is no such group or step.
+        """
+        chosen, at = self._group(group), self._at(step)
+        weights = chosen.maps[at]
+        return Run(
+            tokens=chosen.rows,
+            ids=[chosen.rows.index(token) for token in chosen.rows],  # equal where tokens are
+            weights=weights,
+            hidden=weights.new_zeros(len(weights) + 1, len(chosen.rows), 0),
+            sentence=weights.new_zeros(1),
+            steps=(),
+            device=weights.device,
+            notices=self.notices,
+            changes=Changes(self.said(step)),
+            columns=chosen.columns,
+            paths=chosen.paths,
+        )
+
+    def said(self, step: int | None = None) -> str:
+        """A recording in a few words: "recorded after step 300"."""
+        return "recorded" if len(self.steps) == 1 else f"recorded after step {self.steps[self._at(step)]:,}"
+
+    def show(self, group: int | str = 0, step: int | None = None, *, layer: int = 0, head: int = 0) -> Shown:
+        """The maps of a group to look at. Errors as of `run` and `Run.show`."""
+        title = f"{self.title}: {self._group(group).name}"
+        return self.run(group, step).show(layer=layer, head=head, title=title)
+
+    def html(self, path: str | Path, group: int | str = 0, step: int | None = None) -> Path:
+        """Writes a group as a file that any browser opens, and gives its path. Errors as of `show`."""
+        return self.show(group, step).save(path)
+
+    def npz(self, path: str | Path) -> Path:
+        """Writes all numbers and tokens for numpy: steps, and of group n maps_n, rows_n, columns_n and paths_n."""
+        import numpy as np
+
+        path = Path(path)
+        arrays: dict[str, Any] = {"steps": np.array(self.steps)}
+        for number, group in enumerate(self.groups):
+            arrays[f"maps_{number}"] = group.maps.numpy()
+            for name in ("rows", "columns", "paths"):
+                arrays[f"{name}_{number}"] = np.array(getattr(group, name) or group.rows)
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        return path
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the file that the app opens, and gives its path.
+
+        Raises:
+            HeadlightError: it has more than is read again, or maps that are no weights.
+        """
+        path = Path(path)
+        path.write_bytes(self.to_bytes())
+        return path
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes. Errors as of `save`."""
+        from safetensors.torch import save
+
+        groups = [{name: asdict(group)[name] for name in ("name", "paths", "rows", "columns")} for group in self.groups]
+        said = {"format": FORMAT, "title": self.title, "steps": self.steps, "notices": self.notices, "groups": groups}
+        text = json.dumps(said)
+        check_words(json.loads(text))
+        for group in self.groups:
+            check_maps(group.name, group.maps)
+        maps = {f"maps.{number}": group.maps.contiguous() for number, group in enumerate(self.groups)}
+        return bytes(save(maps, {KEY: text}))
+
+    def _repr_html_(self) -> str:
+        others = ", ".join(f"{number}: {group.name}" for number, group in enumerate(self.groups))
+        said = [f"Groups of maps, each with .show(group): {others}." if len(self.groups) > 1 else "", *self.notices]
+        return f"<p>{html.escape(' '.join(filter(None, said)))}</p>{self.show()._repr_html_()}"
+
+    def _group(self, group: int | str) -> Group:
+        names = [one.name for one in self.groups]
+        number = names.index(group) if group in names else group
+        if not isinstance(number, int) or not 0 <= number < len(names):
+            raise SizeError(f"group={group!r} is not there; there are {', '.join(names)}")
+        return self.groups[number]
+
+    def _at(self, step: int | None) -> int:
+        if step is not None and step not in self.steps:
+            raise SizeError(f"step={step} was not recorded; there are {', '.join(map(str, self.steps))}")
+        return len(self.steps) - 1 if step is None else self.steps.index(step)

@@ -1,0 +1,84 @@
+"""The weights of a call of torch's `scaled_dot_product_attention` or `multi_head_attention_forward`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..attention.functional import softmax_over_keys
+from ..errors import SizeError, Unsupported
+
+_MHA = inspect.signature(F.multi_head_attention_forward)
+Answer = tuple[Tensor, bool | None]  # (h, i, j); True where queries and keys are of one sequence, None: unknown
+
+
+@torch.no_grad()
+def weights_of(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], batch: int, check: Callable[[int], None]
+) -> Answer | None:
+    """The weights of one text of the batch, before dropout; None of another function.
+
+    Args:
+        check: is told of how many weights there will be before they are computed, and raises where they are too many.
+    """
+    if func is F.scaled_dot_product_attention:
+        return _of_sdpa(batch, check, *args, **kwargs)
+    if func is F.multi_head_attention_forward:
+        return _of_mha(batch, check, _MHA.bind(*args, **kwargs))
+    return None
+
+
+def _of_sdpa(
+    batch: int,
+    check: Callable[[int], None],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Answer:
+    """Of queries (b, …, h, i, d), or (h, i, d) of one text; what stands between b and h counts as heads."""
+    if query.is_nested:
+        raise Unsupported("watch() reads no nested tensors; give the module padded ones")
+    i, j = query.shape[-2], key.shape[-2]
+    check(math.prod(query.shape[1 if query.dim() > 3 else 0 : -1]) * j)
+    q, k = _one_text(query, batch), _one_text(key, batch)
+    if enable_gqa:
+        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        attn_mask = torch.ones(i, j, dtype=torch.bool, device=q.device).tril()
+    elif attn_mask is not None:
+        attn_mask = _one_text(attn_mask.expand(*query.shape[:-1], j), batch)
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    weights = softmax_over_keys(scores, None if attn_mask is None else ~scores.isneginf())
+    return weights.flatten(0, -3) if weights.dim() > 2 else weights[None], None
+
+
+def _of_mha(batch: int, check: Callable[[int], None], call: inspect.BoundArguments) -> Answer:
+    """What the same call answers when it is asked for the weights of every head, without dropout."""
+    query, key = call.arguments["query"], call.arguments["key"]
+    check((query.shape[1] if query.dim() == 3 else 1) * call.arguments["num_heads"] * len(query) * len(key))
+    call.arguments.update(need_weights=True, average_attn_weights=False, training=False)
+    weights: Tensor = F.multi_head_attention_forward(*call.args, **call.kwargs)[1]  # type: ignore[assignment]
+    return _one_text(weights, batch), query.data_ptr() == key.data_ptr()  # of one sequence, sliced twice or not
+
+
+def _one_text(x: Tensor, batch: int) -> Tensor:
+    """(b, …, i, d) -> (…, i, d) in at least float32; what has three axes or fewer is of one text already."""
+    if x.dim() > 3:
+        if not 0 <= batch < len(x):
+            raise SizeError(f"batch={batch} is not there; the module was given {len(x)} texts, counted from 0")
+        x = x[batch]
+    return x if x.dtype in (torch.bool, torch.float64) else x.float()

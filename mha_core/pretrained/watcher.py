@@ -1,0 +1,186 @@
+"""The maps of any torch module, read while it runs: in a notebook, of code that knows nothing of this package.
+
+    from mha_core import watch
+    watch(model, x, rows=tokens)              # the last line of a cell: a picture
+    with watch() as seen:                     # or around code that runs anyway; its outputs stay what they are
+        model(x)
+    seen.recording().save("recording.safetensors")
+
+Seen is what goes through torch's own `scaled_dot_product_attention` and `multi_head_attention_forward`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple, Self, overload
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+from ..errors import SizeError, Unsupported
+from .recording_bounds import MOST_WEIGHTS
+from .recordings import Recording
+from .seen_groups import grouped
+from .torch_calls import weights_of
+
+NOTHING = (
+    "nothing was seen: watch() reads what runs in this thread through torch's scaled_dot_product_attention or "
+    "multi_head_attention_forward, not code that writes softmax(q kᵀ) itself"
+)
+
+
+class Seen(NamedTuple):
+    """One call of attention.
+
+    Attributes:
+        path: of the module that made it, in the outermost one that ran; "" of a bare function.
+        weights: (h, i, j), before dropout, of one text of the batch, on the CPU.
+        itself: True where queries and keys are of one sequence, False of two; None where that cannot be told.
+    """
+
+    path: str
+    weights: Tensor
+    itself: bool | None
+
+
+class Watcher(TorchFunctionMode):
+    """What `watch` gives to a with statement. As the last line of a cell it shows what was seen.
+
+    Attributes:
+        maps: every call, in order.
+        unseen: the paths of modules called attention that ran without one.
+    """
+
+    def __init__(self, module: nn.Module | None = None, batch: int = 0) -> None:
+        super().__init__()
+        self.maps: list[Seen] = []
+        self.unseen: list[str] = []
+        self._module = module
+        self._batch = batch
+        self._names: dict[nn.Module, str] = {}
+        self._running: list[tuple[nn.Module, int]] = []  # with how many calls were seen when each began
+        self._thread = 0
+        self._while = ExitStack()
+
+    def recording(
+        self, *, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, title: str = ""
+    ) -> Recording:
+        """What was seen, in groups of layers whose maps have one shape.
+
+        Args:
+            rows: the tokens of the queries; of the keys too where both are one sequence.
+            columns: the tokens of the keys where they are others. An axis that neither fits is numbered.
+            title: of the whole, in words.
+
+        Raises:
+            Unsupported: nothing was seen.
+            SizeError: rows or columns fit no map.
+        """
+        if not self.maps:
+            raise Unsupported(NOTHING + (f", as that of {self.unseen[0]} may" if self.unseen else ""))
+        return grouped(self.maps, self.unseen, rows, columns, title or "Watched")
+
+    def _repr_html_(self) -> str:
+        return self.recording()._repr_html_()
+
+    def __enter__(self) -> Self:
+        self._thread = threading.get_ident()
+        self._while.callback(register_module_forward_pre_hook(self._begin).remove)
+        self._while.callback(register_module_forward_hook(self._end, always_call=True).remove)
+        if "torch._dynamo" in sys.modules:  # compiled code runs as it was written, so that it can be seen
+            self._while.enter_context(torch.compiler.set_stance("force_eager"))
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        self._while.close()
+        self._running.clear()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if self._module is None or any(running is self._module for running, _ in self._running):
+            answer = weights_of(func, args, kwargs or {}, self._batch, self._check)
+            if answer is not None:
+                weights, itself = answer
+                square = weights.shape[-2] == weights.shape[-1]
+                self.maps.append(Seen(self._path, weights.cpu(), itself if square else False))
+        return out
+
+    def _check(self, more: int) -> None:
+        """Raises a SizeError before more is computed than is kept."""
+        had = sum(one.weights.numel() for one in self.maps) + more
+        if had > MOST_WEIGHTS:
+            said = f"these are {had:,} weights, at most {MOST_WEIGHTS:,} are watched"
+            raise SizeError(f"{said}; give one shorter text, or watch a part: watch(model.layers[0])")
+
+    @property
+    def _path(self) -> str:
+        """The name of the module that runs, in the outermost one."""
+        return self._names.get(self._running[-1][0], "") if self._running else ""
+
+    def _begin(self, module: nn.Module, _: Any) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        if not self._running:
+            self._names = {one: at.replace("_orig_mod.", "") for at, one in module.named_modules()}
+        self._running.append((module, len(self.maps)))
+
+    def _end(self, module: nn.Module, *_: Any) -> None:
+        if threading.get_ident() != self._thread or not self._running:
+            return
+        path, named = self._path, type(module).__name__
+        before = self._running.pop()[1]
+        if self._module is None and "attention" in named.lower() and len(self.maps) == before:
+            self.unseen.append(path or named)
+
+
+@overload
+def watch(module: nn.Module | None = None, *, batch: int = 0) -> Watcher: ...
+@overload
+def watch(
+    module: nn.Module,
+    *inputs: Any,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    batch: int = 0,
+    title: str = "",
+    **keywords: Any,
+) -> Recording: ...
+def watch(
+    module: nn.Module | None = None,
+    *inputs: Any,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    batch: int = 0,
+    title: str = "",
+    **keywords: Any,
+) -> Watcher | Recording:
+    """Reads the attention maps of a module that runs; its outputs stay what they are, to the last bit.
+
+    With inputs it runs the module on them, without gradients, and gives a `Recording`: a picture in a notebook's cell.
+    Without, it gives a `Watcher` for a with statement; that of a module sees what is computed in it alone.
+    Not seen: code that writes softmax(q kᵀ) itself, and other threads. Compiled modules run as they were written; so do
+    whole encoder layers for which torch has a fused kernel that makes no maps (see `torch.backends.mha`).
+
+    Args:
+        module: any.
+        inputs, keywords: what it is called with.
+        rows, columns, title: as in `Watcher.recording`.
+        batch: which text of the batch is read, counted from 0.
+
+    Raises:
+        Unsupported: nothing was seen.
+        SizeError: more weights than are kept, no such text in the batch, or tokens that fit no map.
+    """
+    if module is None or not (inputs or keywords):
+        return Watcher(module, batch)
+    module = getattr(module, "_orig_mod", module)  # as it was before torch.compile
+    with torch.no_grad(), Watcher(batch=batch) as watcher:
+        module(*inputs, **keywords)
+    return watcher.recording(rows=rows, columns=columns, title=title or f"{type(module).__name__}, watched")

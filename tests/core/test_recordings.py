@@ -1,0 +1,197 @@
+"""The file of a recording: what goes in comes out, and what a stranger may write is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from IPython.core.formatters import HTMLFormatter
+from safetensors.torch import save
+
+from mha_core.errors import HeadlightError, SizeError, WeightsFileError
+from mha_core.pretrained import recording_file
+from mha_core.pretrained.recording_bounds import FORMAT, KEY
+from mha_core.pretrained.recording_file import of_bytes, read
+from mha_core.pretrained.recordings import Group, Recording
+
+ROWS, COLUMNS = ["the", '"a"\n</script>', "😀"], ["le", "la"]
+
+
+def maps(*shape: int) -> torch.Tensor:
+    return torch.randn(shape).softmax(-1)
+
+
+@pytest.fixture
+def recording() -> Recording:
+    own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), ROWS, None, maps(2, 2, 2, 3, 3))
+    cross = Group("cross", ("cross",), ROWS, COLUMNS, maps(2, 1, 4, 3, 2))
+    return Recording((own, cross), (0, 300), "A training <b>", ("Said of it.",))
+
+
+def test_what_is_written_is_read_again(recording: Recording, tmp_path: Path) -> None:
+    again = read(recording.save(tmp_path / "a.safetensors"))
+    assert replace(again, groups=()) == replace(recording, groups=())
+    for one, other in zip(recording.groups, again.groups, strict=True):
+        assert torch.equal(one.maps, other.maps)
+        assert replace(one, maps=other.maps) == other
+    with np.load(recording.npz(tmp_path / "a.npz")) as numbers:
+        assert np.array_equal(numbers["maps_1"], recording.groups[1].maps.numpy())
+        assert [*numbers["rows_0"], *numbers["columns_1"], *numbers["steps"]] == [*ROWS, *COLUMNS, 0, 300]
+
+
+def test_a_step_of_a_group_is_a_run(recording: Recording, tmp_path: Path) -> None:
+    run = recording.run("cross", 0)
+    assert torch.equal(run.weights, recording.groups[1].maps[0])
+    assert (run.tokens, run.columns, run.paths, run.notices) == (ROWS, COLUMNS, ("cross",), ("Said of it.",))
+    assert recording.run().changes.said == "recorded after step 300"
+    assert torch.equal(recording.run(1).weights, recording.groups[1].maps[1])
+    for wrong, said in (((2, None), "group=2 is not there"), (("a", None), "group='a'"), ((0, 7), "step=7")):
+        with pytest.raises(SizeError, match=said):
+            recording.run(*wrong)
+    shown = HTMLFormatter()(recording)
+    assert "0: layers.*.attn, 1: cross. Said of it." in shown
+    assert "A training &lt;b&gt;: layers.*.attn" in shown
+    assert "layers.*.attn" in recording.html(tmp_path / "a.html").read_text("utf-8")
+    assert "A training &lt;b&gt;: cross" in recording.show("cross", layer=0, head=3).page
+
+
+def rewritten(content: bytes, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> bytes:
+    """The same maps under another header: `change` is given it, and what the file says."""
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    said = json.loads(header["__metadata__"][KEY])
+    change(header, said)
+    header["__metadata__"][KEY] = json.dumps(said)
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + content[8 + length :]
+
+
+def shaped(*shape: int) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda header, said: header["maps.0"].update(shape=list(shape))
+
+
+def saying(**values: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda header, said: said.update(values)
+
+
+def group(**values: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    return lambda header, said: said["groups"][0].update(values)
+
+
+HOSTILE: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = {
+    "10⁹ heads": (shaped(2, 2, 10**9, 3, 3), "2,000,000,000 heads in a group, at most 4,096"),
+    "a petabyte": (shaped(2, 2, 1, 10**9, 10**9), "have the axes"),
+    "wrong axes": (shaped(2, 2, 2, 9), "have the axes"),
+    "axes that do not agree": (shaped(2, 2, 3, 3, 2), r"they say \(2, 2, heads, 3, 3\)"),
+    "a lying size": (shaped(2, 2, 4, 3, 3), "not a recording"),
+    "negative": (shaped(2, 2, -2, 3, 3), "not a recording"),
+    "no number": (lambda header, said: header["maps.0"].update(shape="many"), "have the axes"),
+    "half precision": (lambda header, said: header["maps.0"].update(dtype="F16"), "its maps are F16, float32"),
+    "offsets beyond": (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
+    "another block": (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
+    "no block": (lambda header, said: header.pop("maps.1"), "one block of maps for each group"),
+    "another version": (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
+    "no steps": (saying(steps=[]), "it has no maps"),
+    "steps back": (saying(steps=[300, 0]), "not whole numbers from 0 on"),
+    "steps of words": (saying(steps=["0", "1"]), "not whole numbers from 0 on"),
+    "too many steps": (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
+    "no groups": (saying(groups=[]), "it has no maps"),
+    "groups of words": (saying(groups="ab"), "not a recording"),
+    "a title of a novel": (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
+    "a title that is none": (saying(title=7), "no text"),
+    "a token that is none": (group(rows=["a", None, "c"]), "no text"),
+    "too few tokens": (group(rows=["a", "b"]), "have the axes"),
+    "two of one name": (group(name="cross"), "names of their own"),
+    "nothing said": (lambda header, said: said.clear(), "not a recording"),
+}
+
+
+def test_a_header_that_lies_is_refused(recording: Recording) -> None:
+    whole = recording.to_bytes()
+    for case, (change, said) in HOSTILE.items():
+        with pytest.raises(WeightsFileError) as refused:
+            of_bytes(rewritten(whole, change))
+        assert re.search(said, str(refused.value)), case
+        assert "\n" not in str(refused.value), case
+        assert len(str(refused.value)) < 300, case
+
+
+def test_numbers_that_are_no_weights_are_neither_read_nor_written(recording: Recording) -> None:
+    cross, whole = recording.groups[1].maps, recording.to_bytes()
+    for wrong, said in (
+        (math.nan, "“cross” hold NaN or infinity"),
+        (math.inf, "“cross” hold NaN or infinity"),
+        (-0.1, "“cross” go beyond 0 to 1"),
+        (2.0, "“cross” go beyond 0 to 1"),
+        (1.0, "a row of “cross” sums to 1"),
+    ):
+        before = cross[1, 0, 2, 1, 0].clone()
+        cross[1, 0, 2, 1, 0] = wrong
+        with pytest.raises(HeadlightError, match=said):
+            recording.to_bytes()
+        bare = save({f"maps.{n}": group.maps for n, group in enumerate(recording.groups)})
+        data = bare[8 + int.from_bytes(bare[:8], "little") :]
+        with pytest.raises(WeightsFileError, match=said):
+            of_bytes(whole[: len(whole) - len(data)] + data)
+        cross[1, 0, 2, 1, 0] = before
+    assert torch.equal(of_bytes(whole).groups[1].maps, cross)
+
+
+def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = recording.to_bytes()
+    deep = json.dumps({"__metadata__": {KEY: "[" * 100_000}}).encode()
+    cases = {
+        b"": "not a recording",
+        b"PK\x03\x04": "not a recording",
+        whole[:-1]: "not a recording",
+        whole[:20]: "not a recording",
+        struct.pack("<Q", 2**63) + whole[8:]: "not a recording",
+        struct.pack("<Q", 2) + b"[]": "not a recording",
+        struct.pack("<Q", len(deep)) + deep: "not a recording",
+        struct.pack("<Q", 70_001) + b"," * 70_001: "70,002 values in front of its maps",
+        struct.pack("<Q", 2**20 + 1) + b" " * (2**20 + 1): "bytes in front of its maps",
+        save({"maps.0": torch.zeros(1)}): "says nothing of maps",
+        save({"maps.0": torch.zeros(1)}, {KEY: json.dumps({"format": FORMAT})}): "not a recording",
+    }
+    for content, said in cases.items():
+        with pytest.raises(WeightsFileError, match=said):
+            of_bytes(content)
+    monkeypatch.setattr(recording_file, "LARGEST", 100)
+    with pytest.raises(WeightsFileError, match="more than 100 bytes"):
+        of_bytes(whole)
+
+
+def test_a_path_that_holds_none_is_refused(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")  # which nobody writes into
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "gone"):
+        with pytest.raises(WeightsFileError, match=r"there is no file|cannot be read"):
+            read(path)
+    place = recording.save(tmp_path / "a.safetensors")
+    monkeypatch.setattr(recording_file, "LARGEST", 100)
+    with pytest.raises(WeightsFileError, match="more than 100 bytes"):
+        read(place)
+
+
+def test_what_would_not_be_read_is_not_written(recording: Recording, tmp_path: Path) -> None:
+    with pytest.raises(HeadlightError, match="400 characters"):
+        replace(recording, title="a" * 400).save(tmp_path / "a.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+def test_half_precision_rounds_a_row_above_one() -> None:
+    rounded = maps(1, 1, 2, 64, 64).bfloat16().float()
+    assert float(rounded.sum(-1).max()) > 1
+    made = Recording((Group("a", ("",), list(map(str, range(64))), None, rounded),), (0,), "t")
+    assert torch.equal(of_bytes(made.to_bytes()).groups[0].maps, rounded)

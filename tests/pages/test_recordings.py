@@ -1,0 +1,115 @@
+"""A recording in the app: a model of the list that reads steps, shows its maps on Explore, and can do nothing else."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core.errors import HeadlightError, SizeError, Unsupported
+from mha_core.pretrained.recordings import Group, Recording
+from pages.compare import message as compare
+from pages.explore import files
+from pages.kit.picture import models, pictures, recordings, snippet
+from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
+from pages.kit.server import store
+from pages.masks import message as masks
+from pages.shapes import message as shapes
+
+from .conftest import picture_of
+
+ROWS, COLUMNS = ["a", "b", "a"], ["u", "v"]
+
+
+@pytest.fixture
+def recording() -> Recording:
+    def maps(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=torch.Generator().manual_seed(0)).softmax(-1)
+
+    own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), ROWS, None, maps(3, 2, 2, 3, 3))
+    return Recording((own, Group("cross", ("cross",), ROWS, COLUMNS, maps(3, 1, 4, 3, 2))), (0, 100, 200), "Learns")
+
+
+@pytest.fixture
+def name(recording: Recording) -> str:
+    return recordings.PREFIX + store.keep("data", recording.to_bytes())
+
+
+def test_its_steps_are_its_texts(recording: Recording, name: str) -> None:
+    said, body = picture_of("maps", model=name)
+    assert said["presets"] == ["step 0", "step 100", "step 200"]
+    assert (said["typed"], said["origin"], said["label"]) == ("step 200", "recorded", "recorded after step 200")
+    assert (said["groups"], said["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
+    assert {"s", "mask", "pos", "t", "off", "unheard", "steps", "batch"} == set(said["fixed"])
+    assert set(said["fixed"].values()) == {f"{recordings.WHY[:1].upper()}{recordings.WHY[1:]}."}
+    assert [figure["label"].split()[:3] for figure in said["figures"]] == [["the", "row", "sum"]]
+    assert said["notices"] == []
+    assert np.array_equal(np.frombuffer(body, "<f4").reshape(3, 3), recording.groups[0].maps[2, 0, 0].numpy())
+    _, first = picture_of("maps", model=name, s="step 0", at="1.1")
+    assert np.array_equal(np.frombuffer(first, "<f4").reshape(3, 3), recording.groups[0].maps[0, 1, 1].numpy())
+
+
+def test_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
+    said, body = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
+    assert (said["group"], said["heads"], said["notices"]) == ("1", 4, [])
+    assert np.array_equal(np.frombuffer(body, "<f4").reshape(3, 2), recording.groups[1].maps[1, 0, 3].numpy())
+    assert pictures.picture(Settings("step 100", model=f"{name}~1")).run.columns == COLUMNS
+    assert "no, not 7" in picture_of("maps", model=f"{name}~7")[0]["notices"][0].replace("0 to 1", "no")
+
+
+@pytest.mark.parametrize("values", [{"s": "hello"}, {"mask": "causal"}, {"t": "2"}, {"off": "L0 H0"}, {"pos": "none"}])
+def test_what_needs_a_model_is_left_out_and_said(name: str, values: dict[str, Any]) -> None:
+    said = picture_of("maps", model=name, **values)[0]
+    assert list(said["unusable"]) == list(values)
+    assert "This is a recording: " in said["notices"][0]
+    assert said["digest"] == picture_of("maps", model=name)[0]["digest"]
+
+
+def test_a_page_that_computes_refuses_it(name: str) -> None:
+    query = urlencode({"model": name}).encode()
+    for ask in (compare.pair, masks.masked, masks.entered, shapes.steps):
+        with pytest.raises(Unsupported, match=r"this is a recording: .*; the page Explore shows it"):
+            ask(query)
+    model = pictures.model_on("auto", name)
+    for call in (
+        lambda: model.run("step 0", mask="causal"),
+        lambda: model.run("step 0", trace_layer=0),
+        lambda: model.run_batch(["step 0"]),
+        lambda: model.ablate_each_head("step 0"),
+        lambda: model.as_implementation("naive"),
+        lambda: model.of("2"),
+    ):
+        with pytest.raises(Unsupported):
+            call()
+
+
+def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = urlencode({"model": f"{name}~1", "s": "step 0", "at": "0.1"}).encode()
+    assert "<title>step 0" in files.html(query).decode()
+    with np.load(io.BytesIO(files.npz(query))) as numbers:
+        assert any(numbers[key].shape == (1, 4, 3, 2) for key in numbers)
+    code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, At(0, 2, 1))
+    recording.save(tmp_path / "recording.safetensors")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert torch.equal(names["weights"], recording.groups[1].maps[1, 0, 2])
+
+
+def test_what_is_gone_damaged_or_too_large_is_told(name: str) -> None:
+    assert models.is_there(name)
+    store.forget("data", name.removeprefix(recordings.PREFIX))
+    assert picture_of("maps", model=name)[0]["model"] == "minilm"
+    with pytest.raises(HeadlightError, match="this recording is gone"):
+        pictures.model_on("auto", name)
+    for wrong in ("recording:", "recording:../../etc/passwd", f"{name}x", "recording:" + "a" * 22):
+        assert not models.is_there(wrong)
+    large = Group("a", ("a",), list(map(str, range(600))), None, torch.eye(600).expand(1, 1, 1, 600, 600))
+    with pytest.raises(SizeError, match="maps of 600 tokens, at most 512"):
+        recordings.drawable(Recording((large,), (0,), "Large").to_bytes())
