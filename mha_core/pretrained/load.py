@@ -13,6 +13,7 @@ from ..device import is_out_of_memory, pick, require_dtype
 from ..errors import Unsupported, WeightsFileError
 from ..models.model import Model
 from ..models.stack import Stack
+from ..models.translator import model_of
 from ..training import saved
 from ..training.events import History
 from . import bert, minilm, smollm2
@@ -52,7 +53,7 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     files = _smollm2(dtype) if name == "smollm2" else _minilm() if name == "minilm" else _local(Path(name))
     stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
     history = files.history
-    return Model(
+    return model_of(
         name,
         files.tokenizer,
         stack,

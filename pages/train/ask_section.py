@@ -10,7 +10,7 @@ from functools import cached_property
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.sheet import Block
@@ -79,7 +79,7 @@ class Questions:
         return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
 
 
-def questions_of(shown: Runs, task: Labelled | Language | None) -> Questions:
+def questions_of(shown: Runs, task: Task | None) -> Questions:
     names = shown.ready
     recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
     texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()

@@ -18,7 +18,7 @@ from mha_core.positions import NAMES as ENCODINGS
 from mha_core.training import tasks
 from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import TrainingData, TrainingPlan
@@ -172,7 +172,7 @@ def _marked(picture: Runs, field: str, choices: Sequence[Any]) -> DeltaGenerator
     return st.container(key=f"chips_{field}_{''.join(f'n{at}_' for at in places)}")
 
 
-def plan_of(wish: Wish, task: Labelled | Language | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:
+def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:
     """The plan that "Train" begins; None and the reason where it cannot."""
     if not wish.recipes:
         return None, "Choose at least one of each: positions, implementations that can compute them, and the mask."

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
@@ -20,7 +20,7 @@ def open_in(shown: Runs, *, seen: bool) -> None:
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 
-def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_open: bool) -> None:
+def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> None:
     """Draws the choice of candidates and seeds, what they got right and wrong, and how all were trained.
 
     `asked`: their models and the sentences that were typed.
@@ -40,7 +40,7 @@ def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_
         canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
 
 
-def outcomes(shown: Runs, task: Labelled | Language | None) -> dict[str, UnseenRows]:
+def outcomes(shown: Runs, task: Task | None) -> dict[str, UnseenRows]:
     """What each candidate made of the test rows, where they were these rows."""
     if not isinstance(task, Labelled):
         return {}

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
@@ -38,7 +38,6 @@ from .runs import Runs, of_shipped
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 
 Look = Callable[[], Runs]
-Task = Labelled | Language | None
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Layout:
 
 
 def follow(
-    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task, places: Layout
+    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task | None, places: Layout
 ) -> Runs:
     """Draws the section; the bar by itself while the visitor's training is under way, and curves that have grown.
 
@@ -101,7 +100,7 @@ def beforehand(task: str) -> Runs:
     return of_shipped(task, fair=st.session_state.get("lines") == "made fair")
 
 
-def _nothing(job: TrainingJob | None, task: Task) -> str:
+def _nothing(job: TrainingJob | None, task: Task | None) -> str:
     if job is not None:
         return "The training ended before its first look at the test rows."
     if task is None:
@@ -123,7 +122,7 @@ class _Picture:
     wanted: Sequence[Recipe]
     open: str
     film: DeltaGenerator
-    task: Task
+    task: Task | None
 
     @property
     def goes_on(self) -> bool:
@@ -203,7 +202,7 @@ def _draw_panels(
                     canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, on_point)
 
 
-def _reference(shown: Runs, task: Task) -> tuple[float, str] | None:
+def _reference(shown: Runs, task: Task | None) -> tuple[float, str] | None:
     """The accuracy that is possible without order, where it is asked for."""
     recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
     if not (_is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task)):
