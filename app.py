@@ -78,6 +78,13 @@ def wire() -> ASGIApp:
     return Wire()
 
 
+def machine() -> ASGIApp:
+    """What only who sits at this machine may ask."""
+    from pages.kit.wire.machine import Machine
+
+    return Machine()
+
+
 def own_files() -> ASGIApp:
     """The browser's files."""
     return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
@@ -107,7 +114,12 @@ app = st.App(
         *(Middleware(gate) for gate in GATES),
         Middleware(
             OwnRoutes,
-            {web.API: LazyApp(wire), web.PREFIX: LazyApp(own_files), web.VERSIONS: LazyApp(of_another_version)},
+            {
+                f"{web.API}/machine": LazyApp(machine),
+                web.API: LazyApp(wire),
+                web.PREFIX: LazyApp(own_files),
+                web.VERSIONS: LazyApp(of_another_version),
+            },
         ),
         Middleware(first_picture),
     ],

@@ -42,6 +42,9 @@ def surprise(model: Model, run: Run) -> Tensor:
         Unsupported: the model predicts no next token.
     """
 
+    if not isinstance(getattr(model, "encoder", None), Stack):
+        raise Unsupported(f"the losses of model {model.name!r} cannot be told: its layers are not of this package")
+
     def compute(stack: Stack) -> Tensor:
         x, parts = run.hidden[-1].to(stack.device), []
         for first in range(0, len(run.ids), ROWS_AT_ONCE):

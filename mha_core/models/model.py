@@ -81,7 +81,7 @@ class Model:
         self.own_mask = encoder.own_mask
         self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
-        self.ends = _ends(tokenizer)
+        self.ends = ends_of(tokenizer)
         self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)
         self.group = self.groups[0]
         self._fall_back = FallBack(encoder, fall_back)
@@ -317,7 +317,7 @@ class Model:
         ]
 
 
-def _ends(tokenizer: Tokenizer) -> tuple[int, int]:
+def ends_of(tokenizer: Tokenizer) -> tuple[int, int]:
     """How many tokens it puts in front of every text and behind it: those of an empty text, parted by a letter."""
     try:
         empty, letter = (tokenizer.encode(text).ids for text in ("", "a"))

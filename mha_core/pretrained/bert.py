@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
 from ..models.encoder import Encoder, EncoderSizes
+from .folders import CONFIG, TOKENIZER, WEIGHTS, read_json, refuse_code, weights_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
-LARGEST_JSON = 8 * 2**20  # bytes
 OUR_NAMES = {  # of a layer's parts -> BERT's
     "attention.out": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
@@ -25,6 +23,18 @@ OUR_NAMES = {  # of a layer's parts -> BERT's
     "feed_forward.3": "output.dense",
     "output_norm": "output.LayerNorm",
 }
+
+
+def is_plain(folder: Path) -> bool:
+    """Whether a folder says that it is a BERT encoder alone, as MiniLM's: no head, gelu.
+
+    Raises:
+        WeightsFileError: its description or its weights cannot be read. Unsupported: it asks for code of its own.
+    """
+    config = read_json(folder, CONFIG)
+    refuse_code(config, CONFIG)
+    plain = config.get("model_type") == "bert" and config.get("hidden_act", "gelu") == "gelu"
+    return plain and not any(name.startswith("bert.") for name in weights_of(folder).shapes)
 
 
 def sha256(folder: Path) -> str:
@@ -52,23 +62,9 @@ def read(folder: Path) -> tuple[Encoder, Tokenizer]:
     return _read_encoder(folder / WEIGHTS, sizes), tokenizer
 
 
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        if file.stat().st_size > LARGEST_JSON:
-            raise WeightsFileError(f"{file.name} has more than {LARGEST_JSON} bytes; this is no model description")
-        content = json.loads(file.read_text("utf-8"))
-    except WeightsFileError:
-        raise
-    except (OSError, ValueError, RecursionError) as error:
-        raise WeightsFileError(f"cannot read {file.name} ({type(error).__name__})") from error
-    if not isinstance(content, dict):
-        raise WeightsFileError(f"{file.name} holds a {type(content).__name__}, not a description of a model")
-    return content
-
-
 def _read_sizes(file: Path) -> EncoderSizes:
-    config = _read_json(file)
-    if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu" or "auto_map" in config:
+    config = read_json(file.parent, file.name)
+    if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
         kind = f"model_type={config.get('model_type')!r}"
         raise Unsupported(f"{file.name} describes {kind}; only plain BERT encoders with gelu are read")
     try:
@@ -94,7 +90,7 @@ def _read_sizes(file: Path) -> EncoderSizes:
 def _read_tokenizer(file: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
-    _read_json(file)
+    read_json(file.parent, file.name)
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises bare Exception

@@ -1,4 +1,4 @@
-"""Models by name: MiniLM, SmolLM2, a folder in BERT's form, or a saved run."""
+"""Models by name: MiniLM, SmolLM2, a saved run, or any model of transformers by its folder or its name on the hub."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..models.stack import Stack
 from ..models.translator import model_of
 from ..training import saved
 from ..training.events import History
-from . import bert, minilm, smollm2
+from . import bert, hub, minilm, smollm2
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -33,15 +33,24 @@ class Files:
     history: History | None = None
 
 
-def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype: torch.dtype = torch.float32) -> Model:
-    """Loads a model by name. No network, no code of the package is run, transformers is not imported; safe in threads.
+def load_model(
+    name: str = "minilm",
+    device: str | torch.device = "auto",
+    dtype: torch.dtype = torch.float32,
+    revision: str | None = None,
+) -> Model:
+    """Loads a model by name. No network, no code of a package or a folder is run; safe in threads.
+
+    MiniLM, SmolLM2, saved runs and folders in MiniLM's form run in our own layers, without transformers.
 
     Args:
-        name: "minilm", "smollm2", or the path of a local folder: of a saved run (see `saved`), or with config.json
-            (BERT), tokenizer.json and model.safetensors.
+        name: "minilm", "smollm2", the path of a local folder: of a saved run (see `saved`), or with config.json,
+            a tokenizer and safetensors of any model of transformers that reads text; a file in it; or its name on the
+            hub, when the hub's cache on this machine has it (see `hub.download`).
         device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
+        revision: of a name on the hub: a branch, a tag or a commit; None = main.
 
     Raises:
         WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
@@ -50,7 +59,17 @@ def load_model(name: str = "minilm", device: str | torch.device = "auto", dtype:
     """
     chosen = pick(device)
     require_dtype(dtype, chosen)
-    files = _smollm2(dtype) if name == "smollm2" else _minilm() if name == "minilm" else _local(Path(name))
+    if name == "smollm2":
+        files = _smollm2(dtype)
+    elif name == "minilm":
+        files = _minilm()
+    else:
+        folder, facts = _folder(name, revision)
+        if not _is_ours(folder):
+            from .opened import open_folder
+
+            return open_folder(folder, name, chosen, dtype, facts)
+        files = _local(folder)
     stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
     history = files.history
     return model_of(
@@ -87,9 +106,25 @@ def _smollm2(dtype: torch.dtype) -> Files:
     return Files(None, decoder, cast("Tokenizer", tokenizer), digest)
 
 
+def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
+    """Where a model lies, and what is to be said of that."""
+    path = Path(name)
+    if path.is_dir():
+        return path, {}
+    if path.is_file() and path.parent != Path():
+        return path.parent, {}
+    if not hub.is_id(name):
+        raise WeightsFileError(f"no model {name!r}: give 'minilm', 'smollm2', a local folder, or a name on the hub")
+    folder, commit = hub.find(name, revision)
+    return folder, {"revision": commit}
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether our own layers can run it: a saved run, or an encoder in MiniLM's form."""
+    return (folder / saved.RUN).exists() or bert.is_plain(folder)
+
+
 def _local(folder: Path) -> Files:
-    if not folder.is_dir():
-        raise WeightsFileError(f"no model {str(folder)!r}: give 'minilm', 'smollm2' or the path of a local folder")
     if (folder / saved.RUN).exists():
         history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
         stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())

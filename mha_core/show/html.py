@@ -90,16 +90,16 @@ def standalone(
         SizeError: the run has no such layer, head or row, or more weights than a file holds.
         HeadlightError: a file of the view is missing.
     """
-    layers, heads, rows, _ = run.weights.shape
-    check_size(layers * heads, rows)
+    layers, heads, rows, keys = run.weights.shape
+    check_size(layers * heads, rows, keys)
     said = described(run, layer=layer, head=head, row=row, title=title, link=link, changed=changed)
     room = SPARE_BYTES + BYTES_A_WEIGHT * run.weights.numel() - len(_page(said, "").encode("utf-8", "surrogatepass"))
     return _page(said, _packed(message(run, said, _exact(run, said, room))))
 
 
-def check_size(heads: int, tokens: int) -> None:
+def check_size(heads: int, tokens: int, keys: int | None = None) -> None:
     """Raises a SizeError where a file cannot hold the maps of so many heads, in all layers, of so many tokens."""
-    weights = heads * tokens**2
+    weights = heads * tokens * (tokens if keys is None else keys)
     if weights > MOST_WEIGHTS:
         had = f"{heads} heads of {tokens} tokens have {weights:,} weights"
         most = f"an HTML file holds at most {MOST_WEIGHTS:,}"
@@ -142,7 +142,7 @@ def message(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> byte
 
 def _headers(run: Run, said: StandaloneRun, exact: list[tuple[int, int]]) -> tuple[StandaloneRun, Maps]:
     whole = range(len(run.weights))
-    return {**said, "exact": exact}, headed(run.weights, run.tokens, "", run.ends, whole)
+    return {**said, "exact": exact}, headed(run.weights, run.tokens, "", run.ends, whole, columns=run.columns)
 
 
 def _exact(run: Run, said: StandaloneRun, room: float) -> list[tuple[int, int]]:

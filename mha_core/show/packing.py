@@ -17,22 +17,30 @@ class Maps(TypedDict):
     """The header of all maps of a picture, which follow as bytes."""
 
     digest: str
-    tokens: list[str]
+    tokens: list[str]  # a row of each map each
+    columns: list[str] | None  # what they look at, where that is others than themselves
     ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
     layers: int
     heads: int
     whole: list[int]  # the layers whose maps follow whole
-    thumbnail: int  # side of the small maps of all heads; 0 = all layers are whole
+    thumbnail: int  # rows of the small maps of all heads; 0 = all layers are whole
 
 
 def headed(
-    weights: Tensor, tokens: Sequence[str], digest: str, ends: tuple[int, int], whole: Iterable[int], thumbnail: int = 0
+    weights: Tensor,
+    tokens: Sequence[str],
+    digest: str,
+    ends: tuple[int, int],
+    whole: Iterable[int],
+    thumbnail: int = 0,
+    columns: Sequence[str] | None = None,
 ) -> Maps:
     """The header of maps (layers, h, i, j)."""
     layers, heads = weights.shape[:2]
     return Maps(
         digest=digest,
         tokens=list(tokens),
+        columns=None if columns is None else list(columns),
         ends=ends,
         layers=layers,
         heads=heads,

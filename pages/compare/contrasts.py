@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mha_core import Model
 from mha_core.models import changes
 from pages.kit.draw import numbers
-from pages.kit.picture import words
+from pages.kit.picture import models, words
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.place import head_name
 from pages.kit.picture.settings import Settings
@@ -83,6 +83,8 @@ def _mask(settings: Settings) -> str:
 
 def _positions(position: str, model: Model) -> str:
     """The encoding, named as what the model was trained with where it is that."""
+    if models.stack_of(model) is None:
+        return "no positions" if position == "none" else "its positions"
     if position == "trained" or changes.as_trained(position, model):
         return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"
     name = NAMES.get(position, position)

@@ -20,6 +20,8 @@ class HeadCosines(TypedDict):
 def is_quick(picture: Picture) -> bool:
     """True where nobody has to ask for it: it takes a moment, or is known already."""
     sizes = picture.model.sizes
+    if "steps" not in picture.model.can:
+        return False
     is_small = len(picture.run.tokens) <= WITHOUT_ASKING and sizes.n_layers * sizes.n_heads <= HEADS_WITHOUT_ASKING
     return is_small or without_heads.kept(picture.settings) is not None
 

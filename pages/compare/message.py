@@ -33,6 +33,7 @@ KEYS += ("model", "dev")
 
 class CompareSide(TypedDict):
     tokens: list[str]
+    columns: list[str] | None  # what they look at, where that is others than themselves
     ends: tuple[int, int]  # of the tokens in front and behind, how many are the model's own: [CLS], [SEP]
     title: str  # what it has of the differences
     story: str  # why the rows of equal words are equal, or not; empty without any
@@ -48,6 +49,7 @@ class _OfBoth(TypedDict):
     marked: tuple[int, int]  # the cell that is read without a pointer
     sides: tuple[CompareSide, CompareSide]
     tokens: list[str]  # of the difference
+    columns: list[str] | None
     fits: bool  # both maps have one size
     said: str
     distances: list[float]
@@ -152,6 +154,7 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "differs": [one.key for one in found],
         "contrast": contrasts.line(found),
         "tokens": shown.tokens,
+        "columns": shown.columns,
         "fits": shown.fits,
         "said": pairs.difference(shown),
         "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
@@ -164,16 +167,18 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 
 def _side(picture: Picture, title: str, at: At) -> CompareSide:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
+    n, keys = picture.run.weights.shape[2:]
     rows = pairs.in_head(picture, at.layer, at.head)
     return {
         "tokens": tokens,
+        "columns": picture.run.columns,
         "ends": picture.run.ends,
         "title": title,
         "story": pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
-        "forbidden": forbidden(settings.mask, settings.painted, len(tokens), model.sizes.n_heads, model.own_mask),
+        "forbidden": forbidden(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys),
     }
 
 

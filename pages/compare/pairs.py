@@ -12,7 +12,7 @@ from mha_core.measure.measures import Repeated
 from mha_core.models import changes
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import models, next_token, words
+from pages.kit.picture import abilities, models, next_token, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, head_name
 from pages.kit.picture.settings import Settings
@@ -50,12 +50,26 @@ class Pair:
     @property
     def fits(self) -> bool:
         """True when both sentences have the same number of tokens, so that there is a difference of the maps."""
-        return len(self.left.run.tokens) == len(self.right.run.tokens)
+        left, right = self.maps
+        return left.shape == right.shape
 
     @property
     def tokens(self) -> list[str]:
         """The tokens of both, "tired/wide" where they differ; those of the left when the lengths differ."""
-        left, right = self.left.run.tokens, self.right.run.tokens
+        return self._of_both(self.left.run.tokens, self.right.run.tokens)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """What they look at likewise, where that is others than themselves."""
+        left, right = self.left.run.columns, self.right.run.columns
+        return None if left is None or right is None else self._of_both(left, right)
+
+    @property
+    def is_of_one_text(self) -> bool:
+        """True where a map has the tokens of one text at both sides, so that there is a previous one."""
+        return self.left.run.columns is None
+
+    def _of_both(self, left: list[str], right: list[str]) -> list[str]:
         if not self.fits:
             return left
         return [a if a == b else f"{a}/{b}" for a, b in zip(left, right, strict=True)]
@@ -64,6 +78,8 @@ class Pair:
 def difference(pair: Pair) -> str:
     """The caption of the difference of the two maps; empty when none is needed."""
     left, right = pair.left.run.tokens, pair.right.run.tokens
+    if not pair.fits and len(left) == len(right):
+        return "Both sides look at texts of different lengths, so their maps cannot be subtracted."
     if not pair.fits:
         return (
             f"The left sentence has {len(left)} tokens, the right one {len(right)}: the maps have different "
@@ -93,7 +109,10 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
-    if max(measures.previous_token_weight(side) for side in pair.maps) >= FINDS_PREVIOUS or not pair.fits:
+    if not pair.fits and not pair.is_of_one_text:
+        return []
+    finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
+    if finds or not pair.fits:
         found = _figure(_on_previous(pair), f"mean weight of this head on the previous token: {in_words}")
     else:
         where, ends, _ = _largest(pair)
@@ -107,7 +126,9 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
 
 def figures(pair: Pair, at: At) -> list[Figure]:
     """More numbers: value and what it is."""
-    strip = [_figure(_on_previous(pair), "weight on the previous token, mean over queries")]
+    strip = []
+    if pair.is_of_one_text:
+        strip.append(_figure(_on_previous(pair), "weight on the previous token, mean over queries"))
     if pair.fits:
         where, ends, change = _largest(pair)
         strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
@@ -155,7 +176,13 @@ def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
     lines = []
     for title, picture in zip(titles, (pair.left, pair.right), strict=True):
         settings, model = picture.settings, picture.model
-        if repeated(picture) is None or words.has_positions(settings, model) or words.is_masked(settings, model):
+        fixed = abilities.fixed(model)
+        if (
+            "mask" in fixed
+            or repeated(picture) is None
+            or words.has_positions(settings, model)
+            or words.is_masked(settings, model)
+        ):
             continue
         masked = _under_causal(picture)
         if masked and masked.difference > SAME:
@@ -196,13 +223,13 @@ def _largest(pair: Pair) -> tuple[str, str, float]:
     left, right = pair.maps
     change = measures.largest_change(left, right)
     ends = _arrow([float(side[change.row, change.key]) for side in (left, right)])
-    return f"{pair.tokens[change.row]} → {pair.tokens[change.key]}", ends, change.value
+    return f"{pair.tokens[change.row]} → {(pair.columns or pair.tokens)[change.key]}", ends, change.value
 
 
 def _cell(pair: Pair, cell: tuple[int, int], what: str) -> Figure:
     row, key = cell
     values = _arrow([float(each[row, key]) for each in pair.maps])
-    return _figure(values, f"{pair.tokens[row]} → {pair.tokens[key]}, {what}")
+    return _figure(values, f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
 
 
 def _repeats(picture: Picture, rows: Repeated) -> str:

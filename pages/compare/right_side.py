@@ -3,6 +3,7 @@
 from typing import Any
 
 from mha_core import Model
+from pages.kit.picture import abilities, models
 from pages.kit.picture.fields import DEFAULTS, SIDE
 from pages.kit.picture.link_query import LinkQuery, in_link
 
@@ -23,10 +24,17 @@ def begun(query: LinkQuery) -> dict[str, str | list[str]]:
 
 
 def one_change(left: Values, model: Model) -> Values:
-    """The same values but for one: positions, or where the model has none, or the link cannot hold it all, the mask."""
+    """The same values but for one: positions, or where the model has none, or the link cannot hold it all, the mask.
+
+    Where neither can be changed it is the temperature.
+    """
     right = left if left["mask"] == "painted" else left | {"p": ""}
-    no_positions = model.sizes.position == "none" and left["pos"] in ("as trained", "none")
-    if not no_positions and len(right["p"]) <= LONGEST_TWICE:
+    fixed = abilities.fixed(model)
+    if {"pos", "mask"} <= set(fixed):
+        return right | ({} if "t" in fixed else {"t": 0.5 if left["t"] == 1 else 1.0})
+    stack = models.stack_of(model)
+    no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
+    if not no_positions and "pos" not in fixed and len(right["p"]) <= LONGEST_TWICE:
         return right | {"pos": "none" if left["pos"] == "as trained" else "as trained"}
     other = "window" if model.own_mask == "causal" else "causal"
     return right | {"mask": other if left["mask"] == "none" else "none", "p": "", "on": DEFAULTS["on"]}

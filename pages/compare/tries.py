@@ -3,7 +3,7 @@
 from typing import Any
 
 from mha_core import Model
-from pages.kit.picture import models
+from pages.kit.picture import abilities, models
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.presets import PRESETS
@@ -32,8 +32,11 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
     own, offered = {"at": FIRST_AT}, TRY
     if name != MINILM:
         own, presets = models.defaults(name), models.presets(name)
-        offered = {"with and without positions": {}}
-        if model.own_mask == "none":
+        fixed = abilities.fixed(model)
+        offered = {} if "pos" in fixed else {"with and without positions": {}}
+        if "pos" in fixed and "t" not in fixed:
+            offered["sharper and blurrier"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}
+        if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
             offered[CAUSAL] = TRY[CAUSAL]
         if len(presets) > 1:
             offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}

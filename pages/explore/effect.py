@@ -33,17 +33,17 @@ def effect(picture: Picture) -> ChangeEffect | None:
     if settings == settings.untouched:
         return None
     before, tokens = pictures.picture(settings.untouched).run.weights, picture.run.tokens
-    words = words_of(len(tokens), picture.run.ends)
-    pairs = words[:, None] & words
-    counted = (pairs if words.sum() > 1 else torch.ones_like(pairs)).to(before.dtype)
-    after = picture.run.weights
+    words, after = words_of(len(tokens), picture.run.ends), picture.run.weights
+    counted = torch.ones(after.shape[2:], dtype=before.dtype)
+    if words.sum() > 1 and picture.run.columns is None:
+        counted = (words[:, None] & words).to(before.dtype)
     largest = [float(_change(after[layer], before[layer], counted).max()) for layer in range(len(after))]
     layer = max(range(len(largest)), key=largest.__getitem__)
     if largest[layer] == 0:
         return {"layers": largest, "at": None, "moved": (0.0, 0.0)}
     # of this layer once more: to keep the changes of all takes as long as to compute them
     head, rest = divmod(int(_change(after[layer], before[layer], counted).argmax()), counted.numel())
-    row, key = divmod(rest, len(tokens))
+    row, key = divmod(rest, counted.shape[1])
     moved = float(before[layer, head, row, key]), float(after[layer, head, row, key])
     return {"layers": largest, "at": (layer, head, row, key), "moved": moved}
 

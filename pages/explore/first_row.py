@@ -17,7 +17,7 @@ def on(place: At, asked: At, untouched: Picture) -> At:
     moves it. A model that goes on with the text is asked of its last word, as `At.on` has it.
     """
     run = untouched.run
-    if asked.row is not None or run.logits is not None:
+    if asked.row is not None or run.logits is not None or run.columns is not None:
         return place
     first = At.of(models.first_at(untouched.settings.model))
     largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()

@@ -26,7 +26,10 @@ def most(run: Run) -> dict[str, list[Found]]:
     A kind of which the text has no cell is left out.
     """
     best: dict[str, list[Found]] = {}
-    for kind, scores in head_kinds.head_scores(run.weights, run.ids).items():
+    weights = pictures.among_tokens(run)
+    if weights is None:
+        return best
+    for kind, scores in head_kinds.head_scores(weights, run.ids).items():
         if not scores.isnan().any():
             top = torch.topk(scores.flatten(), min(MOST, scores.numel()))
             pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)

@@ -39,7 +39,7 @@ def continuation(picture: Picture, query: Query, wanted: frozenset[str]) -> Goes
 
     Raises what `pictures.picture` raises.
     """
-    says = picture.run.logits is not None
+    says = next_token.writes(picture)
     random = says and "random" in wanted
     return {
         "next": next_token.likeliest(picture),
@@ -63,7 +63,7 @@ def surprises(picture: Picture) -> list[Loss]:
 
     Raises what `pictures.picture` raises.
     """
-    if picture.run.logits is None:
+    if not next_token.writes(picture) or models.stack_of(picture.model) is None:
         return []
     settings = picture.settings
     now = _losses(picture)

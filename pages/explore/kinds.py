@@ -7,6 +7,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core.measure import head_kinds
+from pages.kit.picture import pictures
 from pages.kit.picture.limits import MOST_OF_IT, STRONG
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.sharing import shared
@@ -21,7 +22,8 @@ Kind = tuple[str, float]  # its name, and the number that made it so
 @shared(LRUCache(256), lambda picture, layer: (picture.settings, layer))
 def of_layer(picture: Picture, layer: int) -> list[Kind]:
     """The kind of every head of a layer of a picture."""
-    return kinds(picture.run.weights[layer : layer + 1], picture.run.tokens, picture.run.ends)[0]
+    weights = pictures.among_tokens(picture.run)
+    return [] if weights is None else kinds(weights[layer : layer + 1], picture.run.tokens, picture.run.ends)[0]
 
 
 def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)) -> list[list[Kind]]:

@@ -31,6 +31,6 @@ def in_words(picture: Picture, layer: int) -> str:
 
 def forbidden(picture: Picture) -> list[str]:
     """The cells that no head may look at."""
-    settings, model, n = picture.settings, pictures.model_of(picture.settings), len(picture.run.tokens)
-    allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask)
+    settings, model, (n, keys) = picture.settings, pictures.model_of(picture.settings), picture.run.weights.shape[2:]
+    allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys)
     return [write_cells(~(allow.any(dim=0) if allow.dim() == 3 else allow))]

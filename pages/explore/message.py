@@ -37,6 +37,7 @@ class MapBefore(TypedDict):
 
 class PinnedMap(TypedDict):
     tokens: list[str]
+    columns: list[str] | None  # what they look at, where that is others than themselves
     ends: tuple[int, int]
     at: str
     label: str
@@ -98,7 +99,7 @@ class Request:
             "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
             "forbidden": self._forbidden(picture),
             "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
-            "values": self._value_lengths() if "values" in self.wanted else None,
+            "values": self._value_lengths(),
             "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
             "origin": picture.model.origin,
@@ -116,8 +117,10 @@ class Request:
             "pin": self._pin(),
         }
 
-    def _value_lengths(self) -> list[float]:
-        """Those of every key in the head in focus, (j,)."""
+    def _value_lengths(self) -> list[float] | None:
+        """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
+        if "values" not in self.wanted or "steps" not in self.picture.model.can:
+            return None
         lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
 
@@ -141,7 +144,7 @@ class Request:
     def _forbidden(self, picture: Picture) -> list[str]:
         if self._of_mean:
             return mean_map.forbidden(picture)
-        return forbidden(picture.settings, len(picture.run.tokens))
+        return forbidden(picture.settings, *picture.run.weights.shape[2:])
 
     def _effect(self) -> EffectHere | None:
         if self.effect is None or self.before is None:
@@ -164,10 +167,11 @@ class Request:
         other, where = self.pinned
         return {
             "tokens": other.tokens,
+            "columns": other.columns,
             "ends": other.model.ends,
             "at": str(where),
             "label": words.label(other.settings, other.model) + _whose(other.settings, self.picture.settings),
-            "forbidden": forbidden(other.settings, len(other.tokens)),
+            "forbidden": forbidden(other.settings, *other.weights.shape),
         }
 
     def _pinned_map(self) -> list[Tensor]:
@@ -190,7 +194,8 @@ def first(raw: bytes) -> bytes:
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
     picture, layer = shown.picture, shown.at.layer
-    maps = pack_layer(picture.run.weights, picture.run.tokens, picture.settings.digest, layer, picture.run.ends)
+    run = picture.run
+    maps = pack_layer(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
     return pack_parts(shown.focus(), maps)
 
 
@@ -218,10 +223,10 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     return pinned, at.on(pinned.tokens, goes_on=models.goes_on(settings.model))
 
 
-def forbidden(settings: Settings, tokens: int) -> list[str]:
+def forbidden(settings: Settings, tokens: int, keys: int) -> list[str]:
     """The cells that may not be looked at, those of the model's own mask among them."""
     model = pictures.model_of(settings)
-    return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask)
+    return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask, keys)
 
 
 def _request(raw: bytes) -> Request:
@@ -256,8 +261,9 @@ def pieces(picture: Picture) -> list[str]:
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
-    if any(picture.run.ends):
-        told.append("[CLS] and [SEP] mark the start and the end. Many heads put much of their weight there.")
+    first, last = picture.run.ends
+    if marks := " and ".join(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
+        told.append(f"{marks} mark the start and the end. Many heads put much of their weight there.")
     return told
 
 

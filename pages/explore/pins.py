@@ -17,7 +17,7 @@ def pin_tail(settings: Settings) -> str:
     A model other than MiniLM comes first, the sentence last because it may hold any character.
     """
     mask = f"{settings.mask}/{settings.painted}" if settings.painted else settings.mask
-    model = "" if settings.model == MINILM else f"@{settings.model}"
+    model = "" if settings.model == MINILM else f"@{settings.model.replace('~', '!')}"
     off = write_heads(settings.heads_off)
     off += f"!{write_places(settings.values_off)}" if settings.values_off else ""
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
@@ -34,6 +34,7 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
         return None
     at_text, mask_text, position_name, temperature_text, off_text, words = parts
     at_text, _, model = at_text.partition("@")
+    model = model.replace("!", "~")  # which parts the rest
     off_text, _, values_text = off_text.partition("!")
     sizes = sizes_of(model or MINILM)
     if sizes is None:

@@ -47,6 +47,7 @@ class Card(DrawnRule):
 
 class _OfMask(TypedDict):
     tokens: list[str]
+    columns: list[str] | None  # what they look at, where that is others than themselves
     rule: str
     painted: str
     meaning: str  # of the mask in use, in a sentence
@@ -84,7 +85,10 @@ def masked(raw: bytes) -> bytes:
 
 def entered(raw: bytes) -> bytes:
     """The same for who comes from another page, where no mask was chosen. Raises a HeadlightError."""
-    return _message(raw, {"mask": OF_CAUSAL if LinkQuery(raw).model.own_mask == "causal" else MASK})
+    query = LinkQuery(raw)
+    return _message(
+        raw, {} if "mask" in query.fixed else {"mask": OF_CAUSAL if query.model.own_mask == "causal" else MASK}
+    )
 
 
 def first(raw: bytes) -> bytes:
@@ -101,13 +105,19 @@ def outcomes(raw: bytes) -> bytes:
     """
     query = LinkQuery(raw)
     settings, _ = query.within()
+    if "mask" in query.fixed:
+        return json.dumps(MaskOutcomes(mask=[], padding=[], pad=query["pad"])).encode()
     at, second = query.at.on(pictures.tokens(settings), goes_on=models.goes_on(settings.model)), query["pad"]
     try:
         check_length(second)
-        padded = padding.blocks(settings, second)
+        padded = [sheet.text(query.fixed["batch"])] if "batch" in query.fixed else padding.blocks(settings, second)
     except HeadlightError as error:
         raise Refused("pad", words.sentence(error)) from error
-    said = [sheet.text(effects.renormalised(settings, at)), *effects.empty_rows(settings, at)]
+    said: list[Block] = []
+    if pictures.picture(settings).run.columns is None:
+        said.append(sheet.text(effects.renormalised(settings, at)))
+    if "steps" not in query.fixed:
+        said += effects.empty_rows(settings, at)
     return json.dumps(MaskOutcomes(mask=said, padding=padded, pad=second)).encode()
 
 
@@ -121,11 +131,12 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
         query[key]  # what cannot be used is said, in use or not
     runs = [unmasked.run, picture.run]
     weights = [run.weights[at.layer, at.head] for run in runs]
-    notices = [*left_out, *(said for run in runs for said in run.notices)]
+    fixed = "mask" in query.fixed
+    notices = [*left_out, *(said for run in runs for said in run.notices), *([query.fixed["mask"]] if fixed else [])]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at),
-        "cards": _cards(picture, at, *_kept(query, len(picture.run.tokens))),
+        "cards": [] if fixed else _cards(picture, at, *_kept(query, len(picture.run.tokens))),
         "sums": effects.sums_in_words(weights[1]),
         "begins": begins,
     }
@@ -141,15 +152,17 @@ def _header(picture: Picture, at: At) -> _OfMask:
     """What is said of the mask; `at`: layer, head, query and key in focus."""
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     other, own, (n, heads) = before(settings), model.own_mask, (len(tokens), model.sizes.n_heads)
+    keys = picture.run.weights.shape[-1]
     return {
         "tokens": tokens,
+        "columns": picture.run.columns,
         "rule": settings.mask,
         "painted": settings.painted,
         "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
         "base": mask_codec.forbidden(settings.mask, "", n, heads)[0],
         "own": mask_codec.forbidden(own, "", n, heads)[0],
-        "forbidden": mask_codec.forbidden(settings.mask, settings.painted, n, heads, own),
-        "forbiddenBefore": mask_codec.forbidden(other.mask, other.painted, n, heads, own),
+        "forbidden": mask_codec.forbidden(settings.mask, settings.painted, n, heads, own, keys),
+        "forbiddenBefore": mask_codec.forbidden(other.mask, other.painted, n, heads, own, keys),
         "ruleKeys": RULE,
         "most": MOST_PAINTED,
         "longest": LONGEST_PAINTED,

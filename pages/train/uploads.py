@@ -15,7 +15,7 @@ from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import MOST_BYTES, TrainingData
-from pages.kit.server.public import is_public
+from pages.kit.server.public import is_local
 
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
 Brought = tuple[Task | None, TrainingData | None, list[str]]
@@ -25,7 +25,6 @@ _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a te
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
 _HUB = "Fetch BBC news from the Hugging Face hub (asks a server outside this machine)"
 _NOT_FOR_OTHERS = "Switched off on a server that serves others"
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 @lru_cache(maxsize=8)
@@ -98,7 +97,7 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
         with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
             keep = widgets.switch("dups")
         if name == "news" and tasks.can_ask_hub():
-            alone = not is_public() and st.get_option("server.address") in _THIS_MACHINE
+            alone = is_local()
             if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
                 contents["hub"] = b"asked for"
                 contents.pop("news", None)

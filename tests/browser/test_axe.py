@@ -21,7 +21,7 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     explore.page.keyboard.press("Escape")
     picker = explore.page.get_by_role("combobox", name="Model", exact=True)
     picker.select_option("your own")
-    dialog = explore.page.get_by_role("dialog", name="Your own model")
+    dialog = explore.page.get_by_role("dialog", name="Another model")
     expect(dialog.get_by_role("button", name="Close")).to_be_focused()
     findings.look("a model of one's own", dialog)
     explore.page.keyboard.press("Escape")

@@ -99,6 +99,7 @@ def test_load_model_run_and_run_batch() -> None:
         ("name", "any", "minilm"),
         ("device", "any", "auto"),
         ("dtype", "any", torch.float32),
+        ("revision", "any", None),
     ]
     mask = ("mask", "keyword", "none")
     added = [("trace_layer", "keyword", None), ("implementation", "keyword", None), ("all_logits", "keyword", False)]
@@ -161,6 +162,9 @@ def test_the_fields_of_results() -> None:
         "kv_heads",
         "ends",
         "changes",
+        "columns",
+        "nobody",
+        "paths",
     ]
     step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step

@@ -4,7 +4,7 @@
 /** @typedef {import("./view_base.js").Theme} Theme */
 /** @typedef {"root" | "linear" | "own"} Scale */
 /** @typedef {[number, number, number]} Rgb */
-/** @typedef {{size: number, bytes: Uint8Array}} Bytes a square map, one byte a cell */
+/** @typedef {{size: number, bytes: Uint8Array}} Bytes a map of so many rows, one byte a cell */
 
 const STOPS = {
   dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
@@ -88,9 +88,12 @@ export const picture = (map, theme, scale) => pixels(map, palette(theme, scale, 
  * @param {Bytes} map @param {Uint32Array} colours
  */
 export const pixels = ({ size, bytes }, colours) =>
-  canvasOf(size, size, (cells) => {
+  canvasOf(columnsOf({ size, bytes }), size, (cells) => {
     for (let at = 0; at < bytes.length; at++) cells[at] = colours[bytes[at]];
   });
+
+/** How many columns a map has. @param {Bytes} map */
+export const columnsOf = ({ size, bytes }) => (size ? bytes.length / size : 0);
 
 /** A canvas that is painted pixel by pixel. @param {(pixels: Uint32Array) => void} paint */
 export function canvasOf(width, height, paint) {

@@ -73,12 +73,12 @@ export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 
 export const quoted = (token) => `“${token}”`;
 
 /** One line each on what the row in focus makes of query, key and value.
- * @param {string[]} tokens @param {Float32Array} weights
+ * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
  */
-export function story(tokens, row, weights) {
+export function story(tokens, row, weights, keys = tokens) {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
-  const winner = quoted(tokens[best]);
+  const winner = quoted(keys[best]);
   const query = `what ${own} looks for. Its row shows how well each word fits.`;
   if (weight === 0)
     return [query, "what each word offers: here none may be looked at.", "what is passed on: here nothing."];

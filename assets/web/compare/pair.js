@@ -7,13 +7,14 @@ import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { GroupChoice } from "../picture/groups.js";
 import { HeadBars } from "./head_bars.js";
 import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
 import { PairNext } from "./pair_next.js";
-import { PairPanels } from "./pair_panels.js";
+import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ShuffleTest } from "./pair_shuffle.js";
 import { Switches } from "./pair_switches.js";
@@ -96,6 +97,7 @@ export class PairView extends PlaceView {
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
+    this.groups = new GroupChoice(this);
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
@@ -111,7 +113,15 @@ export class PairView extends PlaceView {
   /** Puts the parts onto the page. */
   arrange() {
     const { parts: p, modes, answers, figures } = this;
-    const bar = div("bar", named("layer", p.layers), named("head", p.heads), modes.element, p.specials, p.several);
+    const bar = div(
+      "bar",
+      this.groups.element,
+      named("layer", p.layers),
+      named("head", p.heads),
+      modes.element,
+      p.specials,
+      p.several,
+    );
     const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
@@ -161,7 +171,9 @@ export class PairView extends PlaceView {
   /** The state and both float32 maps. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([packed], query) {
     const { header, floats } = unpackFloats(packed);
-    const first = header.sides[0].tokens.length ** 2;
+    const [{ tokens }] = header.sides;
+    const keys = keysOf(header.sides[0]);
+    const first = tokens.length * keys.length;
     const [left, right] = [floats.subarray(0, first), floats.subarray(first)];
     const difference = header.fits ? left.map((weight, at) => right[at] - weight) : null;
     this.maps = [left, right, difference];
@@ -170,7 +182,7 @@ export class PairView extends PlaceView {
     // the right side that was to begin with the left is no longer asked for where the visitor has chosen since
     const isOther = Object.keys(header.begins).length > 0 && !this.begins;
     this.pictureOf = isOther ? null : without(query, ...BESIDE);
-    this.choosePlace(header.sides[0].tokens.length);
+    this.choosePlace(tokens.length, keys.length);
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
   }
@@ -235,8 +247,9 @@ export class PairView extends PlaceView {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
     if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
-    this.shuffle.ask(isNow);
-    this.each.ask(isNow);
+    const { columns, fixed } = this.picture;
+    if (!columns) this.shuffle.ask(isNow); // a text that is written has no order of one's own
+    if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
   }
 
   /** What the asides are asked with. */
@@ -343,7 +356,7 @@ export class PairView extends PlaceView {
     const n = picture.sides[0].tokens.length;
     fillNotices(p.notices, this.notices);
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
-    this.keepWithin(n);
+    this.keepWithin(n, keysOf(picture.sides[0]).length);
     const fits = layer === at.layer && head === at.head; // else the numbers are on their way
     this.kinds({ apart: !picture.fits });
     this.wait(!fits);
@@ -358,6 +371,8 @@ export class PairView extends PlaceView {
     this.vectors.draw();
     this.figures.draw(picture.figures);
     fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
+    this.shuffle.element.hidden = picture.columns !== null;
+    this.each.element.hidden = "steps" in picture.fixed;
     this.shuffle.draw();
     this.each.draw();
     this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
@@ -386,6 +401,7 @@ export class PairView extends PlaceView {
     const { picture, at, look, parts: p } = this;
     fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
     fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
+    this.groups.draw();
     this.modes.press(look.table);
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
     p.specials.hidden = !picture.sides.some(hasSpecials);

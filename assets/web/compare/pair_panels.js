@@ -26,6 +26,9 @@ const UNDER = 2; // rem under a projected map: what is read in it, and the card'
 const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
 
+/** What the tokens of a side, or of both, look at. @param {{tokens: string[], columns: string[] | null}} of */
+export const keysOf = ({ tokens, columns }) => columns ?? tokens;
+
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
 class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
@@ -88,8 +91,8 @@ export class PairPanels {
     this.panels.forEach(({ map: { map }, readout }, n) => {
       const here = at ?? marked;
       const has = n === own || (picture.fits && map.shown) || !at;
-      const [row, key] = here.map((to) => (at ? to : this.placeOn(n, to))); // a pointer reads the same cell in all maps
-      const inside = has && map.shown && row !== null && key !== null && Math.max(row, key) < map.shown.tokens.length;
+      const [row, key] = here.map((to, isKey) => (at ? to : this.placeOn(n, to, isKey > 0))); // a pointer reads the same cell in all maps
+      const inside = has && row !== null && key !== null && map.has([row, key]);
       if (n !== own) map.mark(at && inside ? at : null);
       setText(readout, inside ? map.say([row, key]) : "");
     });
@@ -155,8 +158,8 @@ export class PairPanels {
     const { picture, at, marked, maps } = this.view;
     const own = number(picture.distances[at.row] ?? 0);
     const [row, key] = marked;
-    const [left, right] = maps.map((map) => map?.[row * picture.tokens.length + key] ?? 0);
-    const pair = gave(picture.tokens[row], picture.tokens[key], left, right, true);
+    const [left, right] = maps.map((map) => map?.[row * keysOf(picture).length + key] ?? 0);
+    const pair = gave(picture.tokens[row], keysOf(picture)[key], left, right, true);
     return `${pair} Bars: share of each row’s weight that moved. “${picture.tokens[at.row]}”: ${own}.`;
   }
 
@@ -167,16 +170,16 @@ export class PairPanels {
     if (!change) return "No difference";
     const largest = change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0);
     if (!change[largest]) return "No weight differs";
-    const n = picture.tokens.length;
-    return `“${picture.tokens[Math.floor(largest / n)]}” → “${picture.tokens[largest % n]}” changes most`;
+    const keys = keysOf(picture);
+    return `“${picture.tokens[Math.floor(largest / keys.length)]}” → “${keys[largest % keys.length]}” changes most`;
   }
 
   /** A word of the left sentence in that of a panel: the same word, otherwise the same place; null where there is none.
-   * @param {number} n @param {number | null} at
+   * @param {number} n @param {number | null} at @param {boolean} [isKey] it is looked at
    */
-  placeOn(n, at) {
-    const { sides, tokens } = this.view.picture;
-    const [own, other] = [sides[0].tokens, sides[n]?.tokens ?? tokens];
+  placeOn(n, at, isKey = false) {
+    const { picture } = this.view;
+    const [own, other] = [picture.sides[0], picture.sides[n] ?? picture].map(isKey ? keysOf : ({ tokens }) => tokens);
     if (at === null) return null;
     const same = n !== 1 || other[at] === own[at] ? [] : [...other.keys()].filter((to) => other[to] === own[at]);
     const nth = own.slice(0, at).filter((word) => word === own[at]).length;
@@ -189,10 +192,12 @@ export class PairPanels {
     const { picture, look, maps, bytes, theme, at } = this.view;
     const [weights, own] = [maps[n], bytes[n]];
     if (!weights || !own) return null;
-    const tokens = picture.sides[n]?.tokens ?? picture.tokens;
+    const of = picture.sides[n] ?? picture;
+    const { tokens } = of;
     const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
-    const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key)];
+    const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key, true)];
     const shown = wholeMap(tokens, weights, {
+      keys: keysOf(of),
       map: { size: tokens.length, bytes: own },
       name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,
       row: row ?? -1,
@@ -209,7 +214,7 @@ export class PairPanels {
   /** Which cells are hatched: in the difference those that neither side allows. @param {number} n */
   forbids(n) {
     const { sides, head } = this.view.picture;
-    const each = sides.map((side) => forbids(side.forbidden, head, side.tokens.length));
+    const each = sides.map((side) => forbids(side.forbidden, head, side.tokens.length, keysOf(side).length));
     if (n !== DIFFERENCE) return each[n];
     return (/** @type {number} */ i, /** @type {number} */ j) => each.every((forbidden) => forbidden(i, j));
   }

@@ -5,6 +5,7 @@ import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { nextMoved } from "../picture/next_bars.js";
+import { rowOf } from "../wire/packets.js";
 import { gave, ranked, short } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -56,9 +57,9 @@ export class ChangeChips {
     const { before, effect, next } = picture;
     if (!before || !weights || !effect) return "";
     if (!effect.at) return "No weight changed at all.";
-    const [was, is] = [before.weights, weights].map((map) => map.subarray(at.row * maps.n, (at.row + 1) * maps.n));
+    const [was, is] = [before.weights, weights].map((map) => rowOf(map, at.row, maps.keys.length));
     const key = at.key ?? ranked(was)[0][0];
-    const pair = gave(maps.tokens[at.row], maps.tokens[key], was[key], is[key]);
+    const pair = gave(maps.tokens[at.row], maps.keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
   }
 
@@ -89,9 +90,9 @@ export class ChangeChips {
     this.most.hidden = !effect?.at || isDrawn();
     if (!effect?.at) return;
     const [layer, head, row, key] = effect.at;
-    const { tokens } = this.view.maps;
+    const { tokens, keys } = this.view.maps;
     setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
-    setAttribute(this.most, "title", gave(tokens[row], tokens[key], ...effect.moved));
+    setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
   }
 
   /** What the changes moved most in a layer, ".12"; nothing where that is little. @param {number} layer */

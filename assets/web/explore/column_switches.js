@@ -69,7 +69,7 @@ export class ColumnSwitches {
   draw() {
     const { key, view } = this;
     const { model, maps, picture } = view;
-    this.element.hidden = key === null || maps.n < 2;
+    this.element.hidden = key === null || maps.n < 2 || maps.columns !== null;
     if (key === null) return;
     const name = `the column of ${quoted(maps.tokens[key])}`;
     const rule = ruleOf(model.controls);
@@ -77,8 +77,11 @@ export class ColumnSwitches {
     setText(this.name, name);
     setAttribute(this.element, "aria-label", name);
     setAttribute(this.unseen, "aria-pressed", String(unseenOf(rule).has(key)));
-    this.unseen.disabled = long;
-    setAttribute(this.unseen, "title", long ? `a rule may have ${LONGEST_RULE} characters` : SEEN);
+    const { mask, unheard } = picture.fixed;
+    this.unseen.disabled = long || Boolean(mask);
+    setAttribute(this.unseen, "title", mask ?? (long ? `a rule may have ${LONGEST_RULE} characters` : SEEN));
+    this.value.disabled = Boolean(unheard);
+    setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(model.controls).includes(key)));
     setText(this.said, view.matching ? picture.columns : "");
   }

@@ -4,6 +4,7 @@ import { isDrawn } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
 import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
+import { rowOf } from "../wire/packets.js";
 import { quoted, short, signed } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -50,10 +51,11 @@ export class DifferenceOverlay {
     if (!this.isOn) return shown;
     const { picture, weights, at, maps } = this.view;
     const { n } = maps;
+    const wide = maps.keys.length;
     const before = weights && picture.before;
     const none = {
       change: null,
-      bytes: new Uint8Array(n * n).fill(128),
+      bytes: new Uint8Array(n * wide).fill(128),
       distances: [],
       weights: null,
       forbidden: [""],
@@ -66,7 +68,7 @@ export class DifferenceOverlay {
       weights: unchanged,
     } = before ? { ...before, ...before.difference() } : none;
     const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
-    const cells = { forbids: forbids(forbidden, at.head, n) }; // a cell that was seen and is not has a difference
+    const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that was seen and is not has a difference
     return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
   }
 
@@ -74,12 +76,12 @@ export class DifferenceOverlay {
   ofRow() {
     const { picture, maps, at } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = picture.before.difference().change.subarray(at.row * maps.n, (at.row + 1) * maps.n);
+    const row = rowOf(picture.before.difference().change, at.row, maps.keys.length);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
     const key = at.key ?? most;
     if (!row[most]) return ["Difference to the original model: none in this row"];
     const who = span("query", quoted(maps.tokens[at.row]));
-    const whom = span("key", quoted(maps.tokens[key]));
+    const whom = span("key", quoted(maps.keys[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
   }
 

@@ -144,7 +144,7 @@ export class Explore extends PlaceView {
       this.maps = unpackMaps(maps);
       this.same(query);
     }
-    this.choosePlace(this.maps.n);
+    this.choosePlace(this.maps.n, this.maps.keys.length);
     if (this.chosenText === null) this.box.text = this.picture.typed;
     this.pinOf = query.get("pin") ?? "";
     this.next.answered(query);
@@ -248,6 +248,7 @@ export class Explore extends PlaceView {
   }
 
   toggleOff(layer, head) {
+    if (this.picture.fixed.off) return;
     this.model.remember();
     this.off = toggled(this.off, `${layer}.${head}`);
     this.chose();
@@ -282,7 +283,7 @@ export class Explore extends PlaceView {
     fillNotices(this.parts.notices, this.notices);
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
-    this.keepWithin(maps.n);
+    this.keepWithin(maps.n, maps.keys.length);
     this.cut = specials(maps, look.nospecials);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
@@ -300,7 +301,20 @@ export class Explore extends PlaceView {
     const kinds = this.matching ? picture.kinds : [];
     const { off, theme } = this;
     const { family } = this.all;
-    const shown = { ...at, ...look, off, first, last, sortKey: key, theme, kinds, kv: picture.kv, across, family };
+    const shown = {
+      ...at,
+      ...look,
+      off,
+      first,
+      last,
+      sortKey: key,
+      theme,
+      kinds,
+      kv: picture.kv,
+      across,
+      family,
+      fixed: picture.fixed.off,
+    };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);

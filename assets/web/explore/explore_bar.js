@@ -3,6 +3,7 @@
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
+import { GroupChoice } from "../picture/groups.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
@@ -66,6 +67,7 @@ export class ExploreBar {
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     this.scrolledTo = ""; // the word in focus, and of how many
+    this.groups = new GroupChoice(view);
     this.layers = group("Layer");
     this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
@@ -98,7 +100,7 @@ export class ExploreBar {
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = span("push");
     this.element = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
-    this.element.append(layers, this.layers, view.all.legend, push, this.every);
+    this.element.append(this.groups.element, layers, this.layers, view.all.legend, push, this.every);
   }
 
   /** @param {boolean} shownAll all layers are in sight */
@@ -111,6 +113,7 @@ export class ExploreBar {
     });
     this.drawEmpty();
     this.drawChips();
+    this.groups.draw();
     this.drawLayers(shownAll);
     this.scales.press(look.scale);
     setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
@@ -138,7 +141,7 @@ export class ExploreBar {
     const make = (/** @type {number} */ row) => button("", () => this.view.go({ row, key: null }), { class: "chip" });
     fill(this.chips, maps.tokens, make, (chip, token, row) => {
       setText(chip, token);
-      setAttribute(chip, "data-key", row === key ? "" : null);
+      setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);
       setAttribute(chip, "aria-pressed", String(row === at.row));
     });
     rove(this.chips);
@@ -186,7 +189,7 @@ export class ExploreBar {
     const key = isDrawn() ? null : sortKey(this.view);
     setText(
       this.sort,
-      key === null ? "sort heads" : `sort heads by ${quoted(maps.tokens[at.row])} → ${quoted(maps.tokens[key])}`,
+      key === null ? "sort heads" : `sort heads by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`,
     );
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);

@@ -12,7 +12,8 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 export function unpackPicture(bytes) {
   const { header, floats } = unpackFloats(bytes);
   const said = /** @type {Said} */ (header);
-  const own = floats.length - (said.pin ? said.pin.tokens.length ** 2 : 0);
+  const { pin } = said;
+  const own = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
   const pinWeights = floats.subarray(own);
   const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));

@@ -5,7 +5,7 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
 import { go } from "../link/way.js";
 import { swapped } from "./swaps.js";
-import { isWord } from "../wire/packets.js";
+import { isWord, rowOf } from "../wire/packets.js";
 import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -57,7 +57,7 @@ export class FirstSteps {
   /** The weights of the row in focus. @returns {Float32Array} */
   get row() {
     const { maps, at, weights } = this.view;
-    return weights?.subarray(at.row * maps.n, (at.row + 1) * maps.n) ?? new Float32Array(maps.n);
+    return weights ? rowOf(weights, at.row, maps.n) : new Float32Array(maps.n);
   }
 
   /** The word in focus. */
@@ -172,7 +172,8 @@ export class FirstSteps {
 
   draw() {
     const { view } = this;
-    if (!view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
+    this.element.hidden = view.maps.columns !== null; // what is asked is asked of one sentence
+    if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
     const before = this.asked?.model === view.picture.model ? this.asked : null;
     if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();
     const { asked } = this;

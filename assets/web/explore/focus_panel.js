@@ -9,7 +9,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { trimmed } from "../wire/packets.js";
+import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { choice, contentWidth, panel, rem } from "../base/view_base.js";
 import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
@@ -124,7 +124,7 @@ export class FocusPanel {
   get best() {
     const { weights, maps, at } = this.view;
     if (isDrawn() || !weights || this.difference.isOn || at.row >= maps.n) return null;
-    const [[key, weight]] = ranked(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n));
+    const [[key, weight]] = ranked(rowOf(weights, at.row, maps.keys.length));
     return weight > 0 ? key : null;
   }
 
@@ -145,12 +145,16 @@ export class FocusPanel {
     this.lamp.hidden = look.mean;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
-    setAttribute(this.lamp, "title", isOff ? "its map is still computed, its output is not used" : null);
-    const mode = look.table ? "table" : look.lines && maps.n <= MOST_WORDS ? "lines" : "map";
+    this.lamp.disabled = Boolean(picture.fixed.off);
+    const stays = isOff ? "its map is still computed, its output is not used" : null;
+    setAttribute(this.lamp, "title", picture.fixed.off ?? stays);
+    const most = Math.max(maps.n, maps.keys.length);
+    const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
     this.modes.press(mode);
-    this.modes.buttons[0].disabled = maps.n > MOST_WORDS;
+    this.modes.buttons[0].disabled = most > MOST_WORDS;
     const shown = {
       tokens: maps.tokens,
+      keys: maps.keys,
       name: view.mean.name,
       map: view.mean.map,
       whole: maps.isWhole(at.layer),
@@ -162,13 +166,13 @@ export class FocusPanel {
       theme,
       first,
       last,
-      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n),
+      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n, maps.keys.length),
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
     view.mean.draw();
-    if (weights) this.drawWords(weights.subarray(at.row * maps.n, (at.row + 1) * maps.n), first, last);
+    if (weights) this.drawWords(rowOf(weights, at.row, maps.keys.length), first, last);
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
@@ -208,15 +212,15 @@ export class FocusPanel {
     const [key, weight] = best ?? [0, 0];
     const chosen = view.at.key !== null && view.weights ? view.at.key : null;
     const [to, share] =
-      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.n + chosen] ?? 0];
-    const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.tokens[to]))];
+      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.keys.length + chosen] ?? 0];
+    const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.keys[to]))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.look.mean;
+    this.from.hidden = !best || view.look.mean || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
@@ -226,19 +230,19 @@ export class FocusPanel {
     const { maps, at } = this.view;
     const own = maps.tokens[at.row];
     const best = looksOf(row);
-    const looks = best.map(([key, weight]) => `${maps.tokens[key]} ${number(weight)}`);
+    const looks = best.map(([key, weight]) => `${maps.keys[key]} ${number(weight)}`);
     this.drawTitle(own, best[0]);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fillLooks(this.list, maps.tokens, best);
+    fillLooks(this.list, maps.keys, best);
     const isHidden = at.row < first || at.row >= maps.n - last;
     const part = isHidden
       ? `row ${quoted(own)} itself is not shown.`
-      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, maps.n - last))} of ${total(row)}.`;
+      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, row.length - last))} of ${total(row)}.`;
     this.view.values.draw(row);
     const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
     setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
-    story(maps.tokens, at.row, row).forEach((line, index) => setText(this.lines[index], line));
+    story(maps.tokens, at.row, row, maps.keys).forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";

@@ -46,8 +46,8 @@ export class MeanMap {
 /** @param {Maps} maps @param {number} layer @returns {Bytes} */
 function meanOf(maps, layer) {
   const each = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
-  const [{ size }] = each;
-  const sums = new Float32Array(size * size);
+  const [{ size, bytes: cells }] = each;
+  const sums = new Float32Array(cells.length);
   for (const { bytes } of each) bytes.forEach((byte, at) => (sums[at] += byte));
   return { size, bytes: Uint8Array.from(sums, (sum) => Math.round(sum / maps.heads)) };
 }

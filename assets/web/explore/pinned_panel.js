@@ -5,7 +5,7 @@ import { fillLooks, large, looksOf, roomFor } from "./focus_panel.js";
 import { parseAt } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { specials } from "../wire/packets.js";
+import { rowOf, specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { panel } from "../base/view_base.js";
 import { number } from "../base/words.js";
@@ -47,7 +47,9 @@ export class PinnedPanel {
     const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
     setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
     const [first, last] = specials(pin, look.nospecials);
+    const keys = pin.columns ?? pin.tokens;
     const shown = wholeMap(pin.tokens, pinWeights, {
+      keys,
       map: { size: pin.tokens.length, bytes: pinBytes },
       name: `Pinned: layer ${layer} head ${head}`,
       row: row ?? -1,
@@ -56,12 +58,11 @@ export class PinnedPanel {
       theme,
       first,
       last,
-      forbids: forbids(pin.forbidden, head, pin.tokens.length),
+      forbids: forbids(pin.forbidden, head, pin.tokens.length, keys.length),
     });
-    const n = pin.tokens.length;
     this.looks.hidden = row === null;
     setText(this.who, pin.tokens[row ?? 0]);
-    fillLooks(this.list, pin.tokens, looksOf(pinWeights.subarray((row ?? 0) * n, ((row ?? 0) + 1) * n)));
+    fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
     this.map.map.project(this.view.foot.isOn);
     this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
   }

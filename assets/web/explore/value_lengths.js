@@ -10,6 +10,7 @@ import { percent, quoted, ranked } from "../base/words.js";
 
 const MOST = 5; // keys that are listed
 const COLUMNS = ["key", "weight", "length", "share"];
+const HANDED = "how much is handed over: the weight times the length of the value";
 const LAW = "length: ‖v‖ of the key in this head; share: of all that the row takes in, weight × length";
 
 /** 0.0132 -> "0.013" @param {number} value */
@@ -21,7 +22,7 @@ export class ValueLengths {
     this.view = view;
     this.opener = button("value lengths", () => view.change({ values: !view.look.values }), {
       class: "toggle",
-      title: "how much is handed over: the weight times the length of the value",
+      title: HANDED,
     });
     this.said = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
@@ -34,7 +35,9 @@ export class ValueLengths {
     const { look, picture, maps, at, model } = this.view;
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
-    this.opener.disabled = look.mean; // the heads' values are different vectors
+    const { steps } = picture.fixed;
+    this.opener.disabled = look.mean || Boolean(steps); // the heads' values are different vectors
+    setAttribute(this.opener, "title", steps ?? HANDED);
     this.element.hidden = !look.values || look.mean || !values;
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
@@ -53,7 +56,7 @@ export class ValueLengths {
     );
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
-      setText(name, maps.tokens[key]);
+      setText(name, maps.keys[key]);
       setText(length, digits(values[key]));
       fillShare(looked, percent(weight), weight);
       fillShare(taken, percent(share(key)), share(key));
@@ -67,14 +70,14 @@ export class ValueLengths {
   sentence(row, share, most, isZeroed) {
     const { picture, maps, at } = this.view;
     const values = /** @type {number[]} */ (picture.values);
-    const { tokens } = maps;
+    const { tokens, keys } = maps;
     const [[best, weight]] = ranked(row);
     const words = values.filter((_, key) => isWord(maps, key));
     const mean = words.reduce((sum, length) => sum + length, 0) / words.length;
-    const [own, whom] = [quoted(tokens[at.row]), quoted(tokens[best])];
+    const [own, whom] = [quoted(tokens[at.row]), quoted(keys[best])];
     const known = words.length && mean ? `, whose value is ${digits(values[best] / mean)} of a word’s mean length` : "";
     const long = isZeroed(best) ? ", whose value is zeroed" : known;
-    const rest = most === best ? "" : ` Most comes from ${quoted(tokens[most])}: ${percent(share(most))}.`;
+    const rest = most === best ? "" : ` Most comes from ${quoted(keys[most])}: ${percent(share(most))}.`;
     return `${own} gives ${whom} ${percent(weight)} of its weight${long}: ${percent(share(best))} of what it takes in.${rest}`;
   }
 }

@@ -83,7 +83,7 @@ export function house({ data, parentElement }) {
   drawLesson(theme);
   if (page === pageNow()) {
     forgetOthers(parentElement);
-    drawPickers(house.models, house.devices);
+    drawPickers(house.models, house.devices, house);
     drawShare(house);
   }
 }

@@ -1,30 +1,19 @@
-// The model and the device that a page shows, in the bar. The link says which; none = the first of the list. The last of
-// the models is one's own: what can be opened, and what not yet.
+// The model and the device that a page shows, in the bar. The link says which; none = the first of the list. Behind the last
+// stands what else can be opened.
 
-import { button, fill, h, setAttribute, setText } from "../base/dom.js";
-import { OWN_CODE } from "../base/page_facts.js";
+import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
+import { baseOf, isForeign, titleOf } from "../link/model_name.js";
 import { tellAddress } from "../link/way.js";
+import { OtherModels, titles } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
 
 const OWN = "your own"; // no model: an address cannot name it
-const YOURS = /** @type {Option} */ ([OWN, "Your own model ›", "Yours", "what Headlight can open"]);
+const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "of this machine, or your own"]);
+const HERE = "Of this machine"; // the group of those that no list need have
 
-const own = h(
-  "dialog",
-  { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
-  h("h2", { id: "headlight-own-name" }, "Your own model"),
-  h("h3", {}, "What opens here"),
-  h("p", {}, "A model that you train on the Train page: it stands in this list when it is trained."),
-  h("p", {}, "A run of Headlight as a zip file: “Open a saved run” on the Train page."),
-  h("h3", {}, "What Python opens"),
-  h("p", {}, "The folder of a run, or of a BERT encoder: config.json, tokenizer.json and model.safetensors."),
-  h("pre", {}, OWN_CODE),
-  h("h3", {}, "What does not work yet"),
-  h("p", {}, "BERT and GPT-2 in this list, and a model by its name on Hugging Face."),
-  button("Close", () => own.close(), { autofocus: "" }),
-);
+const others = new OtherModels((name) => choose("model", name));
 
 /** A view takes over what was chosen; without one the page's script does. @param {string} key @param {string | null} value */
 function choose(key, value) {
@@ -72,13 +61,15 @@ class Picker {
     const { value, selectedIndex } = this.select;
     if (value !== OWN) return choose(this.key, selectedIndex ? value : null);
     this.follow();
-    if (!own.isConnected) document.body.append(own);
-    return own.showModal();
+    return others.show();
   }
 
   /** Says what the address says, as far as there is such an option. */
   follow() {
-    const now = read().get(this.key);
+    const now = baseOf(read().get(this.key) ?? "");
+    const isListed = this.options.some(([value]) => value === now);
+    if (isForeign(now) && !isListed && this.options.length)
+      return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
     this.select.selectedIndex = Math.max(
       0,
       this.options.findIndex(([value]) => value === now),
@@ -105,8 +96,11 @@ if (first) {
   model.select.disabled = true;
 }
 
-/** Offers what the present page can show. @param {Option[]} models @param {string[]} devices */
-export function drawPickers(models, devices) {
+/** Offers what the present page can show. @param {Option[]} models @param {string[]} devices
+ * @param {{machine: boolean, hub: boolean}} may
+ */
+export function drawPickers(models, devices, may = { machine: false, hub: false }) {
+  others.allow(may);
   model.draw(models.length ? [...models, YOURS] : []);
   device.draw(devices.map((name) => [name, name]));
   pickers.hidden = model.element.hidden && device.element.hidden;

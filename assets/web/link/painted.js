@@ -91,17 +91,18 @@ let read = new Map();
 const nothing = () => false;
 
 /** Which cells a mask forbids.
- * @param {string[]} forbidden one text for all heads, or one a head @returns {(i: number, j: number) => boolean}
+ * @param {string[]} forbidden one text for all heads, or one a head @param {number} head @param {number} n queries
+ * @param {number} [keys] @returns {(i: number, j: number) => boolean}
  */
-export function forbids(forbidden, head, n) {
+export function forbids(forbidden, head, n, keys = n) {
   const text = forbidden[head] ?? forbidden[0];
   if (!text) return nothing;
-  const kind = `${n} ${text}`;
+  const kind = `${n} ${keys} ${text}`;
   if (read.size > MOST_READ) read = new Map();
   const known = read.get(kind);
   if (known) return known; // the same function, so that who draws sees that nothing has changed
-  const cells = readCells(text, n * n);
-  const made = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * n + j] === 1;
+  const cells = readCells(text, n * keys);
+  const made = (/** @type {number} */ i, /** @type {number} */ j) => cells[i * keys + j] === 1;
   read.set(kind, made);
   return made;
 }

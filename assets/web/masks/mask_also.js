@@ -1,7 +1,7 @@
 // What can be changed beside the mask, folded: the encoding of the order, the temperature, and which heads are on.
 
 import { Choices } from "../picture/choices.js";
-import { h, setAttribute } from "../base/dom.js";
+import { h, setAttribute, setText } from "../base/dom.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
 
@@ -13,8 +13,9 @@ export class MaskAlso extends Choices {
   /** @param {Painter} view */
   constructor(view) {
     super(view);
+    this.reasons = Object.fromEntries(KEYS.map((key) => [key, h("p", { class: "label reason" })]));
     const parts = Object.entries(NAMES).map(([key, name]) =>
-      h("section", { "aria-label": name }, h("h3", {}, name), this.inside[key]),
+      h("section", { "aria-label": name }, h("h3", {}, name), this.reasons[key], this.inside[key]),
     );
     const title = h("summary", {}, "Also change: position encoding, temperature, heads");
     this.element = h("details", { class: "also" }, title, h("div", {}, ...parts));
@@ -27,6 +28,11 @@ export class MaskAlso extends Choices {
 
   /** @param {import("../picture/choices.js").Inks} inks */
   draw(inks) {
-    for (const key of KEYS) this.fill(key, inks);
+    const { fixed } = this.view.picture;
+    for (const key of KEYS) {
+      this.fill(key, inks);
+      this.inside[key].inert = key in fixed;
+      setText(this.reasons[key], fixed[key] ?? "");
+    }
   }
 }

@@ -79,14 +79,14 @@ export class MaskView extends PlaceView {
     this.weights = both.map((weights) => ({ weights, bytes: toBytes(weights) }));
     this.picture = header;
     this.pictureOf = relevant(query);
-    this.choosePlace(header.tokens.length);
+    this.choosePlace(header.tokens.length, (header.columns ?? header.tokens).length);
   }
 
   /** The mask with which the page begins is in the address from now on. @param {Record<string, string>} begins */
   beginWith(begins) {
     this.begins = "";
     this.isOwn = true;
-    this.controls.mask = begins.mask;
+    this.controls.mask = begins.mask ?? "none";
     this.chosenText ??= begins.s ?? null;
     this.writeAddress();
     this.pictureOf = relevant(this.query());

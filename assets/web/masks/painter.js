@@ -12,6 +12,7 @@ import { PaintGrid } from "./paint_grid.js";
 import { PainterBar } from "./painter_bar.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
+import { rowOf } from "../wire/packets.js";
 import { fillNotices, notices, panel } from "../base/view_base.js";
 import { gave, many, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
@@ -103,10 +104,11 @@ export class Painter extends MaskView {
 
   get moved() {
     const { picture, at, weights } = this;
-    const { tokens } = picture;
-    const [was, is] = weights.map((own) => own.weights.subarray(at.row * tokens.length, (at.row + 1) * tokens.length));
+    const { tokens, columns } = picture;
+    const keys = columns ?? tokens;
+    const [was, is] = weights.map((own) => rowOf(own.weights, at.row, keys.length));
     const key = at.key ?? ranked(was)[0][0];
-    return gave(tokens[at.row], tokens[key], was[key], is[key]);
+    return gave(tokens[at.row], keys[key], was[key], is[key]);
   }
 
   get stroking() {
@@ -132,7 +134,7 @@ export class Painter extends MaskView {
     const n = picture.tokens.length;
     fillNotices(this.parts.notices, [...limitsInWords(picture, this.tooLong), ...this.notices]);
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
-    this.keepWithin(n);
+    this.keepWithin(n, (picture.columns ?? picture.tokens).length);
     this.load();
     this.box.text = this.text;
     mask.head = at.head;
@@ -142,6 +144,7 @@ export class Painter extends MaskView {
       projecting,
       [`of-${this.projects}`]: projecting,
       [`seen-${this.side}`]: this.narrow,
+      "no-mask": !picture.cards.length, // this model lets nobody set one
     });
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };

@@ -1,6 +1,7 @@
 // What stands at the grids: the brushes under the mask, the place under the weights, and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";
+import { GroupChoice } from "../picture/groups.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
@@ -43,6 +44,7 @@ export class PainterBar {
     this.undo = button("undo", () => view.undo());
     this.clear = button("clear", () => view.clear());
     this.empty = button("empty a row", () => view.emptyRow(), { title: EMPTY });
+    this.groups = new GroupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
@@ -56,6 +58,7 @@ export class PainterBar {
     this.brushes = bar("brushes", this.tools.element, painting, this.scopes.element, this.empty, this.touch);
     this.places = bar(
       "places",
+      this.groups.element,
       named("layer", this.layers),
       named("head", this.heads),
       this.sides.element,
@@ -70,6 +73,7 @@ export class PainterBar {
     this.tools.press(mask.tool);
     this.scopes.press(mask.scope);
     this.modes.press(view.asTable);
+    this.groups.draw();
     this.sides.press(view.side);
     this.sides.element.hidden = !view.narrow;
     this.touches.press(view.scrolls);

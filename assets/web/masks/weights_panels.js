@@ -5,6 +5,7 @@ import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { forbids } from "../link/painted.js";
+import { rowOf } from "../wire/packets.js";
 import { panel, rem } from "../base/view_base.js";
 import { total } from "../base/words.js";
 
@@ -60,28 +61,29 @@ export class WeightsPanels {
    */
   draw(picture, { row, key }, weights, asTable, theme, colours, roomFor) {
     const { tokens, layer, head } = picture;
+    const keys = picture.columns ?? tokens;
     setText(this.without, picture.without);
     setText(this.sums, picture.sums);
     this.maps.forEach((own, at) => {
       const map = { size: tokens.length, bytes: weights[at].bytes };
       const name = `Layer ${layer} head ${head}, weights ${at ? "after" : "before"}`;
-      const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length);
-      const shown = wholeMap(tokens, weights[at].weights, { map, name, row, key, theme, forbids: forbidden });
+      const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length, keys.length);
+      const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: forbidden });
       own.draw(shown, asTable, colours, roomFor(own.map));
       setText(this.laws[at], [LAW, SIGMA][at] + own.map.omits);
     });
-    this.drawSums(weights[1].weights, tokens.length, asTable);
+    this.drawSums(weights[1].weights, tokens.length, keys.length, asTable);
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
   }
 
   /** What each row sums to, beside it, where there is room for a line of text. @param {Float32Array} weights */
-  drawSums(weights, n, asTable) {
+  drawSums(weights, n, keys, asTable) {
     const { left, top, side, step, across, right, element } = this.maps[1].map;
     this.rows.hidden = asTable || step < LEAST * rem();
     const place = { left: element.offsetLeft + left + across, top, width: right, height: side };
     for (const [name, pixels] of Object.entries(place)) this.rows.style.setProperty(name, `${pixels}px`);
-    const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => weights.subarray(row * n, row * n + n));
+    const rows = this.rows.hidden ? [] : Array.from({ length: n }, (_, row) => rowOf(weights, row, keys));
     fill(this.rows, rows, "li", (line, own) => {
       const sum = total(own);
       setText(line, own.some((weight) => weight > 0) ? sum : "empty");

@@ -23,7 +23,7 @@ export class Bubble {
   /** Says the number that the map has now. @param {BigMap} map */
   draw(map) {
     const { at, element } = this;
-    element.hidden = !at || Math.max(...at) >= (map.shown?.tokens.length ?? 0);
+    element.hidden = !at || !map.has(at);
     if (!at || element.hidden) return;
     setText(element, map.say(at));
     const { left, top, width, height } = map.boxOf(at);

@@ -41,9 +41,9 @@ export class ControlChips extends Choices {
     this.set({ off: inOrder(heads).map(headName) });
   }
 
-  /** Why a control has no effect here, or nothing. @param {string} _key */
-  whyNot(_key) {
-    return "";
+  /** Why a control has no effect here, or nothing. @param {string} key */
+  whyNot(key) {
+    return this.view.picture.fixed[key] ?? "";
   }
 
   /** Whether it has none at all. @param {string} key */

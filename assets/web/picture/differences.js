@@ -74,9 +74,9 @@ export class DifferenceMap extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, weights, sides } = /** @type {ShownDifference} */ (this.shown);
-    const at = i * tokens.length + j;
+    const { tokens, keys, weights, sides } = /** @type {ShownDifference} */ (this.shown);
+    const at = i * keys.length + j;
     const [before, after] = sides.map((side) => (side ? number(side[at]) : "…"));
-    return `${tokens[i]} → ${tokens[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
+    return `${tokens[i]} → ${keys[j]} ${before} → ${after}, ${weights ? signed(weights[at]) : "…"}`;
   }
 }

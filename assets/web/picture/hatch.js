@@ -10,21 +10,21 @@ const MOST_KEPT = 60; // one a head, where heads have masks of their own
 const kept = new Map();
 
 /** The lines alone, to be drawn over a map without its first and last tokens; null where nothing is blocked.
- * @param {string[]} forbidden as `forbids` takes it @param {number} head @param {number} n tokens
+ * @param {string[]} forbidden as `forbids` takes it @param {number} head @param {number} n tokens @param {number} keys that they look at
  * @param {[number, number]} ends first and last tokens left out @param {{width: number, height: number}} room pixels
  * @param {string} ink
  */
-export function hatched(forbidden, head, n, [first, last], { width, height }, ink) {
+export function hatched(forbidden, head, n, keys, [first, last], { width, height }, ink) {
   const text = forbidden[head] ?? forbidden[0];
   if (!text) return null;
-  const kind = [text, n, first, last, width, height, pixelRatio(), ink].join(" ");
+  const kind = [text, n, keys, first, last, width, height, pixelRatio(), ink].join(" ");
   const known = kept.get(kind);
   if (known) return known;
   if (kept.size >= MOST_KEPT) kept.clear();
-  const [size, isBlocked] = [n - first - last, forbids(forbidden, head, n)];
-  const blocked = canvasOf(size, size, (pixels) => {
+  const [rows, wide, isBlocked] = [n - first - last, keys - first - last, forbids(forbidden, head, n, keys)];
+  const blocked = canvasOf(wide, rows, (pixels) => {
     for (let at = 0; at < pixels.length; at++)
-      if (isBlocked(first + Math.floor(at / size), first + (at % size))) pixels[at] = 0xff000000;
+      if (isBlocked(first + Math.floor(at / wide), first + (at % wide))) pixels[at] = 0xff000000;
   });
   const made = lined(blocked, width, height, ink);
   kept.set(kind, made);

@@ -16,9 +16,9 @@ import { BLOCKED, number, OFF } from "../base/words.js";
  * @typedef {import("../link/look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
  *   sortKey: number | null, theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
- *   forbidden?: string[], across?: boolean, family?: string,
+ *   forbidden?: string[], across?: boolean, family?: string, fixed?: string,
  * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them; across: of all heads a layer is a column;
- *   family: the only one in sight, "" for all
+ *   family: the only one in sight, "" for all; fixed: why no head can be switched off, "" where each can
  */
 
 /** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
@@ -146,7 +146,8 @@ export class HeadsGrid {
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
-    setAttribute(lamp, "title", off ? OFF : "on: click to switch it off in the model");
+    setAttribute(lamp, "title", state.fixed || (off ? OFF : "on: click to switch it off in the model"));
+    lamp.toggleAttribute("disabled", Boolean(state.fixed));
     tile.style.setProperty("--index", String(index));
     this.updateEdges(tile, pair, index);
   }
@@ -203,7 +204,15 @@ export class HeadsGrid {
       context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
-      const hatch = hatched(forbidden, pair[1], this.maps.n, [first, last], this.rects[index], inks.line);
+      const hatch = hatched(
+        forbidden,
+        pair[1],
+        this.maps.n,
+        this.maps.keys.length,
+        [first, last],
+        this.rects[index],
+        inks.line,
+      );
       if (hatch) context.drawImage(hatch, x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
@@ -236,13 +245,13 @@ export class HeadsGrid {
     if (!pair || this.isAway(pair) || !this.maps.isWhole(pair[0])) return this.act.hover(null);
     const { x, y, width, height } = this.rects[index];
     const { first, last, forbidden = [] } = this.state;
-    const { tokens, n } = this.maps;
-    const size = n - first - last;
-    const at = (/** @type {number} */ share) => first + Math.min(size - 1, Math.floor(share * size));
-    const [i, j] = [at((py - y) / height), at((px - x) / width)];
-    const weight = this.maps.map(...pair).bytes[i * n + j] / 255;
-    const blocked = forbids(forbidden, pair[1], n)(i, j) ? `, ${BLOCKED}` : "";
-    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${tokens[j]} ${weight.toFixed(2)}${blocked}`);
+    const { tokens, keys, n } = this.maps;
+    const at = (/** @type {number} */ share, /** @type {number} */ of) =>
+      first + Math.min(of - first - last - 1, Math.floor(share * (of - first - last)));
+    const [i, j] = [at((py - y) / height, n), at((px - x) / width, keys.length)];
+    const weight = this.maps.map(...pair).bytes[i * keys.length + j] / 255;
+    const blocked = forbids(forbidden, pair[1], n, keys.length)(i, j) ? `, ${BLOCKED}` : "";
+    return this.act.hover(`${nameOf(pair, true)}: ${tokens[i]} → ${keys[j]} ${weight.toFixed(2)}${blocked}`);
   }
 
   /** Roving tabindex: one tile at a time can be reached with Tab. @param {number} index */

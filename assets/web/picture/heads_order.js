@@ -8,8 +8,7 @@ import { ranked } from "../base/words.js";
 export function sortKey({ at, maps }) {
   if (at.key !== null) return at.key;
   if (!maps.isWhole(at.layer)) return null;
-  const { bytes } = maps.map(at.layer, at.head);
-  return ranked(bytes.subarray(at.row * maps.n, (at.row + 1) * maps.n))[0][0];
+  return ranked(maps.row(at))[0][0];
 }
 
 const MOST_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
@@ -27,7 +26,7 @@ export function order(view, all, across = isAcross(view.maps)) {
   const ordered = layers.map((layer) => {
     const pairs = Array.from({ length: maps.heads }, (_, head) => /** @type {[number, number]} */ ([layer, head]));
     if (!look.sort || key === null || !maps.isWhole(layer)) return pairs;
-    const byteOf = (/** @type {number} */ head) => maps.map(layer, head).bytes[at.row * maps.n + key];
+    const byteOf = (/** @type {number} */ head) => maps.row({ ...at, layer, head })[key];
     return pairs.sort(([, a], [, b]) => byteOf(b) - byteOf(a) || a - b);
   });
   return all && across ? ordered[0].flatMap((_, place) => ordered.map((pairs) => pairs[place])) : ordered.flat();

@@ -23,13 +23,15 @@ export class Lines {
 
   /** @param {import("./map.js").MapPicture} shown @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
   draw(shown, inks, { width, height }) {
-    const { tokens, weights, row, first, last, name } = shown;
+    const { tokens, keys, weights, row, first, last, name } = shown;
     const words = tokens.slice(first, tokens.length - last);
+    const others = keys.slice(first, keys.length - last);
+    const most = Math.max(1, words.length, others.length);
     this.rows = words.length;
     this.first = first;
-    this.step = Math.max(16, Math.min(ROW * 1.6, height / Math.max(1, words.length)));
+    this.step = Math.max(16, Math.min(ROW * 1.6, height / most));
     const wide = Math.min(width, 640);
-    const context = contextOf(this.canvas, wide, this.step * words.length);
+    const context = contextOf(this.canvas, wide, this.step * most);
     const [left, right] = [wide * 0.3, wide * 0.7];
     const size = Math.min(17, this.step * 0.62);
     context.textBaseline = "middle";
@@ -39,7 +41,9 @@ export class Lines {
       context.fillStyle = own ? inks.query : inks.muted;
       context.textAlign = "right";
       context.fillText(word, left - 8, (at + 0.5) * this.step);
-      const weight = weights ? Math.abs(weights[row * tokens.length + at + first]) : 0;
+    });
+    others.forEach((word, at) => {
+      const weight = weights ? Math.abs(weights[row * keys.length + at + first]) : 0;
       context.font = `${weight > 0.2 ? "bold " : ""}${size}px ${inks.mono}`;
       context.fillStyle = inks.key;
       context.globalAlpha = 0.5 + 0.5 * Math.min(1, weight * 4);
@@ -51,20 +55,20 @@ export class Lines {
       if ("sides" in shown) return value < 0 ? inks.less : inks.more; // a difference of weights
       return own ? inks.query : inks.muted;
     };
-    if (weights) this.drawLines(context, colour, tokens.length, weights, row, [left, right]);
+    if (weights) this.drawLines(context, colour, keys.length, weights, row, [left, right], others.length);
     this.canvas.setAttribute("aria-label", `${name} as lines: from each word to those that it looks at`);
   }
 
   /** The row in focus last. @param {CanvasRenderingContext2D} context
-   * @param {(value: number, own: boolean) => string} colour @param {number} n
-   * @param {Float32Array} weights @param {number} row @param {[number, number]} ends
+   * @param {(value: number, own: boolean) => string} colour @param {number} n keys of a row
+   * @param {Float32Array} weights @param {number} row @param {[number, number]} ends @param {number} seen keys in sight
    */
-  drawLines(context, colour, n, weights, row, [left, right]) {
+  drawLines(context, colour, n, weights, row, [left, right], seen) {
     const middle = (left + right) / 2;
     const rows = [...Array(this.rows).keys()].map((at) => at + this.first).filter((i) => i !== row);
     for (const i of [...rows, row]) {
       const own = i === row;
-      for (let at = 0; at < this.rows; at += 1) {
+      for (let at = 0; at < seen; at += 1) {
         const value = weights[i * n + at + this.first];
         const weight = Math.abs(value);
         if (value === undefined || weight < LEAST) continue;

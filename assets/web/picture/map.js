@@ -15,7 +15,8 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** @typedef {{pick(row: number, key: number | null): void, hover(text: string | null, at: Place | null): void}} Actions */
 /**
  * @typedef {object} MapPicture
- * @property {string[]} tokens
+ * @property {string[]} tokens a row each
+ * @property {string[]} keys a column each: the tokens themselves, or others that they look at
  * @property {string} name
  * @property {Bytes} map
  * @property {boolean} whole `map` has one cell a token; otherwise it is a thumbnail
@@ -39,7 +40,18 @@ const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden ce
  * @param {Partial<MapPicture> & Pick<MapPicture, "name" | "row" | "theme">} more @returns {MapPicture}
  */
 export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: toBytes(weights) }, ...more }) => ({
-  ...{ tokens, weights, map, whole: true, key: null, scale: "root", first: 0, last: 0, forbids: () => false },
+  ...{
+    tokens,
+    keys: tokens,
+    weights,
+    map,
+    whole: true,
+    key: null,
+    scale: "root",
+    first: 0,
+    last: 0,
+    forbids: () => false,
+  },
   ...more,
 });
 
@@ -58,7 +70,8 @@ export class BigMap {
     maps.set(this.element, this);
     this.shown = /** @type {MapPicture | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
-    this.visible = /** @type {string[]} */ ([]);
+    this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
+    this.seen = /** @type {string[]} */ ([]); // and of the columns
     this.active = /** @type {Place | null} */ (null);
     this.left = this.top = this.right = 0; // pixels
     this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
@@ -92,8 +105,9 @@ export class BigMap {
   /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
   draw(shown, inks, room) {
     Object.assign(this, { shown, inks });
-    const { tokens, first, last, row, key } = shown;
+    const { tokens, keys, first, last, row, key } = shown;
     this.visible = tokens.slice(first, tokens.length - last);
+    this.seen = keys === tokens ? this.visible : keys.slice(first, keys.length - last);
     const n = this.visible.length;
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
     if (!this.isDrawn(unit, room)) this.paint(unit, room);
@@ -102,17 +116,17 @@ export class BigMap {
       this.active = null;
       return;
     }
-    this.active = nearest(this.active ?? [row, key ?? first], this.ends, this.ends);
+    this.active = nearest(this.active ?? [row, key ?? first], ...this.ends);
     this.describe();
     this.bubble.draw(this);
   }
 
   /** True where all that it is made from is as it was; notes it otherwise. @param {number} unit @param {Room} room */
   isDrawn(unit, room) {
-    const { map, tokens, ...shown } = /** @type {MapPicture} */ (this.shown);
+    const { map, tokens, keys, ...shown } = /** @type {MapPicture} */ (this.shown);
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
     const size = [map.size, unit, pixelRatio(), this.smallest, this.stretch, this.largest, this.least];
-    const own = [tokens.join("\n"), buffer, byteOffset, ...size];
+    const own = [tokens.join("\n"), keys.join("\n"), buffer, byteOffset, ...size];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
     const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
     this.drawn = from;
@@ -121,7 +135,7 @@ export class BigMap {
 
   /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
   paint(unit, room) {
-    const { inks, visible } = this;
+    const { inks, visible, seen } = this;
     const shown = /** @type {MapPicture} */ (this.shown);
     const { first, last, row, key } = shown;
     const font = 11.5 * unit;
@@ -142,34 +156,39 @@ export class BigMap {
     this.font = font;
     this.every = drawLabels(context, this);
     if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, across, step, inks.query);
-    if (key !== null && key >= first && key - first < n)
+    if (key !== null && key >= first && key - first < seen.length)
       frame(context, left + (key - first) * wide, top, wide, side, inks.key);
   }
 
-  /** The first and the last token in sight. @returns {Place} */
+  /** The first and the last row in sight, and column. @returns {[Place, Place]} */
   get ends() {
-    const { tokens, first, last } = /** @type {MapPicture} */ (this.shown);
-    return [first, tokens.length - 1 - last];
+    const { tokens, keys, first, last } = /** @type {MapPicture} */ (this.shown);
+    return [
+      [first, tokens.length - 1 - last],
+      [first, keys.length - 1 - last],
+    ];
   }
 
   /** Finds the largest cells that fit and sizes the canvases. @param {Room} room @param {number} unit @param {number} font */
   layOut(room, unit, font) {
     MEASURE.font = `${font}px ${this.inks.mono}`;
-    const n = this.visible.length;
-    const widths = this.visible.map((token) => MEASURE.measureText(clip(token)).width);
-    const widest = Math.max(20, ...widths);
-    this.left = widest + 12;
-    this.top = widest * Math.sin(LEAN) + 16;
-    this.right = Math.max(6, (widths[n - 1] ?? 0) * Math.cos(LEAN) - 4) + this.beside;
-    const fits = Math.min(room.width - this.left - this.right, room.height - this.top - 4, this.largest * unit * n);
-    this.side = Math.max(60, fits);
-    this.across = Math.max(this.side, Math.min(room.width - this.left - this.right, this.side * this.stretch));
-    [this.step, this.wide] = [this.side, this.across].map((all) => all / Math.max(1, n));
-    const [width, height] = [this.left + this.across + this.right, this.top + this.side + 4];
-    this.element.style.width = `${width}px`;
-    this.element.style.height = `${height}px`;
-    contextOf(this.over, width, height);
-    return contextOf(this.base, width, height);
+    const [rows, columns] = [Math.max(1, this.visible.length), Math.max(1, this.seen.length)];
+    const widthsOf = (/** @type {string[]} */ all) => all.map((token) => MEASURE.measureText(clip(token)).width);
+    const widths = widthsOf(this.visible);
+    const above = this.seen === this.visible ? widths : widthsOf(this.seen);
+    this.left = Math.max(20, ...widths) + 12;
+    this.top = Math.max(20, ...above) * Math.sin(LEAN) + 16;
+    this.right = Math.max(6, (above.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
+    const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
+    const least = 60 / Math.max(rows, columns); // pixels of a cell
+    this.step = Math.max(least, Math.min(width / columns, height / rows, this.largest * unit));
+    this.wide = Math.max(this.step, Math.min(width / columns, this.step * this.stretch));
+    [this.side, this.across] = [this.step * rows, this.wide * columns];
+    const size = /** @type {const} */ ([this.left + this.across + this.right, this.top + this.side + 4]);
+    this.element.style.width = `${size[0]}px`;
+    this.element.style.height = `${size[1]}px`;
+    contextOf(this.over, ...size);
+    return contextOf(this.base, ...size);
   }
 
   /** The cells as a picture, pooled where they are smaller than a pixel. @param {Bytes} cut @param {number} room */
@@ -182,22 +201,20 @@ export class BigMap {
     const { step, wide, left, top, side, across } = this;
     if (step < 12) return;
     context.fillStyle = this.inks.panel;
-    for (let at = 1; at < this.visible.length; at++) {
-      context.fillRect(left + at * wide - 0.5, top, 1, side);
-      context.fillRect(left, top + at * step - 0.5, across, 1);
-    }
+    for (let at = 1; at < this.seen.length; at++) context.fillRect(left + at * wide - 0.5, top, 1, side);
+    for (let at = 1; at < this.visible.length; at++) context.fillRect(left, top + at * step - 0.5, across, 1);
   }
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
-    const { step, wide, left, top, visible } = this;
+    const { step, wide, left, top, visible, seen } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.shown);
     if (step < 5) return;
     context.strokeStyle = this.inks.line;
     context.lineWidth = 1;
     context.beginPath();
     visible.forEach((_, i) => {
-      visible.forEach((_, j) => {
+      seen.forEach((_, j) => {
         if (!forbids(i + first, j + first)) return;
         const [x, y] = [left + j * wide, top + i * step];
         for (const at of HATCH) {
@@ -211,16 +228,16 @@ export class BigMap {
 
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */
   drawNumbers(context, weights, cut, size) {
-    const { step, wide, left, top, visible } = this;
-    const { first, tokens, scale } = /** @type {MapPicture} */ (this.shown);
-    const n = visible.length;
+    const { step, wide, left, top, visible, seen } = this;
+    const { first, keys, scale } = /** @type {MapPicture} */ (this.shown);
+    const [n, columns] = [visible.length, seen.length];
     const most = mostOf(cut.bytes, scale);
     Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) {
-        const text = this.inCell(weights[(i + first) * tokens.length + j + first]);
+      for (let j = 0; j < columns; j++) {
+        const text = this.inCell(weights[(i + first) * keys.length + j + first]);
         if (!text) continue;
-        context.fillStyle = this.inkOn(cut.bytes[i * n + j], most);
+        context.fillStyle = this.inkOn(cut.bytes[i * columns + j], most);
         context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
       }
     }
@@ -260,8 +277,7 @@ export class BigMap {
     const box = this.element.getBoundingClientRect();
     const j = Math.floor((event.clientX - box.left - this.left) / this.wide);
     const i = Math.floor((event.clientY - box.top - this.top) / this.step);
-    const n = this.visible.length;
-    return j >= n || i >= n || (i < 0 && j < 0) ? null : [i, j];
+    return j >= this.seen.length || i >= this.visible.length || (i < 0 && j < 0) ? null : [i, j];
   }
 
   /** The cell that a pointer means: a label stands for its whole row or column. @returns {Place | null} */
@@ -276,10 +292,10 @@ export class BigMap {
 
   /** The key with the largest weight in a row. @param {number} i */
   bestOf(i) {
-    const { weights, tokens } = /** @type {MapPicture} */ (this.shown);
-    const [first, last] = this.ends;
+    const { weights, keys } = /** @type {MapPicture} */ (this.shown);
+    const [, [first, last]] = this.ends;
     if (!weights) return first;
-    return first + ranked(weights.subarray(i * tokens.length + first, i * tokens.length + last + 1))[0][0];
+    return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
   /** Marks a cell and says its number. @param {Place | null} at */
@@ -309,11 +325,17 @@ export class BigMap {
     return { left: this.left + (j - first) * wide, top: this.top + (i - first) * step, width: wide, height: step };
   }
 
+  /** Tells whether the map has this cell. @param {Place} at */
+  has([i, j]) {
+    const { tokens = [], keys = [] } = this.shown ?? {};
+    return Math.min(i, j) >= 0 && i < tokens.length && j < keys.length;
+  }
+
   /** What a cell says. @param {Place} at */
   say([i, j]) {
-    const { tokens, weights, forbids } = /** @type {MapPicture} */ (this.shown);
-    const weight = weights ? number(weights[i * tokens.length + j]) : "…";
-    return `${tokens[i]} → ${tokens[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
+    const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.shown);
+    const weight = weights ? number(weights[i * keys.length + j]) : "…";
+    return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
 
   /** What the grid is called. */
@@ -324,13 +346,14 @@ export class BigMap {
   /** Moves the cell that has the focus to the active place. */
   describe() {
     if (!this.shown || !this.active) return;
-    const n = this.shown.tokens.length;
-    this.cell.put(this.element, this.label, [n, n], this.active, this.say(this.active), this.boxOf(this.active));
+    const { tokens, keys } = this.shown;
+    const size = /** @type {Place} */ ([tokens.length, keys.length]);
+    this.cell.put(this.element, this.label, size, this.active, this.say(this.active), this.boxOf(this.active));
   }
 
   key(event) {
     if (!this.active || isShortcut(event)) return;
-    const to = walked(event, this.active, this.ends, this.ends);
+    const to = walked(event, this.active, ...this.ends);
     if (!to && event.key !== "Enter" && event.key !== " ") return;
     if (!to) this.actions.pick(...this.active);
     event.preventDefault();

@@ -13,8 +13,8 @@ export const clip = (token) => (token.length > LONGEST ? `${token.slice(0, LONGE
 /** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
  * @param {number} at the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how
  */
-function write(context, { left, top, step, wide, visible, font, inks }, at, { asRow, ink, ground, strong }) {
-  const text = clip(visible[at]);
+function write(context, { left, top, step, wide, visible, seen, font, inks }, at, { asRow, ink, ground, strong }) {
+  const text = clip((asRow ? visible : seen)[at]);
   context.save();
   context.font = `${strong ? "bold " : ""}${font}px ${inks.mono}`;
   context.textBaseline = "middle";
@@ -39,20 +39,23 @@ function write(context, { left, top, step, wide, visible, font, inks }, at, { as
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
  */
 export function drawLabels(context, map) {
-  const { step, inks, font, visible } = map;
+  const { step, inks, font, visible, seen } = map;
   const { first, row, key: chosen, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const key = chosen ?? best;
   const every = Math.max(1, Math.ceil((font * 1.05) / step));
-  visible.forEach((_, at) => {
+  const isWritten = (/** @type {number} */ at, /** @type {number | null} */ other) => {
     const own = at + first;
-    const seen = (/** @type {number | null} */ other) => {
-      const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
-      return (at % every === 0 || own === other) && !crowded;
-    };
-    if (seen(row)) write(context, map, at, { asRow: true, ink: own === row ? inks.query : inks.muted });
-    if (!seen(key)) return;
-    context.globalAlpha = key === null || own === key ? 1 : 0.8;
-    write(context, map, at, { asRow: false, ink: inks.key, strong: own === key });
+    const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
+    return (at % every === 0 || own === other) && !crowded;
+  };
+  visible.forEach((_, at) => {
+    if (isWritten(at, row)) write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
+  });
+  seen.forEach((_, at) => {
+    if (!isWritten(at, key)) return;
+    const isChosen = at + first === key;
+    context.globalAlpha = key === null || isChosen ? 1 : 0.8;
+    write(context, map, at, { asRow: false, ink: inks.key, strong: isChosen });
     context.globalAlpha = 1;
   });
   return every;
@@ -68,5 +71,6 @@ export function drawPointedLabels(context, map, [i, j]) {
     [i - first, true],
     [j - first, false],
   ]))
-    if (at >= 0 && at < map.visible.length) write(context, map, at, { asRow, ink: text, ground: panel });
+    if (at >= 0 && at < (asRow ? map.visible : map.seen).length)
+      write(context, map, at, { asRow, ink: text, ground: panel });
 }

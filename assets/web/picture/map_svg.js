@@ -12,8 +12,8 @@ const NOT_XML = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu; // but for the white space among
 const MOST_CELLS = 200 ** 2; // of a drawing, whose cells may each be a colour, a number and a stroke
 
 /** Why a map is no drawing, in a sentence; nothing where it can be one. @param {BigMap} map */
-export function whyNoSvg({ visible }) {
-  const cells = visible.length ** 2;
+export function whyNoSvg({ visible, seen }) {
+  const cells = visible.length * seen.length;
   if (cells <= MOST_CELLS) return "";
   const [most, own] = [MOST_CELLS, cells].map((count) => count.toLocaleString("en"));
   return `An SVG may have ${most} cells, this map has ${own}: take the PNG, or a shorter sentence.`;
@@ -24,12 +24,12 @@ export const asXml = (text) => text.replace(NOT_XML, (one) => (/\s/.test(one) ? 
 
 /** The cells that have a colour, colour by colour, with those side by side in one. @param {HTMLCanvasElement} cells one pixel each */
 function shapesOf(cells) {
-  const n = cells.width;
-  const { data } = /** @type {CanvasRenderingContext2D} */ (cells.getContext("2d")).getImageData(0, 0, n, n);
+  const { width: n, height: rows } = cells;
+  const { data } = /** @type {CanvasRenderingContext2D} */ (cells.getContext("2d")).getImageData(0, 0, n, rows);
   const pixels = new Uint32Array(data.buffer);
   /** @type {Map<number, string>} */
   const paths = new Map();
-  for (let i = 0; i < n; i++)
+  for (let i = 0; i < rows; i++)
     for (let j = 0, to = 0; j < n; j = to) {
       const colour = pixels[i * n + j];
       for (to = j + 1; to < n && pixels[i * n + to] === colour; ) to++;
@@ -42,10 +42,9 @@ function shapesOf(cells) {
 
 /** A map as it was drawn last, with every token. @param {BigMap} map */
 export function mapSvg(map) {
-  const { left, top, right, side, step, across, wide, visible, inks } = map;
+  const { left, top, right, side, step, across, wide, visible, seen, inks } = map;
   const shown = /** @type {import("./map.js").MapPicture} */ (map.shown);
-  const { first, last, weights, tokens, name, scale } = shown;
-  const n = visible.length;
+  const { first, last, weights, keys, name, scale } = shown;
   const cut = trimmed(shown.map, first, last);
   const most = mostOf(cut.bytes, scale);
   const [width, height] = [left + across + right, top + side + 4];
@@ -60,20 +59,22 @@ export function mapSvg(map) {
   const letters = Math.min(map.font, step * 0.95);
   visible.forEach((token, i) => {
     write(clip(token), letters, { x: left - 7, y: top + (i + 0.5) * step, "text-anchor": "end", fill: inks.muted });
-    const turned = `translate(${left + (i + 0.5) * wide} ${top - 7}) rotate(${(-LEAN * 180) / Math.PI})`;
-    write(clip(token), letters, { transform: turned, fill: inks.key });
-    visible.forEach((_, j) => {
+    seen.forEach((_, j) => {
       const [x, y] = [left + j * wide, top + i * step];
       if (shown.forbids(i + first, j + first))
         made.append(svg("path", { d: `M${x} ${y + step}l${wide} ${-step}`, stroke: inks.line }));
-      const text = number && weights ? map.inCell(weights[(i + first) * tokens.length + j + first]) : "";
-      const fill = map.inkOn(cut.bytes[i * n + j], most);
+      const text = number && weights ? map.inCell(weights[(i + first) * keys.length + j + first]) : "";
+      const fill = map.inkOn(cut.bytes[i * seen.length + j], most);
       if (text) write(text, number, { x: x + wide / 2, y: y + step / 2, "text-anchor": "middle", fill });
     });
   });
+  seen.forEach((token, j) => {
+    const turned = `translate(${left + (j + 0.5) * wide} ${top - 7}) rotate(${(-LEAN * 180) / Math.PI})`;
+    write(clip(token), letters, { transform: turned, fill: inks.key });
+  });
   const y = top + (shown.row - first) * step;
   const frame = { fill: "none", stroke: inks.query, "stroke-width": 2 };
-  if (shown.row >= first && shown.row - first < n)
+  if (shown.row >= first && shown.row - first < visible.length)
     made.append(svg("rect", { x: left, y, width: across, height: step, ...frame }));
   return made;
 }

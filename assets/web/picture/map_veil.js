@@ -18,7 +18,7 @@ export class MapVeil {
 
   /** What may be seen of a map. @template {MapPicture} Map @param {Map} shown @param {Element} place of it @returns {Map} */
   seen(shown, place) {
-    const n = shown.tokens.length;
+    const [n, wide] = [shown.tokens.length, shown.keys.length];
     const second = place.closest(SECOND) !== null;
     this.rows = [...shown.tokens.keys()].filter((row) => hidesRow(shown.tokens, row, second));
     if (!this.rows.length) return shown;
@@ -26,8 +26,8 @@ export class MapVeil {
     const whole = shown.map.size === n;
     const bytes = whole ? shown.map.bytes.slice() : new Uint8Array(shown.map.bytes.length); // a thumbnail's rows are others
     for (const row of this.rows) {
-      weights?.fill(NaN, row * n, (row + 1) * n);
-      if (whole) bytes.fill(0, row * n, (row + 1) * n);
+      weights?.fill(NaN, row * wide, (row + 1) * wide);
+      if (whole) bytes.fill(0, row * wide, (row + 1) * wide);
     }
     return { ...shown, weights, map: { ...shown.map, bytes }, best: null, key: null };
   }

@@ -39,8 +39,8 @@ const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLO
  * @param {Element} parent @param {MapPicture} shown @param {Writing} writing
  */
 export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
-  const { tokens, weights, row, first, last } = shown;
-  const kind = `${tokens.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale}`;
+  const { tokens, keys, weights, row, first, last } = shown;
+  const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale}`;
   const before = filled.get(parent);
   if (before?.weights === weights && before?.kind === kind) return;
   filled.set(parent, { weights, kind });
@@ -48,12 +48,12 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
     parent.replaceChildren(h("p", {}, "…"));
     return;
   }
-  const n = tokens.length;
+  const [n, wide] = [tokens.length, keys.length];
   const written = (/** @type {number} */ i, /** @type {number} */ j) =>
-    Number.isNaN(weights[i * n + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * n + j]);
-  if (n <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
+    Number.isNaN(weights[i * wide + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * wide + j]);
+  if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
   else {
-    const note = `${n} × ${n} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
+    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
     parent.replaceChildren(h("p", {}, note), rowTable(shown, weights, what, written));
   }
 }
@@ -61,20 +61,21 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
 /** Tinted as the map is, unless it is a difference. @param {MapPicture} shown @param {Float32Array} weights
  * @param {(i: number, j: number) => string} written
  */
-function wholeTable({ tokens, row, first, last, map, scale, theme, ...more }, weights, written) {
-  const n = tokens.length;
-  const tinted = map.size === n && !("sides" in more);
+function wholeTable({ tokens, keys, row, first, last, map, scale, theme, ...more }, weights, written) {
+  const n = keys.length;
+  const tinted = map.size === tokens.length && !("sides" in more);
   const most = mostOf(map.bytes, scale);
   const tinge = (/** @type {HTMLElement} */ own, /** @type {number} */ byte) => {
     if (tinted)
       Object.assign(own.style, { background: cssOf(byte, theme, scale, most), color: inkOn(byte, theme, scale, most) });
     return own;
   };
-  const places = [...tokens.keys()].slice(first, tokens.length - last);
-  const names = places.map((j) => cell("th", tokens[j], { scope: "col" }));
-  const body = places.map((i) => {
+  const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
+  const columns = placesOf(keys);
+  const names = columns.map((j) => cell("th", keys[j], { scope: "col" }));
+  const body = placesOf(tokens).map((i) => {
     const largest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
-    const cells = places.map((j) => {
+    const cells = columns.map((j) => {
       const own = tinge(valueCell(written(i, j)), map.bytes[i * n + j]);
       if (weights[i * n + j] === largest && largest > 0) own.className = "most";
       return own;
@@ -85,13 +86,13 @@ function wholeTable({ tokens, row, first, last, map, scale, theme, ...more }, we
 }
 
 /** @param {MapPicture} shown @param {Float32Array} weights @param {string} what @param {(i: number, j: number) => string} written */
-function rowTable({ tokens, row, first, last }, weights, what, written) {
-  const n = tokens.length;
+function rowTable({ tokens, keys, row, first, last }, weights, what, written) {
+  const n = keys.length;
   const own = weights.subarray(row * n, (row + 1) * n).map(Math.abs);
   const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
   const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
-    h("tr", {}, cell("td", String(j)), cell("th", tokens[j], { scope: "row" }), valueCell(written(row, j))),
+    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(written(row, j))),
   );
   return table(h("tr", {}, ...names), body);
 }

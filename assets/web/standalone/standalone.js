@@ -8,7 +8,7 @@ import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { parseLook } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { parts, unpackFloats, unpackMaps } from "../wire/packets.js";
+import { parts, rowOf, unpackFloats, unpackMaps } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { View, choice, contentWidth, fillChoice, group, numbers, panel } from "../base/view_base.js";
 import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js";
@@ -131,7 +131,7 @@ class Standalone extends View {
   /** The weights of the head in focus, and whether they are the float32 that were computed. */
   weights() {
     const { layer, head } = this.at;
-    const size = this.maps.n ** 2;
+    const size = this.maps.n * this.maps.keys.length;
     const place = this.state.exact.findIndex(([l, h]) => l === layer && h === head);
     if (place >= 0) return { exact: true, weights: this.floats.subarray(place * size, (place + 1) * size) };
     return { exact: false, weights: Float32Array.from(this.maps.map(layer, head).bytes, (byte) => byte / 255) };
@@ -174,29 +174,30 @@ class Standalone extends View {
   /** @param {import("../base/colour.js").Inks} colours */
   drawFocus(colours) {
     const { at, maps, theme } = this;
-    const { tokens, n } = maps;
+    const { tokens, keys, n } = maps;
     const { exact, weights } = this.weights();
-    const [best, weight] = ranked(weights.subarray(at.row * n, (at.row + 1) * n))[0];
+    const [best, weight] = ranked(rowOf(weights, at.row, keys.length))[0];
     const key = at.key ?? best;
-    const share = at.key === null ? weight : weights[at.row * n + key];
-    const isBlocked = forbids(this.state.forbidden, at.head, n);
+    const share = at.key === null ? weight : weights[at.row * keys.length + key];
+    const isBlocked = forbids(this.state.forbidden, at.head, n, keys.length);
     const own = quoted(tokens[at.row]);
-    const seesNobody = tokens.every((_, j) => isBlocked(at.row, j));
-    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(tokens[key])}`;
+    const seesNobody = keys.every((_, j) => isBlocked(at.row, j));
+    const said = seesNobody ? "may look at nobody" : `puts ${percent(share)} on ${quoted(keys[key])}`;
     const isOff = this.off.has(`${at.layer}.${at.head}`);
     this.title.replaceChildren(`${own} ${said}`, ...(isOff ? [" ", span("off-note", OFF)] : []));
     this.large.classList.toggle("is-off", isOff);
     const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
     setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
     this.ramp.style.backgroundImage = gradient(theme);
-    const mode = this.mode === "lines" && n > MOST_WORDS ? "map" : this.mode;
+    const isLong = Math.max(n, keys.length) > MOST_WORDS;
+    const mode = this.mode === "lines" && isLong ? "map" : this.mode;
     this.modes.press(mode);
-    this.modes.buttons[1].disabled = n > MOST_WORDS;
+    this.modes.buttons[1].disabled = isLong;
     const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
     const marked = seesNobody ? null : best;
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
-    const shown = wholeMap(tokens, weights, { name, ...more });
+    const shown = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
     this.lines.element.hidden = mode !== "lines";
     if (mode === "lines") {

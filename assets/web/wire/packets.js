@@ -1,5 +1,7 @@
 // Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
 
+import { columnsOf } from "../base/colour.js";
+
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 
 /** @param {Uint8Array} bytes @returns {{header: any, body: Uint8Array}} */
@@ -34,22 +36,37 @@ export function unpackFloats(bytes) {
  */
 export function unpackMaps(packed) {
   const { header, body } = unpack(packed);
-  const { tokens, heads, whole, thumbnail } = /** @type {import("../base/messages.js").Maps} */ (header);
+  const { tokens, columns, layers, heads, whole, thumbnail } = /** @type {import("../base/messages.js").Maps} */ (
+    header
+  );
+  const keys = columns ?? tokens;
   const n = tokens.length;
-  const small = whole.length * heads * n * n;
+  const cells = n * keys.length;
+  const small = whole.length * heads * cells;
+  const smallCells = (body.length - small) / (layers * heads);
   return {
     .../** @type {import("../base/messages.js").Maps} */ (header),
     n,
+    keys, // what is looked at: the tokens themselves, or the columns of a map onto others
     isWhole: (/** @type {number} */ layer) => whole.includes(layer),
     /** @param {number} layer @param {number} head @returns {Bytes} */
     map(layer, head) {
       const place = whole.indexOf(layer);
-      const size = place >= 0 ? n : thumbnail;
-      const start = place >= 0 ? (place * heads + head) * n * n : small + (layer * heads + head) * size * size;
-      return { size, bytes: body.subarray(start, start + size * size) };
+      if (place < 0) return { size: thumbnail, bytes: pieceOf(body, small, layer * heads + head, smallCells) };
+      return { size: n, bytes: pieceOf(body, 0, place * heads + head, cells) };
+    },
+    /** A row of a map that is whole. @param {{layer: number, head: number, row: number}} at */
+    row(at) {
+      return rowOf(this.map(at.layer, at.head).bytes, at.row, keys.length);
     },
   };
 }
+
+/** The piece of so many bytes that has this number. @param {Uint8Array} body @param {number} from @param {number} at @param {number} cells */
+const pieceOf = (body, from, at, cells) => body.subarray(from + at * cells, from + (at + 1) * cells);
+
+/** A row of a map. @template {Uint8Array | Float32Array} Map @param {Map} map @param {number} row @param {number} wide columns of it */
+export const rowOf = (map, row, wide) => /** @type {Map} */ (map.subarray(row * wide, (row + 1) * wide));
 
 /** Weights as bytes, as the maps come. @param {Float32Array} weights */
 export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
@@ -58,14 +75,15 @@ export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.ro
  * @param {Bytes} map @param {number} none the byte that says nothing: 0 for weights @returns {Bytes}
  */
 export function pooled({ size, bytes }, room, none = 0) {
-  const step = Math.ceil(size / Math.max(1, room));
+  const columns = columnsOf({ size, bytes });
+  const step = Math.ceil(Math.max(size, columns) / Math.max(1, room));
   if (step <= 1) return { size, bytes };
-  const small = Math.ceil(size / step);
-  const result = new Uint8Array(small * small).fill(none);
+  const [small, wide] = [Math.ceil(size / step), Math.ceil(columns / step)];
+  const result = new Uint8Array(small * wide).fill(none);
   for (let i = 0; i < size; i++) {
-    const to = Math.floor(i / step) * small;
-    const from = i * size;
-    for (let j = 0; j < size; j++) {
+    const to = Math.floor(i / step) * wide;
+    const from = i * columns;
+    for (let j = 0; j < columns; j++) {
       const at = to + ((j / step) | 0);
       if (Math.abs(bytes[from + j] - none) > Math.abs(result[at] - none)) result[at] = bytes[from + j];
     }
@@ -73,7 +91,7 @@ export function pooled({ size, bytes }, room, none = 0) {
   return { size: small, bytes: result };
 }
 
-/** The map without its first and last rows and columns. @param {Bytes} map @returns {Bytes} */
+/** The square map without its first and last rows and columns. @param {Bytes} map @returns {Bytes} */
 export function trimmed({ size, bytes }, first, last) {
   if (!first && !last) return { size, bytes };
   const small = size - first - last;
@@ -92,10 +110,12 @@ export function trimmed({ size, bytes }, first, last) {
  */
 export const isWord = ({ tokens, ends }, at) => at >= ends[0] && at < tokens.length - ends[1];
 
-/** How many tokens to leave out at both ends, so that only words are seen; none where the others are wanted.
- * @param {{ends: Ends}} of @returns {Ends}
- */
-export const specials = ({ ends }, hidden) => (hidden ? ends : [0, 0]);
+/** @typedef {{ends: Ends, columns?: string[] | null}} Framed tokens with the model's own round them, and what they look at */
 
-/** Tells whether there are tokens that the model puts round a text. @param {{ends: Ends}} of */
-export const hasSpecials = ({ ends }) => ends.some(Boolean);
+/** How many tokens to leave out at both ends, so that only words are seen; none where the others are wanted.
+ * @param {Framed} of @returns {Ends}
+ */
+export const specials = (of, hidden) => (hidden && hasSpecials(of) ? of.ends : [0, 0]);
+
+/** Tells whether there are tokens that the model puts round a text, at both sides of its maps. @param {Framed} of */
+export const hasSpecials = ({ ends, columns }) => !columns && ends.some(Boolean);

@@ -22,25 +22,27 @@ export class PlaceView extends WireView {
     this.rowChosen = row !== null;
   }
 
-  /** What was not chosen of the place is the page's choice; a shorter sentence lacks the row that was. @param {number} tokens */
-  choosePlace(tokens) {
+  /** What was not chosen of the place is the page's choice; a shorter sentence lacks the row that was.
+   * @param {number} tokens @param {number} [keys]
+   */
+  choosePlace(tokens, keys = tokens) {
     const { at, picture } = this;
     const { layer, head, row, key } = picture;
     if (!this.isNewest) return;
     this.rowChosen &&= at.row < tokens;
     if (!this.placed) Object.assign(at, { layer, head });
     if (!this.rowChosen) Object.assign(at, { row, key });
-    if (at.key !== null && at.key >= tokens) at.key = null;
+    if (at.key !== null && at.key >= keys) at.key = null;
   }
 
-  /** A row or key that the sentence lacks is no choice. @param {number} tokens of the picture that is drawn */
-  keepWithin(tokens) {
+  /** A row or key that the sentence lacks is no choice. @param {number} tokens of the picture that is drawn @param {number} [keys] */
+  keepWithin(tokens, keys = tokens) {
     const { at, picture } = this;
     if (at.row >= tokens) {
       this.rowChosen = false;
       Object.assign(at, { row: Math.min(picture.row, tokens - 1), key: picture.key });
     }
-    if (at.key !== null && at.key >= tokens) at.key = null;
+    if (at.key !== null && at.key >= keys) at.key = null;
   }
 
   /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */

@@ -4,6 +4,7 @@
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
 import { leftOut, OF_ONE_MODEL, put, read, write } from "../link/link.js";
+import { isForeign, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "../base/view_base.js";
 import { Wire } from "./wire.js";
@@ -18,6 +19,7 @@ const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` 
 // as a frame, which is the picture's
 const PAUSE = { typing: 400, choosing: 100 };
 const LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked.";
+const OF_HEADS = ["off", "off2", "unheard", "unheard2"];
 const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
 
@@ -192,7 +194,9 @@ export class WireView extends View {
       return last ? `${said} ${this.still(key)} “${short(last)}”.` : said;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
-    const coming = isComing && this.modelName === LARGE_MODEL ? LOADS : "";
+    const name = this.modelName ?? MODEL;
+    const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${titleOf(name)} …` : "";
+    const coming = isComing ? loads : "";
     const left = leftOut().map((key) => CALLED[key]);
     const most = LONGEST_LINK.toLocaleString("en");
     const omits = left.length
@@ -316,6 +320,13 @@ export class WireView extends View {
     write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
     this.follow();
     this.isFitting = "model" in values;
+  }
+
+  /** Another kind of attention of the same model: the sentence stays, its heads are others. @param {string} model */
+  chooseGroup(model) {
+    this.writeAddress();
+    write({ ...Object.fromEntries([...OF_ONE_MODEL, ...OF_HEADS].map((key) => [key, null])), model });
+    this.follow();
   }
 
   leave() {

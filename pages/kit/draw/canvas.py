@@ -33,6 +33,8 @@ class House(TypedDict):
     address: str
     kinds: list[str]
     visit: str
+    machine: bool  # who asks sits at the server's machine, and may open models of it,
+    hub: bool  # and bring more
 
 
 class SheetState(TypedDict):

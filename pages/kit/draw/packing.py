@@ -37,28 +37,35 @@ class Memory(TypedDict):
     places: list[tuple[int, int]]  # of each tensor: its piece, and its offset in it
 
 
-def pack_maps(weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)) -> bytes:
+def pack_maps(
+    weights: Tensor,
+    tokens: Sequence[str],
+    digest: str,
+    layer: int,
+    ends: tuple[int, int] = (0, 0),
+    columns: Sequence[str] | None = None,
+) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
     Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block. `ends`
-    are the model's own tokens at both ends, as in `Run`.
+    are the model's own tokens at both ends, and `columns` what the tokens look at, as in `Run`.
     """
     whole = goes_whole(weights)
     parts = [weights if whole else weights[layer : layer + 1]]
     if not whole:
         parts.append(thumbnails(weights))
     layers = range(len(weights)) if whole else [layer]
-    header = headed(weights, tokens, digest, ends, layers, 0 if whole else parts[-1].shape[-1])
+    header = headed(weights, tokens, digest, ends, layers, 0 if whole else parts[-1].shape[-2], columns)
     return pack(header, *(as_bytes(part) for part in parts))
 
 
 def thumbnails(weights: Tensor) -> Tensor:
-    """The largest weight of each block of k × k cells, with the smallest k that leaves at most `THUMBNAIL` rows.
+    """The largest weight of each block of k × k cells, with the smallest k that leaves at most `THUMBNAIL` of either.
 
     (layers, h, i, j) -> (layers, h, ceil(i / k), ceil(j / k)); the last blocks are what is left. It is
     `max_pool2d(k, ceil_mode=True)`, which takes three times as long.
     """
-    step = -(-weights.shape[-1] // THUMBNAIL)
+    step = -(-max(weights.shape[-2:]) // THUMBNAIL)
     # layer by layer: what is written on the way then fits into the processor's cache
     return torch.stack([_largest(_largest(layer, step).mT, step).mT for layer in weights])
 
@@ -75,14 +82,20 @@ def _largest(maps: Tensor, step: int) -> Tensor:
 
 def goes_whole(weights: Tensor) -> bool:
     """Tells whether maps (layers, h, i, j) are few and small enough to be sent all at once."""
-    return weights.shape[-1] <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
+    return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
 
 
 def pack_layer(
-    weights: Tensor, tokens: Sequence[str], digest: str, layer: int, ends: tuple[int, int] = (0, 0)
+    weights: Tensor,
+    tokens: Sequence[str],
+    digest: str,
+    layer: int,
+    ends: tuple[int, int] = (0, 0),
+    columns: Sequence[str] | None = None,
 ) -> bytes:
     """The same with the maps of one layer alone."""
-    return pack(headed(weights, tokens, digest, ends, [layer]), as_bytes(weights[layer : layer + 1]))
+    header = headed(weights, tokens, digest, ends, [layer], columns=columns)
+    return pack(header, as_bytes(weights[layer : layer + 1]))
 
 
 def in_memory(

@@ -38,7 +38,7 @@ class Table:
 
 def map_of(name: str, run: Run, layer: int, head: int) -> Table:
     """One map: a row a query, a column a key, with the tokens as heads of both."""
-    return Table(name, run.tokens, run.tokens, run.weights[layer, head])
+    return Table(name, run.tokens, run.columns or run.tokens, run.weights[layer, head])
 
 
 def of_blocks(blocks: Sequence[Block], heading: str = "") -> list[Table]:
@@ -94,6 +94,7 @@ def npz_of(run: Run) -> bytes:
     return npz(
         {
             "tokens": np.array(run.tokens),
+            **({} if run.columns is None else {"columns": np.array(run.columns)}),
             "ids": np.array(run.ids),
             "weights": run.weights.cpu().numpy(),
             "hidden": run.hidden.cpu().numpy(),

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.kit.draw import canvas, pages
 from pages.kit.draw.web import PREFIX
 from pages.kit.picture import link_version
-from pages.kit.server import visits
+from pages.kit.server import public, visits
 from pages.kit.server.addresses import for_class
 from pages.kit.wire import files
 
@@ -90,6 +90,8 @@ def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None
         "address": for_class(st.context.url or ""),
         "kinds": list(files.kinds(package)),
         "visit": visits.name(),
+        "machine": public.is_local(),
+        "hub": public.is_local() and public.ASKS_HUB,
     }
     canvas.house(said)
 

@@ -38,6 +38,10 @@ _LONG = "Long text (empty: the longest training row that fits)"
 _SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "whose probability of coming next is told"
+_MODEL = (
+    "minilm, a model trained by Headlight, such as who-rotary-1, or one of this machine: hf:org/name@revision or "
+    "folder:hash; behind it `~encoder`, `~decoder` or `~cross`, its kind of attention"
+)
 _IN_BATCH = "the other sentence in the batch"
 _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@model of another model"
 _LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout or write it"
@@ -142,7 +146,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         ),
         *_SWITCHES,
         _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),
-        _text("model", "minilm", "model", note="minilm, or a model trained by Headlight, such as who-rotary-1"),
+        _text("model", "minilm", "model", limits.LONGEST_MODEL, note=_MODEL),
         _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
         _text("look", "", "look", limits.LONGEST_LOOK + 1, note=_LOOK),
         _text("word", "", "Word", limits.LONGEST_WORD, called="the word", note=_WORD),

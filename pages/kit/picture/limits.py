@@ -32,6 +32,7 @@ MOST_BUDGET = 1800  # seconds of training, all runs together
 LONGEST_MATRICES = 2000  # characters of the edited matrices in a link
 STRONG = 0.5  # a single weight between two words that are no neighbours, which makes a head one of a kind
 MOST_OF_IT = 0.6  # of a row, which does
+LONGEST_MODEL = 260  # characters of a model's name in a link
 LONGEST_WORD = 60  # characters of the word whose probability is told
 LONGEST_LOOK = 1000  # characters of how the maps are drawn
 LONGEST_PIN = 6000  # characters of a pinned picture: its sentence, mask and the rest of it

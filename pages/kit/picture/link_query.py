@@ -1,16 +1,17 @@
 """The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypedDict, TypeVar
 
+from mha_core import Model
 from mha_core import device as devices
-from mha_core.errors import HeadlightError, TooLong
+from mha_core.errors import HeadlightError, TooLong, Unsupported
 from pages.kit.draw.numbers import count, cut
 
-from . import link_version, models, pictures, words
-from .fields import FIELDS
+from . import abilities, foreign, link_version, models, pictures, words
+from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
 from .limits import LONGEST_RULE
 from .models import MINILM
@@ -44,6 +45,9 @@ class PictureAnswer(TypedDict):
     presets: Sequence[str]
     presetNames: Sequence[str]  # what each of them shows
     positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
+    fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
+    groups: Sequence[str]  # its kinds of attention; the picture is of one of them
+    group: str
     layers: int
     heads: int
     layer: int
@@ -86,6 +90,8 @@ class LinkQuery(Query):
         """
         if key in self.unusable:
             return self.default(key)
+        if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
+            return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
         try:
             return super().__getitem__(key)
         except HeadlightError:
@@ -94,8 +100,19 @@ class LinkQuery(Query):
                 return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
 
+    def is_said(self, key: str) -> bool:
+        """Tells whether the link says anything of a control of a side of a picture."""
+        return key.removesuffix("2") in SIDE and any(own == key for own, _ in self.pairs)
+
+    @cached_property
+    def fixed(self) -> Mapping[str, str]:
+        """As `abilities.fixed` of its model."""
+        return abilities.fixed(self.model)
+
     def default(self, key: str) -> Any:
         """What a control says while the link says nothing of it."""
+        if key == "pos2" and "pos" in self.fixed:
+            return "as trained"
         return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
 
     @cached_property
@@ -105,7 +122,22 @@ class LinkQuery(Query):
         if not said or models.is_there(said[0]):
             return said[0] if said else MINILM
         self.__dict__["name"] = MINILM  # whose defaults hold from now on
+        if why := foreign.why_not(said[0]):
+            return self.leave_out("model", MINILM, f" {why}")
         return self.leave_out("model", MINILM, FOREIGN if _LIKE_AN_OWN_ONE.fullmatch(said[0]) else "")
+
+    @cached_property
+    def model(self) -> Model:
+        """Its model; as a whole where it has no attention of the kind that is named."""
+        whole, group = foreign.split(self.name)
+        try:
+            return pictures.model_on(self.device, self.name)
+        except Unsupported as error:
+            if not group:
+                raise
+            self.__dict__["name"] = whole
+            self.leave_out("model", more=f" {words.sentence(error)}", usable=[whole])
+            return pictures.model_on(self.device, whole)
 
     @cached_property
     def device(self) -> str:
@@ -121,6 +153,7 @@ class LinkQuery(Query):
         Raises:
             Refused: a sentence or a rule that cannot be used.
         """
+        _ = self.model  # first: it may not be the one that the link names
         settings = self.settings(side, text)
         try:
             fitting, left_out = within(settings)
@@ -227,6 +260,9 @@ def answer_of(
         "presets": models.presets(query.name),
         "presetNames": models.preset_names(query.name),
         "positions": words.encodings(query.model),
+        "fixed": query.fixed,
+        "groups": query.model.groups,
+        "group": query.model.group,
         "layers": layers,
         "heads": heads,
         "layer": at.layer,

@@ -86,11 +86,12 @@ def per_head(painted: str) -> bool:
     return any(part[:1].isdigit() for part in painted.split(".")[1:])
 
 
-def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none") -> Tensor:
+def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None) -> Tensor:
     """The mask of a rule with painted cells, bool (i, j), or (h, i, j) when the heads differ. True = may look.
 
     Args:
         built_in: the rule that belongs to the model itself; nothing that it forbids is allowed.
+        keys: that the n tokens look at, n of them by default; those beyond the tokens are open.
 
     Raises:
         MaskError: the rule is not known. A painting of another length is left out.
@@ -99,7 +100,9 @@ def allowed(mask: str, painted: str, n: int, heads: int, built_in: str = "none")
     flips = read_flips(painted, heads) if painted and tokens_of(painted) == n else None
     if flips is not None:
         allow = allow ^ flips if per_head(painted) else allow ^ flips[0]
-    return allow if built_in == "none" else allow & masks.allow(masks.parse(built_in), n, n)[0, 0]
+    allow = allow if built_in == "none" else allow & masks.allow(masks.parse(built_in), n, n)[0, 0]
+    more = 0 if keys is None else keys - n
+    return torch.nn.functional.pad(allow[..., : n + more], (0, max(0, more)), value=True) if more else allow
 
 
 def of_head(allow: Tensor, head: int) -> Tensor:
@@ -108,9 +111,11 @@ def of_head(allow: Tensor, head: int) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def forbidden(mask: str, painted: str, n: int, heads: int, built_in: str = "none") -> list[str]:
+def forbidden(
+    mask: str, painted: str, n: int, heads: int, built_in: str = "none", keys: int | None = None
+) -> list[str]:
     """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
-    allow = allowed(mask, painted, n, heads, built_in)
+    allow = allowed(mask, painted, n, heads, built_in, keys)
     return [write_cells(~mask) for mask in (allow if allow.dim() == 3 else allow[None])]
 
 

@@ -1,4 +1,5 @@
-"""The models that a visitor may look at: MiniLM, SmolLM2, the trained ones of assets/trained, and the visit's own.
+"""The models that a visitor may look at: MiniLM, SmolLM2, the trained ones of assets/trained, the visit's own, and
+those of this machine (`foreign`).
 
 Folders are found by name in this list alone, never by a path from a link. The name of an own run cannot be guessed, and
 the control offers it to its own visitor only.
@@ -24,6 +25,7 @@ from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.models.classifier import Classifier
 from mha_core.models.stack import Stack
+from mha_core.positions import Learned, is_altered
 from mha_core.pretrained import smollm2
 from mha_core.pretrained.byte_level import ByteLevel
 from mha_core.training import inference, saved, tasks
@@ -31,6 +33,8 @@ from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
+from . import foreign
+from .limits import POSITIONS
 from .place import DEFAULT_AT
 from .presets import CONTINUED, NAMES, PRESETS
 
@@ -120,6 +124,7 @@ def offered(runs: Mapping[str, Own]) -> dict[str, Choice]:
         **{name: Choice(title, "Pretrained", KNOWN_SIZES[name]) for name, title in pretrained().items()},
         **{name: Choice(title, "Trained here", _shipped_says(name)) for name, title in shipped().items()},
         **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items()},
+        **{found.name: Choice(found.title, "Of this machine", found.says) for found in foreign.offered()},
     }
 
 
@@ -131,12 +136,20 @@ def pretrained() -> dict[str, str]:
 
 
 def title(name: str) -> str:
+    name, group = foreign.split(name)
+    if group:
+        return f"{title(name)}, {foreign.GROUPS[group]}"
+    if foreign.is_foreign(name):
+        return foreign.title(name)
     run = _own(name)
     return run.title if run else {**pretrained(), **shipped()}.get(name, name)
 
 
 def check(name: str) -> None:
     """Raises a HeadlightError when no model of the list has this name any more."""
+    if foreign.is_foreign(name):
+        foreign.check(name)
+        return
     if name == SMOLLM2:
         raise HeadlightError("SmolLM2, the model that writes, is switched off on this server; choose another model")
     if not is_there(name):
@@ -181,11 +194,13 @@ def packed(name: str) -> bytes:
 
 def is_there(name: str) -> bool:
     """Tells whether a model of the list, or of somebody who knows its name, is called that."""
-    return name in pretrained() or name in shipped() or store.has("model", name)
+    name, _ = foreign.split(name)
+    return foreign.is_there(name) or name in pretrained() or name in shipped() or store.has("model", name)
 
 
 def presets(name: str) -> tuple[str, ...]:
     """The sentences that are one click away: a trained model is asked what its task asks."""
+    name, _ = foreign.split(name)
     if name in OWN_PRESETS:
         return OWN_PRESETS[name]
     run = _own(name)
@@ -229,12 +244,29 @@ def able(model: Model) -> Model:
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
     """
+    if not isinstance(stack_of(model), Stack):
+        return model
     return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.as_implementation("fused")
+
+
+def stack_of(model: Model) -> Stack | None:
+    """Its layers, where they are ours; None of a model of transformers."""
+    stack = getattr(model, "encoder", None)
+    return stack if isinstance(stack, Stack) else None
+
+
+def encodings(model: Model) -> list[str]:
+    """The positions that a model can take, as `Model.run` does; only a table can be altered."""
+    stack = stack_of(model)
+    if stack is None:
+        return ["trained", "none"] if "positions" in model.can else ["trained"]
+    table = isinstance(stack.position, Learned)
+    return [core for core in POSITIONS.values() if table or not is_altered(core)]
 
 
 def answer(model: Model, run: Run) -> list[str]:
     """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
-    if not isinstance(model.encoder, Classifier):
+    if not isinstance(stack_of(model), Classifier):
         return []
     last, everyone = run.hidden[-1:], torch.ones(1, len(run.tokens), dtype=torch.bool)
 
@@ -255,8 +287,7 @@ def unknown(model: Model, text: str) -> list[str]:
         return (
             [f"{len(lost)} of these characters have no token in this model: it reads on without them."] if lost else []
         )
-    missing = model.tokenizer.token_to_id("[UNK]")
-    if model.history is None or missing is None:
+    if model.history is None or (missing := model.tokenizer.token_to_id("[UNK]")) is None:
         return []
     coded = model.tokenizer.encode(text)
     pieces = zip(coded.ids, coded.offsets, strict=True)

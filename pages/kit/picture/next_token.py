@@ -60,7 +60,7 @@ def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> lis
 def drawn(picture: Picture, temperature: float, seed: int) -> NextToken | None:
     """The token that this seed draws at this sampling temperature, with its probability at that; None at 0."""
     logits = picture.run.logits
-    if logits is None or not temperature:
+    if logits is None or not temperature or not writes(picture):
         return None
     number = choose(logits[-1], temperature, seed, len(picture.run.ids))
     return _next(picture, number, torch.softmax(logits[-1].double() / temperature, dim=-1), None)
@@ -72,7 +72,12 @@ def chances_of(picture: Picture) -> Tensor | None:
     Some kernels add float32 one by one: over 49,152 tokens that moves the fifth digit.
     """
     logits = picture.run.logits
-    return None if logits is None else logits[-1].double().softmax(-1)
+    return None if logits is None or not writes(picture) else logits[-1].double().softmax(-1)
+
+
+def writes(picture: Picture) -> bool:
+    """Tells whether it goes on with the text itself: what reads one text and writes another does not."""
+    return picture.run.logits is not None and len(picture.model.groups) == 1
 
 
 def word_in_words(word: str, pictures_of_it: dict[str, Picture]) -> str:

@@ -5,20 +5,23 @@ import time
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import torch
 from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import Model, Run, load_model
 from mha_core import device as devices
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
+from mha_core.pretrained import memory
 from pages.kit.draw.packing import goes_whole, pack_maps
 from pages.kit.server.queue import BOUNDS, QUEUE, Work
 
-from . import models
+from . import foreign, models
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
@@ -28,7 +31,10 @@ from .sharing import heavy, known, shared, threads_for, turn
 CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
+FOREIGN_BYTES = max(2**31, (memory.available() or 0) // 2)  # of models of other makers, those used last
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+
+NOBODY = "to nobody"  # the column for what of a row goes to no token
 
 PASSES = BOUNDS[Work.PASS].at_once
 _beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
@@ -66,6 +72,7 @@ class Pinned:
     settings: Settings
     tokens: list[str]
     weights: Tensor
+    columns: list[str] | None
     model: Model
 
     @property
@@ -80,6 +87,19 @@ def model_on(device: str, name: str = MINILM) -> Model:
     """
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" is another one only where it can fall back
+    name, group = foreign.split(name)
+    found = _whole_on(device, name)
+    return found.of(group) if group else found
+
+
+def _whole_on(device: str, name: str) -> Model:
+    if foreign.is_foreign(name):
+        foreign.check(name)
+        model = known(_foreign_on, device, name)
+        if model is None:
+            with QUEUE.place(Work.LONG):
+                model = _foreign_on(device, name)
+        return model
     if name in models.pretrained():
         found = known(pretrained_on, device, name)
         if found is None:
@@ -97,7 +117,32 @@ def pretrained_on(device: str, name: str) -> Model:
 
 def is_loaded(name: str) -> bool:
     """Tells whether a model is there, or so small that it comes at once."""
-    return name != SMOLLM2 or any(known(pretrained_on, device, name) is not None for device in ("cpu", "auto"))
+    name, _ = foreign.split(name)
+    loads = _foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
+    return loads is None or any(known(loads, device, name) is not None for device in ("cpu", "auto"))
+
+
+class _Foreign(LRUCache[object, Model]):
+    """Models by bytes; with one that goes, its pictures go, which would hold it."""
+
+    def popitem(self) -> tuple[object, Model]:
+        key, gone = super().popitem()
+        kept: tuple[Any, ...] = (picture, pinned)
+        for cache in (one.cache for one in kept):
+            for other in [own for own, one in cache.items() if one.model.name == gone.name]:
+                del cache[other]
+        return key, gone
+
+
+@shared(_Foreign(FOREIGN_BYTES, lambda model: _bytes_of(model)))
+def _foreign_on(device: str, name: str) -> Model:
+    source, revision = foreign.source(name)
+    try:
+        return load_model(source, device=device, **({"revision": revision} if revision else {}))
+    except HeadlightError:
+        raise
+    except Exception as error:  # what a library says of files that it cannot read is for its own users
+        raise WeightsFileError(f"{foreign.title(name)} cannot be read ({type(error).__name__})") from error
 
 
 @shared(LRUCache(TRAINED_BYTES, lambda model: _bytes_of(model)))
@@ -132,12 +177,27 @@ def picture(settings: Settings) -> Picture:
     count = len(model.tokenize(settings.text)[1])
     with turn(count, models.heads(model)):
         start = time.perf_counter()
-        run = settings.run(model)
+        run = with_nobody(settings.run(model))
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
     untouched = run.sentence if settings == settings.untouched else _untouched_sentence(settings)
     cosine = measures.cosine(run.sentence, untouched)
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
+
+
+def with_nobody(run: Run) -> Run:
+    """The run with a column more for what of each row goes to no token, where there is such."""
+    if run.nobody is None:
+        return run
+    weights = torch.cat((run.weights, run.nobody[..., None]), dim=-1)
+    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), NOBODY])
+
+
+def among_tokens(run: Run) -> Tensor | None:
+    """The maps (layers, h, i, i) of the tokens among themselves, None where they look at others."""
+    if run.columns is None:
+        return run.weights
+    return run.weights[..., :-1] if run.columns == [*run.tokens, NOBODY] else None
 
 
 def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
@@ -161,14 +221,16 @@ def _packed_key(picture: Picture, layer: int) -> Hashable:
 @shared(LRUCache(PACKED_BYTES, len), _packed_key)
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
-    return pack_maps(picture.run.weights, picture.run.tokens, picture.settings.digest, layer, picture.run.ends)
+    run = picture.run
+    return pack_maps(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
 
 
 @shared(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
 def pinned(settings: Settings, layer: int, head: int) -> Pinned:
     """One map to keep beside the present picture. Raises what `Model.run` raises."""
     whole = picture(settings)
-    return Pinned(settings, whole.run.tokens, whole.run.weights[layer, head].clone(), whole.model)
+    one = whole.run.weights[layer, head].clone()
+    return Pinned(settings, whole.run.tokens, one, whole.run.columns, whole.model)
 
 
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
@@ -202,8 +264,9 @@ def _bytes_of(model: Model) -> int:
 
 
 def _bytes_held(settings: Settings, model: Model) -> int:
-    """Memory of the model that a picture keeps from being freed: none of a pretrained one, which stays for good."""
-    return 0 if settings.model in models.pretrained() else _bytes_of(model)
+    """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
+    name, _ = foreign.split(settings.model)
+    return 0 if name in models.pretrained() or foreign.is_foreign(name) else _bytes_of(model)
 
 
 @shared(LRUCache(256), lambda settings: settings.untouched)

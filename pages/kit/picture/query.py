@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
-from mha_core.positions import Learned, is_altered
 
 from . import link_version, mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
@@ -144,8 +143,8 @@ class Query:
     def position(self, side: str) -> str:
         """The encoding, as `Model.run` takes it."""
         core = POSITIONS[self[f"pos{side}"]]
-        if is_altered(core) and not isinstance(self.model.encoder.position, Learned):
-            raise HeadlightError("this model has no learned table of positions to alter")
+        if core not in models.encodings(self.model):
+            raise HeadlightError("this model cannot take these positions")
         return core
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention.switches import EVERYTHING
 
-from . import models, pictures
+from . import foreign, models, pictures
 from .next_token import LIKELIEST
 from .place import At
 from .settings import Settings
@@ -65,6 +65,8 @@ def _load(settings: Settings, model: Model) -> CodeCell:
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
     if name in models.shipped():
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
+    elif foreign.is_foreign(name):
+        return _load_foreign(settings)
     elif name not in models.pretrained():
         name, said = OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
     given = [_literal(name), *([] if settings.device == "auto" else [f"device={_literal(settings.device)}"])]
@@ -74,6 +76,20 @@ def _load(settings: Settings, model: Model) -> CodeCell:
     other = "" if kept else f".as_implementation({_literal(model.sizes.implementation)})"
     return CodeCell(
         said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){other}"
+    )
+
+
+def _load_foreign(settings: Settings) -> CodeCell:
+    """One of this machine: by its id and revision, or a folder, whose path is told to nobody."""
+    name, group = foreign.split(settings.model)
+    source, revision = foreign.source(name)
+    given = _literal(source) if revision else _literal(foreign.title(name))
+    more = f", revision={_literal(revision)}" if revision else ""
+    device = "" if settings.device == "auto" else f", device={_literal(settings.device)}"
+    said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."
+    of = f".of({_literal(group)})" if group else ""
+    return CodeCell(
+        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({given}{more}{device}){of}"
     )
 
 

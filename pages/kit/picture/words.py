@@ -6,10 +6,11 @@ from typing import NotRequired, TypedDict
 
 from mha_core import Model, positions
 from mha_core.models import changes
+from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
 from pages.kit.draw import numbers
 
-from . import mask_codec, models, rules
+from . import abilities, mask_codec, models, rules
 from .limits import POSITIONS
 from .models import MINILM
 from .pictures import Picture
@@ -110,25 +111,28 @@ def zeroed_values(settings: Settings, model: Model) -> str:
 
 def computed_by(model: Model) -> str:
     """What computes a trained model where it is not what it was trained in; "" where it is."""
-    now = model.sizes.implementation
-    before = model.history.recipe.implementation if model.history else now
+    if model.history is None:
+        return ""
+    now, before = model.sizes.implementation, model.history.recipe.implementation
     return "" if before == now else f"Trained in {before}, computed by {now} with the same weights."
 
 
 def encodings(model: Model) -> list[tuple[str, str]]:
-    """The encodings that a model can take, in the control, and what each does; only a table can be altered."""
-    table = isinstance(model.encoder.position, Learned)
-    names = [name for name, core in POSITIONS.items() if table or not positions.is_altered(core)]
-    return [(name, position_note(POSITIONS[name], model)) for name in names]
+    """The encodings that a model can take, in the control, and what each does."""
+    can = models.encodings(model)
+    return [(name, position_note(core, model)) for name, core in POSITIONS.items() if core in can]
 
 
 def position_note(position: str, model: Model) -> str:
     """The effect of a position of the core's in this model, beside the encoding that it was trained with."""
+    stack = models.stack_of(model)
+    if stack is None:
+        return "As it was trained." if position == "trained" else f"No position information at all. {NOT_TRAINED}."
     trained = _TRAINED.get(model.sizes.position, "")
     if position == "trained":
         if not trained:
             return "The model was trained without positions."
-        how = _acting(model.encoder.position.acts)
+        how = _acting(stack.position.acts)
         return f"The{trained[3:]}, {how[:1].lower()}{how[1:]}, as it was trained."
     if positions.is_altered(position):
         factor = position.partition(":")[2]
@@ -139,7 +143,7 @@ def position_note(position: str, model: Model) -> str:
     else:
         acts = positions.acts(position)
         where = "" if acts == {"add"} else " in every layer"
-        scaled = position == "sinusoidal" and isinstance(model.encoder.position, Learned)
+        scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
         size = ", as large as the trained rows on average" if scaled else ""
         tables = ", random numbers that nobody trained" if position in _WITH_TABLES else ""
         rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
@@ -159,7 +163,10 @@ def _acting(acts: frozenset[str]) -> str:
 
 def places(position: str, model: Model) -> frozenset[str]:
     """The places where a position of the core's acts, as in `Position.acts`."""
-    return model.encoder.position.acts if position == "trained" else positions.acts(position)
+    if position != "trained":
+        return positions.acts(position)
+    stack = models.stack_of(model)
+    return stack.position.acts if stack else frozenset(("add",))
 
 
 def has_positions(settings: Settings, model: Model) -> bool:
@@ -188,14 +195,30 @@ def about(picture: Picture) -> dict[str, str]:
     """Everything that is needed to get these numbers again."""
     model, name = picture.model, picture.settings.model
     facts = model.facts
+    if models.stack_of(model) is None:
+        return {"model": f"{models.title(name)} ({model.origin})", **facts, **_able(model), **_here(picture)}
     return {
         "model": f"{facts['model']} ({model.origin} weights)"
         if name == MINILM
         else f"{models.title(name)} ({model.origin})",
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
-        "settings": f"{label(picture.settings, model)}; {len(picture.run.tokens)} tokens",
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
+        **_here(picture),
+    }
+
+
+def _here(picture: Picture) -> dict[str, str]:
+    """How this picture was computed."""
+    model = picture.model
+    return {
+        "settings": f"{label(picture.settings, model)}; {len(picture.run.tokens)} tokens",
         "device": f"{picture.run.device}, {model.dtype}".replace("torch.", ""),
         "threads": str(picture.threads),
     }
+
+
+def _able(model: Model) -> dict[str, str]:
+    """What can be changed in a model, and of the rest why not."""
+    lacks = {f"no {name}": abilities.reason(model, name) for name in sorted(EVERYTHING - model.can)}
+    return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}

@@ -149,7 +149,7 @@ class Wire:
             return refused(404, "There is no such route.")
         if scope["method"] != "GET":
             return refused(405, "Only GET is answered here.", {"Allow": "GET"})
-        if not _is_own_page(headers):
+        if not is_own_page(headers):
             return refused(403, "Only Headlight’s own pages are answered here.")
         if len(scope["query_string"]) > LONGEST:
             return refused(414, f"A query may have {LONGEST:,} bytes.")
@@ -200,7 +200,7 @@ def _headers(tag: str) -> dict[str, str]:
     }
 
 
-def _is_own_page(headers: Headers) -> bool:
+def is_own_page(headers: Headers) -> bool:
     """Tells whether this server's page asks, as far as the browser says who does."""
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host"):

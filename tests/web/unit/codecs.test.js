@@ -43,6 +43,7 @@ test("a mask for one head forbids there alone", () => {
   const both = [cells, ""];
   assert.ok(forbids(both, 0, 2)(0, 1));
   assert.ok(!forbids(both, 0, 2)(1, 0));
+  assert.ok(forbids([writeCells(Uint8Array.of(0, 0, 1, 0, 0, 0))], 0, 2, 3)(0, 2), "of two queries and three keys");
 });
 
 test("places", () => {

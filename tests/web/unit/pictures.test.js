@@ -9,7 +9,15 @@ import { columns, order, sortKey } from "../../../assets/web/picture/heads_order
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
-import { parts, pooled, specials, toBytes, trimmed, unpackFloats, unpackMaps } from "../../../assets/web/wire/packets.js";
+import {
+  parts,
+  pooled,
+  specials,
+  toBytes,
+  trimmed,
+  unpackFloats,
+  unpackMaps,
+} from "../../../assets/web/wire/packets.js";
 import { gave, percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
@@ -54,6 +62,31 @@ test("maps", () => {
   assert.ok(pooled({ size: 8, bytes: new Uint8Array(64).fill(3) }, 4).bytes.every((byte) => byte === 3));
 });
 
+test("maps of tokens that look at others", () => {
+  const header = { ...MAPS, columns: ["x", "y"] };
+  const cells = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+  const maps = unpackMaps(packed(header, cells));
+  assert.deepEqual([maps.n, maps.keys], [3, ["x", "y"]]);
+  assert.deepEqual([...maps.map(0, 1).bytes], [7, 8, 9, 10, 11, 12]);
+  assert.deepEqual([...maps.row({ layer: 0, head: 1, row: 2 })], [11, 12]);
+  assert.deepEqual(specials(maps, true), [0, 0], "the model’s own tokens stand at one side alone");
+  const wide = pooled({ size: 3, bytes: Uint8Array.from({ length: 12 }, (_, at) => at) }, 2);
+  assert.deepEqual([wide.size, ...wide.bytes], [2, 5, 7, 9, 11]);
+  const view = { maps, at: { layer: 0, head: 0, row: 2, key: null }, look: { sort: true } };
+  assert.equal(sortKey(view), 1);
+  assert.deepEqual(
+    order(view, false).map(([, head]) => head),
+    [1, 0],
+  );
+});
+
+test("small maps of tokens that look at others", () => {
+  const header = { ...MAPS, columns: ["x", "y"], layers: 2, heads: 1, whole: [1], thumbnail: 2 };
+  const maps = unpackMaps(packed(header, Uint8Array.of(1, 2, 3, 4, 5, 6, 70, 80)));
+  assert.deepEqual([maps.map(0, 0).size, ...maps.map(0, 0).bytes], [2, 70]);
+  assert.deepEqual([...maps.map(1, 0).bytes], [1, 2, 3, 4, 5, 6]);
+});
+
 test("heads in the order of what the row in focus gives a key", () => {
   const maps = unpackMaps(packed(MAPS, CELLS));
   const view = { maps, at: { layer: 0, head: 0, row: 1, key: null }, look: { sort: true } };
@@ -74,17 +107,19 @@ test("heads in the order of what the row in focus gives a key", () => {
   assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
 });
 
-/** Each cell with a number, a stroke and a colour unlike those beside it. @param {number} n tokens of a side */
-function fullMap(n) {
-  const colours = Uint8ClampedArray.from({ length: 4 * n * n }, (_, at) => (at >> 2) % 256);
-  const cells = { width: n, getContext: () => ({ getImageData: () => ({ data: colours }) }) };
-  const map = { size: n, bytes: new Uint8Array(n * n) };
+/** Each cell with a number, a stroke and a colour unlike those beside it. @param {number} n rows @param {number} wide columns */
+function fullMap(n, wide = n) {
+  const colours = Uint8ClampedArray.from({ length: 4 * n * wide }, (_, at) => (at >> 2) % 256);
+  const cells = { width: wide, height: n, getContext: () => ({ getImageData: () => ({ data: colours }) }) };
+  const map = { size: n, bytes: new Uint8Array(n * wide) };
   const tokens = Array(n).fill("a");
-  const weights = new Float32Array(n * n).fill(0.5);
+  const keys = Array(wide).fill("b");
+  const weights = new Float32Array(n * wide).fill(0.5);
   const shown = {
     map,
     weights,
     tokens,
+    keys,
     first: 0,
     last: 0,
     row: 0,
@@ -93,8 +128,22 @@ function fullMap(n) {
     forbids: () => true,
   };
   return {
-    shown, visible: tokens, left: 9, top: 9, right: 9, side: 9 * n, step: 9, across: 9 * n, wide: 9, font: 9, inks: {},
-    element: { dataset: { number: "9" } }, image: () => cells, inCell: () => "0.5", inkOn: () => "#000",
+    shown,
+    visible: tokens,
+    seen: keys,
+    left: 9,
+    top: 9,
+    right: 9,
+    side: 9 * n,
+    step: 9,
+    across: 9 * wide,
+    wide: 9,
+    font: 9,
+    inks: {},
+    element: { dataset: { number: "9" } },
+    image: () => cells,
+    inCell: () => "0.5",
+    inkOn: () => "#000",
   };
 }
 
@@ -116,6 +165,12 @@ test("a drawing has so many cells, and beyond them is a sentence", () => {
     const drawn = elements(mapSvg(fullMap(most)));
     assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
     assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
+    const cross = elements(mapSvg(fullMap(3, 7)));
+    assert.equal(
+      cross,
+      2 * 21 + 3 + 7 + 21 + 3,
+      "numbers, strokes, names of rows and of columns, colours, and the frame",
+    );
   } finally {
     delete globalThis.document;
   }
@@ -138,7 +193,10 @@ test("a change in words", () => {
   assert.equal(gave("it", "Drive", 0.5, 0.5), "“it” still gives “Drive” 50 %.");
   assert.equal(gave("it", "a", 1, 0, true), "“it” gives “a” all its attention (100 %) on the left, 0 % on the right.");
   assert.equal(gave("it", "a", 0.1, 0.1, true), "“it” gives “a” 10 % on both sides.");
-  const next = [{ label: "Road", chance: 0.4, before: 0.06 }, { label: "Drive", chance: 0.3, before: 0.84 }];
+  const next = [
+    { label: "Road", chance: 0.4, before: 0.06 },
+    { label: "Drive", chance: 0.3, before: 0.84 },
+  ];
   assert.equal(nextMoved(next), "Next word: “Drive” 84 %, now “Road” 40 %.");
   assert.equal(nextMoved(next.slice(1)), "Next word: “Drive” 84 %, now 30 %.");
   assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
@@ -147,7 +205,12 @@ test("a change in words", () => {
 test("two nouns of a sentence swapped, and nothing else", () => {
   const swappedOf = (text) => {
     const tokens = text.toLowerCase().match(/\p{L}+|[^\p{L}\s]/gu) ?? [];
-    return swapped(text, tokens, 0, tokens.map((_, at) => at / 100))?.text;
+    return swapped(
+      text,
+      tokens,
+      0,
+      tokens.map((_, at) => at / 100),
+    )?.text;
   };
   assert.equal(swappedOf("The dog bit the man"), "The man bit the dog");
   assert.equal(swappedOf("my grandmother baked her cake"), "my cake baked her grandmother");
@@ -156,9 +219,10 @@ test("two nouns of a sentence swapped, and nothing else", () => {
 });
 
 test("kinds of heads in families", () => {
-  assert.deepEqual(["word before", "[CLS]", "first word", "copies", "itself"].map((name) => familyOf([name, 1])), [
-    "back", "ends", "ends", "links", "",
-  ]);
+  assert.deepEqual(
+    ["word before", "[CLS]", "first word", "copies", "itself"].map((name) => familyOf([name, 1])),
+    ["back", "ends", "ends", "links", ""],
+  );
   assert.equal(familyOf(undefined), "");
 });
 

@@ -1,0 +1,193 @@
+// “Another model”: what this machine holds, a folder of it, one more of the Hugging Face hub, and how one comes to a model of
+// one's own. Who does not sit at the server's machine reads of the last alone.
+
+import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
+import { OWN_CODE } from "../base/page_facts.js";
+import { linesOf } from "../base/lines.js";
+
+/** @typedef {{name: string, title: string, says: string, why_not: string}} Found a model of this machine */
+
+const LOST = "The server cannot be reached; try again.";
+const LEAVES = "This asks huggingface.co: the name that you type, and the address of this machine, leave it.";
+
+/** The titles of models that were opened here, by their names. @type {Map<string, string>} */
+export const titles = new Map();
+
+/** What the server's machine answers. @param {string} question @param {Record<string, string>} [asked] */
+const ask = (question, asked = {}) => fetch(urlOf(`api/machine/${question}?${new URLSearchParams(asked)}`));
+
+/** The answer, or why there is none. @param {string} question @param {Record<string, string>} [asked] */
+async function answered(question, asked) {
+  const answer = await ask(question, asked).catch(() => null);
+  if (!answer) throw new Error(LOST);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+/** 1_340_000 -> "1.3 MB" @param {number} bytes */
+export const written = (bytes) =>
+  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.max(0.1, bytes / 1e6).toFixed(1)} MB`;
+
+/** A line to type into, with a button. @param {string} name @param {string} placeholder @param {string} does @param {(text: string) => void} act */
+function line(name, placeholder, does, act) {
+  const field = h("input", { type: "text", "aria-label": name, placeholder, autocomplete: "off", spellcheck: "false" });
+  const press = h("button", { type: "submit" }, does);
+  const form = /** @type {HTMLFormElement} */ (h("form", { class: "asks" }, field, press));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    if (field.value.trim()) act(field.value.trim());
+  };
+  return { form, field, press };
+}
+
+export class OtherModels {
+  /** @param {(name: string) => void} choose */
+  constructor(choose) {
+    this.choose = choose;
+    this.under = /** @type {AbortController | null} */ (null); // way: a download
+    this.list = h("ul", { class: "models" });
+    this.said = h("p", { role: "status" });
+    this.folder = line("Folder", "/home/me/my-model", "Open", (path) => this.open(path));
+    this.id = line("Name on the hub", "google-t5/t5-small", "How large is it?", (id) => this.size(id));
+    this.bring = button("", () => this.download(), { hidden: "" });
+    this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
+    this.stops = button("Stop", () => this.under?.abort(), { hidden: "" });
+    this.hub = h(
+      "section",
+      {},
+      h("h3", {}, "From the Hugging Face hub"),
+      this.id.form,
+      h("p", { class: "leaves" }, LEAVES),
+      div("bringing", this.bring, this.bar, this.stops),
+    );
+    this.machine = h(
+      "section",
+      {},
+      h("h3", {}, "On this machine"),
+      this.list,
+      h("h3", {}, "A folder of this machine"),
+      this.folder.form,
+      this.hub,
+      this.said,
+    );
+    this.element = h(
+      "dialog",
+      { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
+      h("h2", { id: "headlight-own-name" }, "Another model"),
+      this.machine,
+      h("h3", {}, "What opens here"),
+      h("p", {}, "A model that you train on the Train page: it stands in the list when it is trained."),
+      h("p", {}, "A run of Headlight as a zip file: “Open a saved run” on the Train page."),
+      h("h3", {}, "What Python opens"),
+      h("p", {}, "The folder of any text model of transformers: config.json, its tokenizer and safetensors."),
+      h("pre", {}, OWN_CODE),
+      button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
+    );
+    this.element.addEventListener("close", () => this.under?.abort());
+  }
+
+  /** @param {{machine: boolean, hub: boolean}} house what may be asked here */
+  allow({ machine, hub }) {
+    this.machine.hidden = !machine;
+    this.hub.hidden = !hub;
+  }
+
+  show() {
+    if (!this.element.isConnected) document.body.append(this.element);
+    this.element.showModal();
+    if (!this.machine.hidden) this.look();
+  }
+
+  /** What the cache holds now. */
+  look() {
+    this.tell("Looking at the cache …", async () => {
+      this.draw(/** @type {Found[]} */ (await answered("cached")));
+      return this.list.children.length ? "" : "The cache of the Hugging Face hub holds no model.";
+    });
+  }
+
+  /** @param {Found[]} found */
+  draw(found) {
+    for (const { name, title } of found) titles.set(name, title);
+    const make = (/** @type {number} */ at) => {
+      const press = button("", () => this.take(/** @type {Found} */ (found[at])), {});
+      press.append(h("strong"), span("says"));
+      return h("li", {}, press);
+    };
+    this.list.replaceChildren();
+    fill(this.list, found, make, (item, { title, says, why_not }) => {
+      const press = /** @type {HTMLButtonElement} */ (item.firstElementChild);
+      setText(press.children[0], title);
+      setText(press.children[1], [says, why_not].filter(Boolean).join(": "));
+      press.disabled = Boolean(why_not);
+    });
+  }
+
+  /** @param {Found} found */
+  take({ name, title }) {
+    titles.set(name, title);
+    this.element.close();
+    this.choose(name);
+  }
+
+  /** @param {string} path */
+  open(path) {
+    this.tell("Opening …", async () => {
+      this.take(/** @type {Found} */ (await answered("folder", { path })));
+      return "";
+    });
+  }
+
+  /** @param {string} id */
+  size(id) {
+    this.bring.hidden = true;
+    this.tell("Asking the hub …", async () => {
+      const { size } = await answered("size", { id });
+      this.bring.dataset.id = id;
+      setText(this.bring, size ? `Download ${written(size)}` : "Open it: nothing is missing");
+      this.bring.hidden = false;
+      return `${id}: ${written(size)} come to this machine’s cache.`;
+    });
+  }
+
+  download() {
+    const id = this.bring.dataset.id ?? "";
+    this.under = new AbortController();
+    const { signal } = this.under;
+    this.tell(`Downloading ${id} …`, async () => {
+      this.bringing(true);
+      const answer = await fetch(urlOf(`api/machine/download?${new URLSearchParams({ id })}`), { signal });
+      for await (const step of linesOf(answer)) {
+        if (step.error) throw new Error(step.error);
+        if (step.name) this.take(step);
+        else this.bar.setAttribute("value", String(step.done));
+      }
+      return "";
+    }).finally(() => this.bringing(false));
+  }
+
+  /** @param {boolean} is on its way */
+  bringing(is) {
+    this.bar.hidden = this.stops.hidden = !is;
+    this.bring.hidden = is || this.bring.hidden;
+    if (!is) this.under = null;
+  }
+
+  /** Says what goes on, and what came of it. @param {string} doing @param {() => Promise<string>} act */
+  async tell(doing, act) {
+    setText(this.said, doing);
+    try {
+      setText(this.said, await act());
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      setText(
+        this.said,
+        name === "AbortError"
+          ? "Stopped; what came stays, and the rest can follow."
+          : name === "TypeError"
+            ? LOST
+            : message,
+      );
+    }
+  }
+}

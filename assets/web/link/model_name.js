@@ -1,0 +1,18 @@
+// A model's name in a link: its own, and behind "~" the kind of attention that is shown of it. pages/kit/picture/foreign.py
+// says what stands for one of this machine.
+
+const GROUP = /~(encoder|decoder|cross)$/;
+
+/** Without the kind of attention. @param {string} name */
+export const baseOf = (name) => name.replace(GROUP, "");
+
+/** Tells whether it is one of this machine, which no list need have. @param {string} name */
+export const isForeign = (name) => name.startsWith("hf:") || name.startsWith("folder:");
+
+/** What a person reads of it. @param {string} name */
+export const titleOf = (name) =>
+  name.startsWith("hf:")
+    ? baseOf(name)
+        .slice(3)
+        .replace(/@[0-9a-f]+$/, "")
+    : "a folder of this machine";

@@ -1,0 +1,195 @@
+"""The check of a foreign model when it is loaded, on the model itself: what its maps are, and what can be changed.
+
+It runs the model on a few tokens: shapes, rows, that the maps times the values are what attention gives, that a mask
+and a temperature make of the maps what they must, and that switching heads off changes what comes out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import HeadlightError, Unsupported
+from . import own_positions
+from .seam import Call, mix
+from .wrapped import Answer, Wrapped
+
+BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
+NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
+NO_BATCH = "an encoder-decoder is run one text at a time here"
+NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The attention of one kind in a model.
+
+    Attributes:
+        paths: of its layers, in order; a module may come twice.
+        heads, kv_heads: of each layer.
+        own_mask: "causal" where no row has weight on a later token.
+        sinks: rows sum to less than 1 by the model's own doing.
+    """
+
+    paths: tuple[str, ...]
+    heads: int
+    kv_heads: int
+    own_mask: str
+    sinks: bool
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a model is.
+
+    Attributes:
+        by_seam: its maps come through the seam; else the model hands them out itself.
+        groups: by name, in order.
+        acts: where its positions act.
+        can, reasons: as in `Model`.
+        left_out: layers whose maps have another shape than most.
+        moved: how far the output moves with all heads off, relative; None where they cannot be switched.
+    """
+
+    by_seam: bool
+    groups: dict[str, Group]
+    acts: frozenset[str]
+    can: frozenset[str]
+    reasons: dict[str, str]
+    left_out: int
+    moved: float | None
+    d_model: int
+
+
+def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
+    """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
+
+    Raises:
+        Unsupported: it has no maps of tokens on tokens, or they are no shares.
+    """
+    acts = own_positions.make_removable(wrapped.module)
+
+    def run(**asked: Any) -> Answer:
+        return wrapped.answer(ids, wrapped.request(**asked), target=target)
+
+    plain = run(keep=frozenset(("v", "mixed")))
+    by_seam = bool(plain.calls)
+    own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
+    calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
+    lengths = ids.shape[1], 0 if target is None else target.shape[1]
+    sorted_calls = _by_group(calls, lengths, by_seam)
+    name = wrapped.family.config.model_type
+    if not sorted_calls:
+        raise Unsupported(f"{name} gives no maps of tokens on tokens; choose a model with plain attention")
+    groups = {group: _group(some, group) for group, some in sorted_calls.items()}
+    reasons = {"steps": NO_STEPS}
+    moved = None
+    if not by_seam:
+        reasons |= dict.fromkeys(("mask", "heads", "temperature", "values"), BY_TRANSFORMERS.format(name))
+    else:
+        for group, known in groups.items():
+            reasons |= _changes(run, plain, group, known, sorted_calls[group])
+            moved = _moved(plain, run, known) if moved is None else moved
+        if not moved:
+            reasons["heads"] = "its output is the same with all heads off"
+    reasons |= _positions(run, plain, acts)
+    if target is not None or not wrapped.takes("attention_mask"):
+        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding"
+    can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
+    states = [some for some in plain.hidden.values() if some]
+    if not states:
+        raise Unsupported(f"{name} gives no hidden states")
+    left_out = len(calls) - sum(len(known.paths) for known in groups.values())
+    return Findings(by_seam, groups, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
+
+
+def _by_group(calls: list[Call], lengths: tuple[int, int], by_seam: bool) -> dict[str, list[Call]]:
+    """The calls whose maps are tokens on tokens, by kind; of each kind those of the commonest shape."""
+    read, written = lengths
+    kinds = {(read, read): "encoder", (written, written): "decoder", (written, read): "cross"}
+    found: dict[str, list[Call]] = {}
+    for call in calls:
+        group = kinds.get(tuple(call.weights.shape[-2:]))  # type: ignore[arg-type]
+        if group is not None and call.weights.dim() == 4:
+            found.setdefault(group if written else "", []).append(call)
+    if not written and found:
+        alone = found.pop("")
+        found = {"decoder" if _causal(alone) else "encoder": alone}
+    for group, some in found.items():
+        shape = Counter(call.weights.shape for call in some).most_common(1)[0][0]
+        found[group] = [call for call in some if call.weights.shape == shape]
+    return {group: found[group] for group in ("encoder", "decoder", "cross") if group in found}
+
+
+def _causal(calls: list[Call]) -> bool:
+    return all(not bool(call.weights.triu(1).any()) for call in calls)
+
+
+def _group(calls: list[Call], group: str) -> Group:
+    weights = torch.stack([call.weights.float() for call in calls])
+    rows = weights.sum(dim=-1)
+    near = tolerance(calls[0].weights.dtype)
+    if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + near).any()):
+        raise Unsupported("its maps are no shares: the rows sum to more than 1, or are not finite")
+    one = calls[0]
+    heads = one.weights.shape[1]
+    own_mask = "causal" if group == "decoder" and _causal(calls) else "none"
+    paths = tuple(call.path for call in calls)
+    return Group(paths, heads, one.kv_heads or heads, own_mask, bool((rows < 1 - near).any()))
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """How far a row's sum may be from 1 by rounding alone."""
+    return 8 * torch.finfo(dtype).eps ** (1 if dtype.itemsize < 4 else 0.75)
+
+
+def _changes(run: Callable[..., Answer], plain: Answer, group: str, known: Group, calls: list[Call]) -> dict[str, str]:
+    """What of mask, temperature and values cannot be changed in a group, and why."""
+    reasons: dict[str, str] = {}
+    near = 1e-4 if calls[0].weights.dtype.itemsize >= 4 else 0.05
+    first = calls[0].weights
+    i, j = first.shape[-2:]
+    allow = torch.ones(1, 1, i, j, dtype=torch.bool, device=first.device)
+    allow[..., 1::2] = False
+    try:
+        changed = run(changed=frozenset(known.paths), allow=allow, temperature=2.0)
+        found = next(call.weights for call in changed.calls if call.path == calls[0].path)
+        # softmax(s / 2) is √softmax(s), scaled to the sum of 1
+        rest = (1 - first.sum(dim=-1, keepdim=True)).clamp(min=0).sqrt() if known.sinks else 0
+        wanted = first.sqrt() * allow
+        whole = wanted.sum(dim=-1, keepdim=True) + rest
+        wanted = torch.where(whole > 0, wanted / whole, 0)
+        if not torch.allclose(found.float(), wanted.float(), atol=near):
+            raise Unsupported("its weights are not the softmax of its scores alone")
+    except Unsupported as error:
+        reasons |= dict.fromkeys(("mask", "temperature"), str(error))
+    same = (
+        torch.allclose(mix(call.weights, call.parts["v"]).float(), call.parts["mixed"].float(), atol=near, rtol=near)
+        for call in calls
+    )
+    if not all(same):
+        reasons["values"] = "what its attention gives is not its maps times the values alone"
+    return reasons
+
+
+def _moved(plain: Answer, run: Callable[..., Answer], known: Group) -> float:
+    layers = len(known.paths)
+    off = torch.zeros(layers, known.heads, dtype=torch.bool, device=plain.last.device)
+    without = run(changed=frozenset(known.paths), heads=off)
+    return float((without.last - plain.last).float().norm() / plain.last.float().norm())
+
+
+def _positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) -> Mapping[str, str]:
+    if not acts:
+        return {"positions": NO_PLACE}
+    try:
+        if not torch.equal(run(positions=False).last, plain.last):
+            return {}
+    except (HeadlightError, RuntimeError, TypeError, ValueError):
+        pass
+    return {"positions": NO_PLACE}

@@ -1,0 +1,95 @@
+"""Which class of transformers a description asks for: by the library's own tables, from the description alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Unsupported, WeightsFileError
+from . import offline
+
+# the heads whose classes may be chosen by a description, the first that has it; what they do
+HEADS = {
+    "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES": "writes",
+    "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES": "answers",
+    "MODEL_FOR_MASKED_LM_MAPPING_NAMES": "",
+    "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES": "",
+}
+BASE = "MODEL_MAPPING_NAMES"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A concrete class and its description.
+
+    Attributes:
+        kind: the class.
+        config: the description, an object of the library.
+        writes: its logits are of the word that comes next.
+        answers: an encoder and a decoder: it reads one text and writes another.
+    """
+
+    kind: Any
+    config: Any
+    writes: bool
+    answers: bool
+
+
+def family(description: Mapping[str, Any]) -> Family:
+    """The class that a checked description asks for.
+
+    Raises:
+        Unsupported: of another library, or it reads no text, or it is made for a device that has what this lacks.
+        WeightsFileError: the class cannot be described so.
+    """
+    model_type = description.get("model_type")
+    if not isinstance(model_type, str):
+        raise Unsupported("config.json names no model_type; only models of the transformers library are read")
+    if "quantization_config" in description:
+        raise Unsupported(f"this {model_type} is quantised (quantization_config); choose one with its whole weights")
+    library = offline.transformers()
+    from transformers.models.auto import modeling_auto
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*HEADS, BASE)}
+    if model_type not in CONFIG_MAPPING or not any(tables.values()):
+        raise Unsupported(
+            f"model_type={model_type!r} is none that transformers {library.__version__} can read text with"
+        )
+    asked = description.get("architectures")
+    wanted = asked[0] if isinstance(asked, list) and asked else None
+    name, does = next(
+        ((wanted, does) for head, does in HEADS.items() if wanted is not None and wanted in _names(tables[head])),
+        (_names(tables[BASE])[0] if tables[BASE] else wanted, ""),
+    )
+    try:
+        config = CONFIG_MAPPING[model_type].from_dict(dict(description))
+    except Exception as error:  # each family checks its own
+        raise WeightsFileError(f"config.json is no description of a {model_type}: {error}") from error
+    kind = getattr(library, str(name), None)
+    if kind is None or getattr(kind, "main_input_name", "input_ids") != "input_ids":
+        reads = getattr(kind, "main_input_name", "something else")
+        raise Unsupported(f"{model_type} reads {reads}, not a text; only models that read tokens are run here")
+    answers = does == "answers" or bool(getattr(config, "is_encoder_decoder", False))
+    return Family(kind, config, does == "writes" or does == "answers", answers)
+
+
+def _names(entry: Any) -> tuple[str, ...]:
+    return () if entry is None else (entry,) if isinstance(entry, str) else tuple(entry)
+
+
+def known_types() -> list[str]:
+    """Every model_type of the installed transformers that has a class of ours to choose."""
+    offline.transformers()
+    from transformers.models.auto import modeling_auto
+
+    return sorted({one for table in (*HEADS, BASE) for one in getattr(modeling_auto, table)})
+
+
+def text_config(config: Any) -> Any:
+    """The part of a description that speaks of the text."""
+    try:
+        return config.get_text_config()
+    except Exception:  # a family with two texts has none
+        return config

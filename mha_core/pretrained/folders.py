@@ -1,0 +1,187 @@
+"""A stranger's folder of a model, looked at without trust: sizes first, regular files of the folder only, no pickle."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from ..errors import Unsupported, WeightsFileError
+
+CONFIG, TOKENIZER, WEIGHTS, INDEX = "config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json"
+LARGEST_JSON = 8 * 2**20  # bytes
+LARGEST_TOKENIZER = 64 * 2**20
+LARGEST_HEADER = 32 * 2**20
+MOST_SHARDS = 1000
+DEEPEST = 20
+MOST_VALUES = 200_000
+# what a number in a description may be at most where transformers makes that many things of it, by a word of its name
+MOST = {"layers": 1000, "layer": 1000, "depth": 1000, "blocks": 1000, "labels": 100_000, "experts": 10_000}
+LARGEST_NUMBER = 2**40
+SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """What the headers of the weight files say, before any weight is read.
+
+    Attributes:
+        files: that hold them.
+        shapes: by name.
+    """
+
+    files: tuple[Path, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers they are."""
+        return sum(map(prod, self.shapes.values()))
+
+    @property
+    def bytes(self) -> int:
+        """Of the files."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def own_file(folder: Path, name: str) -> Path:
+    """A file of the folder: regular, and not reached by a link that leads elsewhere than into the folder or into the
+    store of the hub's cache that the folder belongs to.
+
+    Raises:
+        WeightsFileError: it is missing, or something else.
+    """
+    file = folder / name
+    try:
+        found = file.resolve(strict=True)
+        regular = stat.S_ISREG(found.stat().st_mode)
+    except (OSError, RuntimeError) as error:
+        raise WeightsFileError(f"cannot read {name}: it is missing, or a link to nowhere") from error
+    home = folder.resolve()
+    blobs = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
+    if not any(found.is_relative_to(place) for place in (home, blobs)):
+        raise WeightsFileError(f"{name} is a link out of the folder; copy the file itself into it")
+    if not regular:
+        raise WeightsFileError(f"{name} is no regular file")
+    return file
+
+
+def read_json(folder: Path, name: str, most: int = LARGEST_JSON) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        WeightsFileError: it is missing, too large, damaged or something else.
+    """
+    file = own_file(folder, name)
+    try:
+        if file.stat().st_size > most:
+            raise WeightsFileError(f"{name} has more than {most} bytes; this is no model description")
+        content = json.loads(file.read_text("utf-8"))
+    except WeightsFileError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise WeightsFileError(f"cannot read {name} ({type(error).__name__})") from error
+    if not isinstance(content, dict):
+        raise WeightsFileError(f"{name} holds a {type(content).__name__}, not a description of a model")
+    return content
+
+
+def refuse_code(content: Mapping[str, Any], name: str) -> None:
+    """Refuses a description that names code or files to be run or read, or numbers that no model has.
+
+    Raises:
+        Unsupported: it names them. WeightsFileError: impossible sizes.
+    """
+    for count, (key, value) in enumerate(_values(content, name)):
+        if count > MOST_VALUES:
+            raise WeightsFileError(f"{name} has more than {MOST_VALUES:,} values; this is no model description")
+        if key == "auto_map" or key.startswith(("_attn_implementation", "attn_implementation")):
+            what = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
+            raise Unsupported(f"{name} asks for {what}, which is not run; remove the entry if the model works without")
+        if key.endswith("_file") and isinstance(value, str) and value != Path(value).name:
+            raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")
+        if isinstance(value, int) and not isinstance(value, bool):
+            words = key.split("_")
+            most = min((MOST[word] for word in words if word in MOST), default=LARGEST_NUMBER)
+            if abs(value) > most and words[-1] != "id":
+                raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {most:,} is read")
+
+
+def _values(content: Any, name: str, key: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    if depth > DEEPEST:
+        raise WeightsFileError(f"{name} is nested deeper than {DEEPEST} times; this is no model description")
+    if isinstance(content, dict):
+        for inner, value in content.items():
+            yield str(inner), value
+            yield from _values(value, name, str(inner), depth + 1)
+    elif isinstance(content, list):
+        for value in content:
+            yield key, value
+            yield from _values(value, name, key, depth + 1)
+
+
+def weights_of(folder: Path) -> Tensors:
+    """The safetensors files of a folder, by their headers.
+
+    Raises:
+        WeightsFileError: there are none, or they are damaged.
+    """
+    names = [WEIGHTS]
+    if not (folder / WEIGHTS).exists() and (folder / INDEX).exists():
+        index = read_json(folder, INDEX, LARGEST_HEADER).get("weight_map")
+        shards = set(index.values()) if isinstance(index, dict) else set()
+        if not 0 < len(shards) <= MOST_SHARDS or not all(isinstance(n, str) and SHARD.fullmatch(n) for n in shards):
+            raise WeightsFileError(f"{INDEX} does not list the files of the weights")
+        names = sorted(shards)
+    elif not (folder / WEIGHTS).exists() and any(folder.glob("*.bin")):
+        raise WeightsFileError(
+            "the weights are there as pickle only (*.bin), which could run code; choose a revision with "
+            f"{WEIGHTS}, or write one from a copy that you trust: save_pretrained of transformers does it"
+        )
+    files = tuple(own_file(folder, name) for name in names)
+    shapes: dict[str, tuple[int, ...]] = {}
+    for file in files:
+        shapes |= _header(file)
+    return Tensors(files, shapes)
+
+
+def _header(file: Path) -> dict[str, tuple[int, ...]]:
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            length = int.from_bytes(opened.read(8), "little")
+            if not 0 < length <= min(LARGEST_HEADER, size):
+                raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or no safetensors")
+            content = json.loads(opened.read(length))
+        found = {name: tuple(one["shape"]) for name, one in content.items() if name != "__metadata__"}
+        most = max((one["data_offsets"][1] for name, one in content.items() if name != "__metadata__"), default=0)
+        if any(type(n) is not int or n < 0 for shape in found.values() for n in shape) or 8 + length + most != size:
+            raise ValueError(f"{most:,} bytes of data in a file of {size:,}")
+    except WeightsFileError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise WeightsFileError(f"cannot read {file.name}: its header is damaged ({error})") from error
+    return found
+
+
+def read_tensors(weights: Tensors) -> dict[str, Any]:
+    """The tensors of all files, mapped: nothing is copied.
+
+    Raises:
+        WeightsFileError: a file is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    tensors: dict[str, Any] = {}
+    for file in weights.files:
+        try:
+            tensors |= load_file(file)
+        except (OSError, SafetensorError) as error:
+            raise WeightsFileError(f"cannot read {file.name}: {error}") from error
+    return tensors

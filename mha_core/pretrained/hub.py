@@ -1,0 +1,158 @@
+"""Models of the Hugging Face hub: what its cache on this machine holds, and the one way to bring more.
+
+Nothing but `size_of` and `download` asks the network, each in a process of its own; this one stays offline.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import HeadlightError, WeightsFileError
+from . import families, folders, offline
+
+ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+REVISION = re.compile(r"[\w][\w./-]{0,199}")
+# what is brought of a model: descriptions, tokenizers and safetensors of its own folder
+WANTED = re.compile(
+    r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|tokenizer|tokenizer_config|special_tokens_map|"
+    r"added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|(spiece|sentencepiece\.bpe|tokenizer|spm)\.model|README\.md)"
+)
+
+
+@dataclass(frozen=True)
+class Cached:
+    """A revision of a model in the cache.
+
+    Attributes:
+        id, revision: its name on the hub, and the commit.
+        refs: the names of the revision, as "main".
+        size: bytes on the disk.
+        model_type: of its description, "" without one.
+        why_not: why it cannot be opened, "" when nothing speaks against it before the weights are read.
+    """
+
+    id: str
+    revision: str
+    refs: tuple[str, ...]
+    size: int
+    model_type: str
+    why_not: str
+    folder: Path
+
+
+def is_id(name: str) -> bool:
+    """Whether it could be a model's name on the hub, "google-t5/t5-small"."""
+    return bool(ID.fullmatch(name)) and ".." not in name and "--" not in name
+
+
+def cached() -> list[Cached]:
+    """The models in the cache, by name; no weights are opened."""
+    hub = offline.hub()
+    try:
+        found = hub.scan_cache_dir()
+    except Exception:  # there is no cache
+        return []
+    models = [
+        _cached(repo.repo_id, one.commit_hash, tuple(sorted(one.refs)), one.size_on_disk, Path(one.snapshot_path))
+        for repo in found.repos
+        if repo.repo_type == "model"
+        for one in repo.revisions
+    ]
+    return sorted(models, key=lambda one: (one.id.lower(), one.revision))
+
+
+def _cached(name: str, revision: str, refs: tuple[str, ...], size: int, folder: Path) -> Cached:
+    kind, why_not = "", ""
+    try:
+        description = folders.read_json(folder, folders.CONFIG)
+        kind = str(description.get("model_type", ""))
+        folders.refuse_code(description, folders.CONFIG)
+        families.family(description)
+        folders.weights_of(folder)
+    except HeadlightError as error:
+        why_not = str(error)
+    return Cached(name, revision, refs, size, kind, why_not, folder)
+
+
+def find(name: str, revision: str | None = None) -> tuple[Path, str]:
+    """The folder of a model in the cache, and its commit.
+
+    Raises:
+        WeightsFileError: it is not there.
+    """
+    _require_id(name, revision)
+    hub = offline.hub()
+    try:
+        folder = Path(hub.snapshot_download(name, revision=revision, local_files_only=True))
+    except Exception as error:  # the package has an error for each way of not being there
+        where = f" at revision {revision}" if revision else ""
+        raise WeightsFileError(
+            f"no model {name!r}{where} on this machine; check the spelling, give a folder, or download it first"
+        ) from error
+    return folder, folder.name
+
+
+def size_of(name: str, revision: str | None = None) -> int:
+    """Bytes that `download` would bring, those in the cache not counted. Asks the hub.
+
+    Raises:
+        WeightsFileError: it cannot be had, with the reason.
+    """
+    _require_id(name, revision)
+    return int(_child("size", name, revision, lambda done: None)["size"])
+
+
+def download(
+    name: str, revision: str | None = None, on_progress: Callable[[float], object] = lambda done: None
+) -> tuple[Path, str]:
+    """Brings a model from the hub into the cache: its folder and commit. The name leaves the machine, nothing else.
+
+    Its description comes first, and a family that is not read here costs no more than that.
+
+    Args:
+        on_progress: is called with the share that is done, 0 to 1; an error that it raises ends the download.
+
+    Raises:
+        WeightsFileError: it cannot be had, or cannot be read here, with the reason.
+    """
+    _require_id(name, revision)
+    found = _child("get", name, revision, on_progress)
+    return Path(found["folder"]), Path(found["folder"]).name
+
+
+def _require_id(name: str, revision: str | None) -> None:
+    if not is_id(name) or (revision is not None and (not REVISION.fullmatch(revision) or ".." in revision)):
+        raise WeightsFileError(
+            f"{name!r:.120} is no name of a model: give 'minilm', a folder, or a name as 'google-t5/t5-small'"
+        )
+
+
+def _child(what: str, name: str, revision: str | None, on_progress: Callable[[float], object]) -> dict[str, Any]:
+    environment = {key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"}
+    environment["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    command = [sys.executable, "-m", "mha_core.pretrained.hub_child", what, name, *([revision] if revision else [])]
+    root = str(Path(__file__).parents[2])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
+    last: dict[str, Any] = {"error": f"{name} could not be fetched: the download ended early; try again"}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
+        try:
+            for line in child.stdout or ():
+                last = json.loads(line)
+                if "done" in last:
+                    on_progress(last["done"])
+        except BaseException:
+            child.kill()
+            raise
+    if "error" in last or "done" in last:
+        raise WeightsFileError(str(last.get("error", f"{name} could not be fetched whole; try again")))
+    return last

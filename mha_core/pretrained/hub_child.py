@@ -1,0 +1,91 @@
+"""The process that asks the hub: ``python -m mha_core.pretrained.hub_child size|get NAME [REVISION]``.
+
+A line of JSON for each step: {"done": share}, and at the end {"size": bytes}, {"folder": path} or {"error": …}.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import HeadlightError
+from . import families, folders
+from .hub import WANTED
+
+
+def main(what: str, name: str, revision: str | None = None) -> None:
+    """Does it and says so."""
+    try:
+        say(size(name, revision) if what == "size" else get(name, revision))
+    except HeadlightError as error:
+        say({"error": str(error)})
+    except Exception as error:  # the network, the hub and the library each have their own
+        say({"error": reason(name, revision, type(error).__name__)})
+
+
+def say(step: dict[str, Any]) -> None:
+    print(json.dumps(step), flush=True)
+
+
+def reason(name: str, revision: str | None, error: str) -> str:
+    """A sentence with the remedy for the name of an error."""
+    match error:
+        case "GatedRepoError":
+            return (
+                f"{name} is gated: accept its terms on huggingface.co and log in with `hf auth login`, then try again"
+            )
+        case "RepositoryNotFoundError":
+            return f"the hub has no model {name!r}, or it is private; check the spelling"
+        case "RevisionNotFoundError" | "RevisionResolutionError":
+            return f"{name} has no revision {revision!r}; choose main, a tag or a commit"
+    return f"{name} could not be fetched from the hub ({error}); try again when there is a network"
+
+
+def size(name: str, revision: str | None) -> dict[str, Any]:
+    """Bytes to come."""
+    return {"size": sum(one.file_size for one in wanted(name, revision) if one.will_download)}
+
+
+def wanted(name: str, revision: str | None) -> list[Any]:
+    """The files of the revision that are brought, with their sizes."""
+    from huggingface_hub import snapshot_download
+
+    found: Any = snapshot_download(name, revision=revision, dry_run=True)
+    return [one for one in found if WANTED.fullmatch(one.filename)]
+
+
+def get(name: str, revision: str | None) -> dict[str, Any]:
+    """Brings them, the description first."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils.tqdm import tqdm
+
+    files = wanted(name, revision)
+    if not any(one.filename == folders.CONFIG for one in files):
+        raise HeadlightError(f"{name} has no config.json; it is no model of the transformers library")
+    total = max(1, sum(one.file_size for one in files if one.will_download))
+    done = 0
+
+    class Bar(tqdm):
+        def update(self, n: float | None = 1) -> Any:
+            nonlocal done
+            done += int(n or 0)
+            say({"done": min(1.0, done / total)})
+            return None
+
+    folder = Path()
+    for one in sorted(files, key=lambda one: (one.filename != folders.CONFIG, one.filename)):
+        file = hf_hub_download(name, one.filename, revision=one.commit_hash, tqdm_class=Bar)
+        if one.filename == folders.CONFIG:
+            folder = Path(file).parent
+            description = folders.read_json(folder, folders.CONFIG)
+            folders.refuse_code(description, folders.CONFIG)
+            families.family(description)
+            if not any(some.filename.endswith(".safetensors") for some in files):
+                raise HeadlightError(f"{name} has its weights as pickle only, which could run code; choose another")
+    return {"folder": str(folder)}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

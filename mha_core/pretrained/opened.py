@@ -1,0 +1,181 @@
+"""A stranger's folder made into a `ForeignModel`: description, class, tokenizer, memory, weights, check."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..device import is_out_of_memory
+from ..errors import DeviceError, HeadlightError, WeightsFileError
+from . import families, folders, foreign_tokens, memory, offline, wrapped
+from .check import Findings, examine
+from .families import Family
+from .folders import Tensors
+from .foreign import MOST_TOKENS, ForeignModel
+from .foreign_tokens import Tokens
+from .own_positions import OwnPosition
+from .wrapped import Wrapped
+
+PROBE = "the quick brown fox jumps over the lazy dog"
+MOST_PROBED = 12  # tokens
+HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
+LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length")
+LICENCE = re.compile(r"^license:\s*['\"]?([\w .+-]{1,60})", re.MULTILINE)
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """The folder's config.json, when nothing in it must be refused.
+
+    Raises:
+        Unsupported, WeightsFileError: something must.
+    """
+    description = folders.read_json(folder, folders.CONFIG)
+    folders.refuse_code(description, folders.CONFIG)
+    return description
+
+
+def open_folder(
+    folder: Path, name: str, device: torch.device, dtype: torch.dtype, facts: dict[str, str] | None = None
+) -> ForeignModel:
+    """The model of a folder, checked.
+
+    Args:
+        name: what it is called.
+        facts: more of them, for "about this picture".
+
+    Raises:
+        WeightsFileError: a file is missing or damaged, or they do not fit each other.
+        Unsupported: it is of a kind that cannot be shown; said before the weights are read where the description
+            tells it.
+        DeviceError: the memory that it needs is not there.
+    """
+    family = families.family(describe(folder))
+    weights = folders.weights_of(folder)
+    tokens = foreign_tokens.read(folder, family.config)
+    needed = weights.parameters * dtype.itemsize
+    smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
+    memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
+    module = wrapped.load(family, weights, dtype)
+    try:
+        whole = Wrapped(module.to(device), family)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise DeviceError(f"{device} has no memory for {name}; choose device='cpu'") from error
+    ids, target = _probe(whole, tokens)
+    try:
+        findings = examine(whole, ids, target)
+    except HeadlightError:
+        raise
+    except Exception as error:  # what a family does with a text that it is not made for
+        raise WeightsFileError(f"{name} cannot be run on a text: {type(error).__name__}: {error!s:.300}") from error
+    whole.position = OwnPosition(findings.acts)
+    left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
+    return ForeignModel(
+        name,
+        tokens,
+        whole,
+        findings,
+        max_len=_max_len(whole),
+        folder=folder,
+        facts=_facts(folder, name, family, weights, whole, findings) | (facts or {}),
+        notices=(left_out,) if findings.left_out else (),
+    )
+
+
+def _probe(whole: Wrapped, tokens: Tokens) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """A few ids to check it with, and for a decoder beside an encoder others, of another length."""
+    ids = [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
+    if len(ids) < 4:
+        ids = [(7 * place + 5) % whole.vocabulary for place in range(8)]
+    read = torch.tensor([ids], device=whole.device)
+    if not whole.family.answers:
+        return read, None
+    return read, torch.tensor([[whole.start, *ids[: len(ids) - 3]]], device=whole.device)
+
+
+def _max_len(whole: Wrapped) -> int:
+    """The most tokens of a text: ours, or what the model's table of positions has rows for."""
+    lengths = [MOST_TOKENS]
+    for part in (whole.family.config, families.text_config(whole.family.config)):
+        lengths += [one for name in LENGTHS if isinstance(one := getattr(part, name, None), int) and one > 0]
+    for name, module in whole.module.named_modules():
+        rows, padding = getattr(module, "num_embeddings", 0), getattr(module, "padding_idx", None)
+        if "position" in name and rows and padding is not None:  # as RoBERTa counts: from behind the padding's number
+            lengths.append(rows - padding - 1)
+    return max(1, min(lengths))
+
+
+def _facts(
+    folder: Path, name: str, family: Family, weights: Tensors, whole: Wrapped, findings: Findings
+) -> dict[str, str]:
+    parameters = {id(one): one.numel() for one in whole.module.parameters()}
+    layers = ", ".join(
+        f"{group}: {len(known.paths)} layers of {known.heads} heads"
+        + (f", {known.kv_heads} for keys and values" if known.kv_heads != known.heads else "")
+        for group, known in findings.groups.items()
+    )
+    kinds = {
+        "add": "added to the embeddings",
+        "rotate": "rotated into queries and keys",
+        "bias": "a bias on the scores",
+    }
+    facts = {
+        "model": name,
+        "architecture": family.kind.__name__,
+        "attention": layers,
+        "parameters": f"{sum(parameters.values()):,}",
+        "positions": " and ".join(kinds[place] for place in sorted(findings.acts)) or "in no place that is known",
+        "maps": "recorded as they are computed" if findings.by_seam else "as the model hands them out",
+        "checked": _checked(findings),
+        "sha256": _sha256(weights),
+        "transformers": str(offline.transformers().__version__),
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+    }
+    licence = next(_licence(folder), None)
+    return facts | ({"licence": licence} if licence else {})
+
+
+def _checked(findings: Findings) -> str:
+    rows = (
+        "some rows sum to less than 1: the rest goes to no token"
+        if any(known.sinks for known in findings.groups.values())
+        else "every row sums to 1"
+    )
+    moved = "" if findings.moved is None else f"; with all heads off the output moves by {100 * findings.moved:.2g} %"
+    return f"{rows}{moved}"
+
+
+def _licence(folder: Path) -> Iterator[str]:
+    """What the front matter of the README says, if anything."""
+    with suppress(WeightsFileError, OSError, UnicodeDecodeError):
+        with folders.own_file(folder, "README.md").open("r", encoding="utf-8") as opened:
+            text = opened.read(20_000)
+        found = LICENCE.search(text) if text.startswith("---") else None
+        if found:
+            yield found[1].strip()
+
+
+def _sha256(weights: Tensors) -> str:
+    if weights.bytes > HASHED:
+        return f"not computed, {weights.bytes / 1e9:.1f} GB"
+    whole = hashlib.sha256()
+    for file in weights.files:
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256")
+        if len(weights.files) == 1:
+            return digest.hexdigest()
+        whole.update(digest.digest())
+    return whole.hexdigest()
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

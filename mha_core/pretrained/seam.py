@@ -1,0 +1,201 @@
+"""The one place through which the attention of transformers' models passes, to be recorded and changed there.
+
+transformers hands every call to a function of its `AttentionInterface`. Under the name "eager" none is registered, and
+each file's own function is taken; `attend` takes that name and calls the file's own function. Under another name four
+families would compute something else. Without a request in the context it only hands on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ..errors import Unsupported
+
+OWN = "eager_attention_forward"  # how the names of the files' own functions end
+_SOFTMAX = frozenset((nn.functional.softmax, torch.softmax, Tensor.softmax))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One pass of one attention module. Tensors are detached.
+
+    Attributes:
+        path: the module's name in its model.
+        weights: (b, h, i, j); rows may sum to less than 1.
+        kv_heads: heads of the keys and values; h / kv_heads query heads that follow each other share one.
+        parts: what was asked for, of "q" (b, h, i, d), "k" and "v" (b, kv heads, j, d), "scores" (b, h, i, j) as the
+            softmax takes them, "mask" as the model hands it over, and "mixed" (b, i, h, d).
+    """
+
+    path: str
+    weights: Tensor
+    kv_heads: int
+    parts: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass
+class Request:
+    """What one pass is to record, and what to change in some of its modules.
+
+    Attributes:
+        names: the name of each module, by its identity.
+        keep: names of parts to record, see `Call`.
+        changed: names of the modules that the rest is for; None = all.
+        allow: bool (1, 1|h, i, j), True = may look; the model's own mask stays.
+        heads: bool (layers, h), False = off; a layer is the n-th call of a module in `changed`.
+        values: bool (1, 1, i, j), False = looked at, but not mixed in.
+        temperature: divides what the softmax takes.
+        positions: False leaves the positions out, see `without_positions`.
+        calls: in the order in which they came.
+    """
+
+    names: Mapping[int, str]
+    keep: frozenset[str] = frozenset()
+    changed: frozenset[str] | None = None
+    allow: Tensor | None = None
+    heads: Tensor | None = None
+    values: Tensor | None = None
+    temperature: float = 1.0
+    positions: bool = True
+    calls: list[Call] = field(default_factory=list)
+    layer: int = 0
+
+
+_request: ContextVar[Request | None] = ContextVar("request", default=None)
+
+
+@contextmanager
+def answering(request: Request) -> Iterator[list[Call]]:
+    """Every call of this thread inside the block is recorded and changed as the request says; its calls."""
+    token = _request.set(request)
+    try:
+        yield request.calls
+    finally:
+        _request.reset(token)
+
+
+def register() -> None:
+    """Takes the name "eager" in transformers, once for the process."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register("eager", attend)
+
+
+def names_of(model: nn.Module) -> dict[int, str]:
+    """The name of each module by its identity."""
+    return {id(module): name for name, module in model.named_modules()}
+
+
+def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """The file's own eager function, with what the request of this context says of it.
+
+    Returns:
+        mixed (b, i, h, d), and weights (b, h, i, j).
+    """
+    own = own_function(type(module))  # type: ignore[arg-type]  # a class is hashable
+    request = _request.get()
+    if request is None:
+        return own(module, query, key, value, *args, **kwargs)
+    path = request.names.get(id(module), "")
+    if request.changed is not None and path not in request.changed:
+        request = Request(request.names, request.keep, calls=request.calls)
+    layer, request.layer = request.layer, request.layer + 1
+    if request.allow is None and request.temperature == 1 and "scores" not in request.keep:
+        softmax = None
+        mixed, weights, *more = own(module, query, key, value, *args, **kwargs)
+    else:
+        with Softmax(request.allow, request.temperature) as softmax:
+            mixed, weights, *more = own(module, query, key, value, *args, **kwargs)
+        if softmax.scores is None:
+            raise Unsupported(f"{type(module).__name__} computes its weights without a softmax of its scores")
+    if request.values is not None:
+        mixed = mix(weights * request.values, value)
+    if request.heads is not None and not bool(request.heads[layer].all()):
+        mixed = mixed.clone()
+        mixed[:, :, ~request.heads[layer]] = 0
+    parts = {"q": query, "k": key, "v": value, "mixed": mixed}
+    parts |= {"mask": kwargs.get("attention_mask", args[0] if args else None)}
+    parts |= {"scores": softmax.scores if softmax is not None else None}
+    kept = {name: parts[name].detach() for name in request.keep if isinstance(parts.get(name), Tensor)}
+    request.calls.append(Call(path, weights.detach(), key.shape[1], kept))
+    return mixed, weights, *more
+
+
+def mix(weights: Tensor, value: Tensor) -> Tensor:
+    """weights (b, h, i, j) · v (b, kv heads, j, d) -> mixed (b, i, h, d)."""
+    shared = weights.shape[1] // value.shape[1]
+    repeated = value if shared == 1 else value.repeat_interleave(shared, dim=1)
+    return (weights.to(repeated.dtype) @ repeated).transpose(1, 2)
+
+
+class Softmax(TorchFunctionMode):
+    """While it is active, softmax takes scores that are masked and divided first.
+
+    There every dialect of a mask has become scores: what lies below half of the smallest number is forbidden. A
+    column more than the mask has is a sink, which is open to all. A row without any key has weights of 0.
+    """
+
+    def __init__(self, allow: Tensor | None = None, temperature: float = 1.0) -> None:
+        super().__init__()
+        self.allow = allow
+        self.temperature = temperature
+        self.scores: Tensor | None = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in _SOFTMAX:
+            return func(*args, **(kwargs or {}))
+        scores, *more = args
+        if self.allow is None and self.temperature == 1:
+            self.scores = scores
+            return func(*args, **(kwargs or {}))
+        blocked = scores <= torch.finfo(scores.dtype).min / 2
+        if self.allow is not None:
+            sinks = scores.shape[-1] - self.allow.shape[-1]
+            if sinks not in (0, 1) or scores.shape[-2] != self.allow.shape[-2]:
+                raise Unsupported(f"a mask {tuple(self.allow.shape)} does not fit scores {tuple(scores.shape)}")
+            blocked = blocked | ~nn.functional.pad(self.allow, (0, sinks), value=True)
+        self.scores = (scores / self.temperature).masked_fill(blocked, -torch.inf)
+        weights = func(self.scores, *more, **(kwargs or {}))
+        return weights.masked_fill(blocked.all(dim=-1, keepdim=True), 0)
+
+
+def without_positions(modules: Iterable[tuple[nn.Module, Callable[[Any], Any]]]) -> None:
+    """Lets each of these modules give what its function makes of its output in passes whose request says so."""
+
+    def hook(neutral: Callable[[Any], Any]) -> Callable[[nn.Module, Any, Any], Any]:
+        def answer(module: nn.Module, args: Any, output: Any) -> Any:
+            request = _request.get()
+            return output if request is None or request.positions else neutral(output)
+
+        return answer
+
+    for module, neutral in modules:
+        module.register_forward_hook(hook(neutral))
+
+
+@cache
+def own_function(kind: type[nn.Module]) -> Callable[..., Any]:
+    """The eager function that the code of this class, or of one that it comes from, hands to the interface.
+
+    Raises:
+        Unsupported: it names none.
+    """
+    for one in kind.__mro__:
+        for method in vars(one).values():
+            plain = inspect.unwrap(method) if inspect.isfunction(method) else None
+            for name in plain.__code__.co_names if plain is not None else ():
+                if name.endswith(OWN):
+                    found: Callable[..., Any] = getattr(sys.modules[one.__module__], name)
+                    return found
+    raise Unsupported(f"{kind.__name__} names no eager function of its own")

@@ -1,0 +1,31 @@
+"""What a model lets nobody change, and why: by the keys of the controls that a link has for it."""
+
+from collections.abc import Mapping
+
+from mha_core import Model
+from mha_core.errors import Unsupported
+
+# what a model can, as `Model.can` has it -> the key of the control that needs it
+CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
+OF_ONE_TEXT = ("mask", "unheard")
+TWO_TEXTS = "These maps look from one text at another, and this goes by the places within one."
+
+
+def fixed(model: Model) -> Mapping[str, str]:
+    """Key of a control, or "steps" and "batch" for what asks for them -> why it has no effect, in a sentence."""
+    lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
+    found = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
+    if model.group == "cross":
+        found = dict.fromkeys(OF_ONE_TEXT, TWO_TEXTS) | found
+    return found
+
+
+def reason(model: Model, ability: str) -> str:
+    said = model.reasons.get(ability, f"This model has no {ability}.")
+    return f"{said[:1].upper()}{said[1:].rstrip('.')}."
+
+
+def require(model: Model, ability: str) -> None:
+    """Raises Unsupported where the model lacks what a page is made of; the model is then another one, the link stays."""
+    if ability not in model.can:
+        raise Unsupported(f"{reason(model, ability)} Choose MiniLM in the bar: the rest of the link stays")
