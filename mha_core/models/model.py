@@ -250,19 +250,18 @@ class Model:
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
-        *,
-        len_k: int | None = None,
+        columns: int | None = None,
     ) -> RunSwitches:
         """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.
 
         Args:
             length: tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
-            len_k: the tokens that are looked at, where they are others.
+            columns: how many tokens are looked at, where they are others.
         """
         values = tuple(values_off)
-        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, len_k)
-        ablate = Ablation(heads_on(heads_off, self.sizes), values_on(values, length, len_k))
+        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, columns)
+        ablate = Ablation(heads_on(heads_off, self.sizes), values_on(values, length, columns))
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 
     def _check_traced(self, trace_layer: int | None, implementation: str | None) -> None:

@@ -100,7 +100,7 @@ class Translator(Model):
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
         tokens, written = self._written(ids) if target is None else self._read(target)
-        switches = self.switches(len(written), None, **how, len_k=len(ids) if self.group == CROSS else None)
+        switches = self.switches(len(written), None, **how, columns=len(ids) if self.group == CROSS else None)
 
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
             trace, own = Trace(), cast(EncoderDecoder, stack)

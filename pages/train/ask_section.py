@@ -10,7 +10,7 @@ from functools import cached_property
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training.tasks import Labelled, Task
+from mha_core.training.tasks import Labelled, Task, Translation
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.sheet import Block
@@ -18,7 +18,7 @@ from pages.kit.frame import widgets
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.limits import LONGEST_TEXT, check_length
 
-from . import answers
+from . import answers, translations
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Runs
@@ -39,7 +39,8 @@ class Questions:
         texts: to ask while nothing is typed.
         language: they go on with a text instead of naming its class.
         joined_by: what stands between two of their tokens.
-        classes: names of the classes that they tell apart; none of models that go on with a text.
+        classes: names of the classes that they tell apart; none of other models.
+        translation: their data, where they translate.
     """
 
     names: Mapping[str, str]
@@ -49,6 +50,7 @@ class Questions:
     language: bool
     joined_by: str
     classes: tuple[str, ...] = ()
+    translation: Translation | None = None
 
     @cached_property
     def models(self) -> dict[str, Trained]:
@@ -91,6 +93,7 @@ def questions_of(shown: Runs, task: Task | None) -> Questions:
         any(recipe.task in LANGUAGE for recipe in recipes),
         "" if any(recipe.task == "text" for recipe in recipes) else " ",
         tuple(next((start.classes for start in starts if start), ())),
+        task if isinstance(task, Translation) else None,
     )
 
 
@@ -102,14 +105,14 @@ def draw(asked: Questions, *, is_open: bool) -> None:
     if is_open and not asked.models:
         canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
         is_open = False
-    left, right = st.columns([1.35, 1]) if not asked.language else (st.container(), st.container())
+    left, right = st.columns([1.35, 1]) if asked.classes else (st.container(), st.container())
     with left:
         _ask(asked, is_open=is_open)
     with right:
-        if is_open and not asked.language:
+        if is_open and asked.classes:
             _chances(asked)
     _attention(asked, is_open=is_open)
-    if not asked.language:
+    if asked.classes:
         _padding(asked, is_open=is_open)
     # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
     canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
@@ -119,14 +122,16 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
     """Draws the answers to the typed sentences: classes, or continuations."""
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
-        columns = [st.container()] if asked.language else st.columns(2)
-        labels = ("The beginning of a text",) if asked.language else ("A sentence", "Another one")
+        columns = st.columns(2) if asked.classes else [st.container()]
+        labels = ("A sentence", "Another one") if asked.classes else (_one_text(asked),)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
         if asked.language:
             numbers = _draws()
             blocks = _or_notice(lambda: _continued(asked, *numbers)) if is_open else []
+        elif asked.translation:
+            blocks = _or_notice(lambda: _translated(asked)) if is_open else []
         else:
             blocks = _or_notice(lambda: _answered(asked)) if is_open else []
         canvas.sheet("answers", blocks)
@@ -171,7 +176,7 @@ def _attention(asked: Questions, *, is_open: bool) -> None:
         canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
         head = widgets.choice("head", asked.heads)
         if is_open:
-            blocks = _or_notice(lambda: [sheet.row(answers.maps(asked.models, sentence, head))], sentence)
+            blocks = _or_notice(lambda: _maps(asked, sentence, head), sentence)
             canvas.sheet("attention", blocks)
 
 
@@ -183,6 +188,22 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return draw()
     except HeadlightError as error:
         return [sheet.notices([words.sentence(error)])]
+
+
+def _one_text(asked: Questions) -> str:
+    return "A date, in words" if asked.translation else "The beginning of a text"
+
+
+def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
+    if asked.translation:
+        return translations.maps(asked.models, asked.translation, sentence, head)
+    return [sheet.row(answers.maps(asked.models, sentence, head))]
+
+
+def _translated(asked: Questions) -> list[Block]:
+    text, task = asked.typed(0), asked.translation
+    check_length(text)
+    return [asked.unknown(text), *(translations.answers(asked.models, task, text) if task else [])]
 
 
 def _answered(asked: Questions) -> list[Block]:

@@ -118,7 +118,8 @@ def csv_of(shown: Runs) -> bytes:
     """Every look at the test rows of every run as CSV."""
     out = io.StringIO()
     writer = csv.writer(out)
-    fields = ("step", "seconds", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "pair_accuracy")
+    losses = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+    fields = ("step", "seconds", *losses, "pair_accuracy", "aligned")
     writer.writerow(["candidate", "seed", *fields])
     for candidate in shown.candidates:
         for run in candidate.histories:

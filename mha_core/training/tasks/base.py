@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -169,6 +170,10 @@ class Translation(ABC):
     @abstractmethod
     def answer(self, text: str) -> str | None:
         """The right translation; None of a text that this task does not write."""
+
+    @abstractmethod
+    def origin(self, tokens: Sequence[str]) -> list[int] | None:
+        """The token of a text that each written one comes from, -1 = none; None where it is not known."""
 
     @cached_property
     def fingerprint(self) -> str:

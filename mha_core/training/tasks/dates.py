@@ -6,6 +6,7 @@ Which word each digit comes from is known: the first four from the year, then tw
 import datetime
 import random
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -96,6 +97,9 @@ class Dates(Translation):
     def answer(self, text: str) -> str | None:
         return read(text)
 
+    def origin(self, tokens: Sequence[str]) -> list[int] | None:
+        return origins(tokens)
+
     def _rows(self, days: Tensor, rows: int, generator: torch.Generator) -> Pairs:
         day = days[torch.randint(len(days), (rows,), generator=generator)]
         spelling = torch.randint(len(SPELLINGS), (rows,), generator=generator)
@@ -115,7 +119,7 @@ def written_out(day: datetime.date, spelling: str) -> str:
     return re.sub(r" (?=,)| ?- ?", lambda found: found[0].strip(), words)
 
 
-def origins(tokens: list[str]) -> list[int] | None:
+def origins(tokens: Sequence[str]) -> list[int] | None:
     """The place of the word that each written character comes from, -1 = from none, of a date's tokens.
 
     None when the tokens are no date with exactly one year, month and day.

@@ -199,9 +199,22 @@ def matrix(
     return Matrix(block, values)
 
 
-def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "") -> Block:
-    """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys."""
-    return matrix(name, weights, rows=tokens, cols=tokens, write=in_a_cell, colour="weights", compact=True, note=note)
+def attention_map(
+    name: str,
+    tokens: Sequence[str],
+    weights: Rows,
+    note: str = "",
+    *,
+    keys: Sequence[str] | None = None,
+    marks: Sequence[tuple[int, int]] = (),
+) -> Block:
+    """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys.
+
+    `keys`: the tokens that are looked at, where they are others; `marks`: cells to frame.
+    """
+    cols = tokens if keys is None else keys
+    how: dict[str, Any] = {"write": in_a_cell, "colour": "weights", "compact": True}
+    return matrix(name, weights, rows=tokens, cols=cols, marks=marks, note=note, **how)
 
 
 def shares(name: str, values: Rows, rows: Sequence[str], cols: Sequence[str], decimals: int = 3) -> Block:

@@ -49,7 +49,7 @@ KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
 GONE = "this trained model is gone: train it again, or choose another one"
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
-BOTH_WAYS, ONE_WAY = "reads both ways", "reads left to right"
+BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
 # what is known of them before they are loaded; a test holds it against them
 KNOWN_SIZES = {MINILM: f"6 × 12 heads, English, {BOTH_WAYS}", SMOLLM2: f"30 × 9 heads, English, {ONE_WAY}"}
 # how one looks at a model of one's own, which the app cannot open
@@ -82,7 +82,11 @@ class Own:
         start, recipe = history.start, history.recipe
         task = start.title if start else recipe.task
         title = f"{task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-        says = _says(recipe.n_layers, recipe.n_heads, start.vocabulary, start.classes) if start else ""
+        says = (
+            _says(recipe.n_layers, recipe.n_heads, start.vocabulary, _way(start.classes, start.target_length))
+            if start
+            else ""
+        )
         return cls(title, _questions(history), says)
 
 
@@ -311,12 +315,21 @@ def _title(name: str) -> str:
 def _shipped_says(name: str) -> str:
     start = json.loads((SHIPPED / name / "run.json").read_text("utf-8"))["start"]
     recipe = start["recipe"]
-    return _says(recipe["n_layers"], recipe["n_heads"], start["vocabulary"], start["classes"])
+    return _says(
+        recipe["n_layers"],
+        recipe["n_heads"],
+        start["vocabulary"],
+        _way(start["classes"], start.get("target_length", 0)),
+    )
 
 
-def _says(layers: int, heads: int, tokens: int, classes: Sequence[str]) -> str:
-    """Of a trained model: a classifier reads both ways, a language model, which has no classes, does not."""
-    return f"{layers} × {heads} heads, knows {tokens:,} tokens, {BOTH_WAYS if classes else ONE_WAY}"
+def _says(layers: int, heads: int, tokens: int, way: str) -> str:
+    return f"{layers} × {heads} heads, knows {tokens:,} tokens, {way}"
+
+
+def _way(classes: Sequence[str], target_length: int) -> str:
+    """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
+    return BOTH_WAYS if classes else TRANSLATES if target_length else ONE_WAY
 
 
 @lru_cache(maxsize=1)
