@@ -26,6 +26,7 @@ from .tasks import Batch, Labelled, Language, Pairs, Task, Translation
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+TEXTS_AT_ONCE = 128  # that are translated: each of their tokens is a pass
 ROWS_OF_HEADS = 64  # of a language model's test rows, for the scores of its heads
 
 
@@ -213,7 +214,7 @@ class Translations(Objective):
     def evaluate(self) -> Outcome:
         totals, looks, comes_from_a_word = Totals(), 0, 0
         with _answering(self.stack):
-            for rows in torch.split(torch.arange(self.rows_test), self._recipe.batch):
+            for rows in torch.split(torch.arange(self.rows_test), max(TEXTS_AT_ONCE, self._recipe.batch)):
                 batch = Pairs(*(part[rows].to(self.stack.device) for part in vars(self._test).values()))
                 written = self.stack.greedy(batch.ids, batch.keep, self._number[self._task.START], self.target_length)
                 right = int((written == batch.target[:, 1:]).all(dim=1).sum())
