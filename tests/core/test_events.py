@@ -127,7 +127,7 @@ def test_plain_values_are_checked_as_a_line_is_and_stay_as_they_are() -> None:
 
 
 def test_no_field_may_be_missing_that_has_no_default() -> None:
-    optional = {"kind", "pair_accuracy", "induction", "previous", "predicted"}
+    optional = {"kind", "pair_accuracy", "induction", "previous", "predicted", "aligned", "columns", "target_length"}
     for event in EVERY:
         values = json.loads(to_line(event))
         for name in values.keys() - optional:
@@ -156,6 +156,19 @@ def test_maps_that_do_not_fit() -> None:
     for changes in wrong:
         with pytest.raises(HeadlightError, match="do not fit the run"):
             replace(MAPS, **changes).check(START)
+
+
+def test_maps_of_a_translation_have_a_column_for_each_word_that_is_read() -> None:
+    start = replace(START, columns=[["a", "b", "c"]] * len(START.probes), target_length=len(START.probes[0]))
+    shape = [*MAPS.shape[:3], 3]
+    shot = replace(MAPS, shape=shape, maps=bytes(prod(shape)))
+    assert History.of([start, replace(LOOK, aligned=1.0), shot]).snapshots == [shot]
+    with pytest.raises(HeadlightError, match="do not fit the run"):
+        MAPS.check(start)
+    strange = [replace(start, columns=[]), replace(start, target_length=0), replace(start, target_length=10**6)]
+    for events in ([start, replace(LOOK, aligned=1.5)], *([one] for one in strange)):
+        with pytest.raises(HeadlightError):
+            History.of(events)
 
 
 def test_a_history_grows() -> None:

@@ -237,6 +237,26 @@ def test_a_language_model(shipped: Path) -> None:
     ]
 
 
+def test_dates_are_written_letter_by_letter_and_every_digit_has_its_word() -> None:
+    page = Train(task="dates")
+    assert page.notices() == []
+    assert page.table("digits on their word")["rows"][0][2].startswith("0.9")
+    assert len(page.app.get("plotly_chart")) == 3
+    page.open("Ask")
+    assert "✓ right" in page.texts()
+    assert "8 of 8 digits (1.00) look most at the word that they come from" in page.texts()
+    (written,) = [block for block in page.blocks() if block["kind"] == "continuation"]
+    cross, encoder, decoder = [block for block in page.blocks() if block["kind"] == "matrix"]
+    assert [token for _, token, _, _ in written["tokens"]] == cross["rows"] == [*"2012-10-01", "[END]"]
+    assert cross["cols"] == encoder["rows"] == ["the", "1st", "of", "october", ",", "2012"]
+    assert cross["marks"] == [[0, 5], [1, 5], [2, 5], [3, 5], [5, 3], [6, 3], [8, 1], [9, 1]]
+    assert decoder["cols"] == ["[START]", *"2012-10-01"]
+    page = Train(task="dates", ask="hello").open("Ask")
+    assert "nobody knows the right answer" in page.texts()
+    assert "Which word each digit comes from is not known here" in page.texts()
+    assert "One word is not in this model’s vocabulary: “hello”." in page.notices()[0]
+
+
 def test_a_bag_of_words_stands_across_the_curves(shipped: Path) -> None:
     """Who acts cannot be told from the words alone: every sentence has a mirror with another answer."""
     page = Train(bag="true")
